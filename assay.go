@@ -1,0 +1,22 @@
+// Package assay is the vocabulary of the Assay market-data server: GPUs, prices, series, tiers and errors, spelled
+// exactly as the API's contract spells them.
+//
+// Assay takes verified compute transactions, turns them into published price indices and serves them over a read-only
+// REST API. The work is split into rooms, each a package that hides one subject:
+//
+//	internal/index     transactions to index values; pure, exact integers
+//	internal/access    who may see what; pure
+//	internal/limit     an exact sliding-window limiter; pure, time is an argument
+//	internal/snapshot  the immutable read model that answers every request
+//	internal/store     the database
+//	internal/ingest    files and feeds to the store
+//	internal/publish   the writer's loop: compute what is due and publish a version
+//	internal/live      the reader's loop: keep the snapshot current
+//	internal/keys      API keys: minting, hashing, the keyring in memory
+//	internal/httpapi   routes, parameters, answers
+//	internal/demo      a synthetic market that goes through ingest like any other feed
+//	cmd/assay          the command; the only place that knows all rooms
+//
+// Arrows point towards this package, which imports only the standard library. The arrow that matters most is the one
+// that is missing: httpapi does not import store, so a read never waits for the database. arch_test.go keeps the map.
+package assay

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/demo"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/live"
+	"github.com/assaydata/assay/internal/store"
+)
+
+var demoCommand = &command{
+	name: "demo", arguments: "[flags]", summary: "try everything out with a synthetic market",
+	details: `Makes a synthetic market of two years, publishes it, serves it, and prints keys and requests to try. The
+figures are made up: they follow from the seed and the time alone. The next start takes the market up where
+it stood. With --end the demo lives at that moment instead of now, so that every answer can be repeated.`,
+	run: runDemo,
+}
+
+func runDemo(ctx context.Context, c *command, args []string, s streams) error {
+	var config serverConfig
+	flags := newFlags(c, s)
+	config.register(flags)
+	dirFlag(flags, &config.dir, "assay-demo")
+	seed := flags.Int64("seed", 1, "`NUMBER` the market follows from")
+	noFeed := flags.Bool("no-feed", false, "add no further transactions while serving")
+	keysFile := flags.String("keys-file", "", "`FILE` to write the demo's keys to, as JSON")
+	var end int64
+	instantFlag(flags, &end, "end", "`INSTANT` that the demo takes for now (default: the clock)")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if err := noArguments(flags); err != nil {
+		return err
+	}
+	service, err := openService(ctx, config, clockFrom(end), s.err)
+	if err != nil {
+		return err
+	}
+	defer service.close()
+	market := &demo.Demo{Store: service.store, Publisher: service.publisher, Seed: *seed, Now: service.now, Log: service.log}
+	if err := prepareDemo(ctx, service, market, s); err != nil {
+		return err
+	}
+	made, err := demoKeys(ctx, service.store, config.dir)
+	if err != nil {
+		return err
+	}
+	if *keysFile != "" {
+		if err := made.write(*keysFile); err != nil {
+			return fmt.Errorf("--keys-file: %w", err)
+		}
+	}
+	if !*noFeed {
+		service.parts = append(service.parts, market.Feed)
+	}
+	return service.run(ctx, func(address string) { printDemo(s, *seed, address, made) })
+}
+
+// clockFrom is the clock, or one that starts at the given instant.
+func clockFrom(end int64) func() time.Time {
+	if end == 0 {
+		return time.Now
+	}
+	started := time.Now()
+	return func() time.Time { return time.UnixMilli(end).Add(time.Since(started)) }
+}
+
+// prepareDemo fills the store, showing how far it has come.
+func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) error {
+	if err := v.store.SetSetting(ctx, live.SettingSynthetic, "true"); err != nil {
+		return err
+	}
+	bar := newProgress(s.err)
+	if err := market.Prepare(ctx, func(step string, done float64) { bar.show(step, done, "") }); err != nil {
+		return err
+	}
+	bar.finish()
+	debug.FreeOSMemory() // seeding needs far more than serving
+	return nil
+}
+
+// demoKeySet is the demo's keys. It is the one place where keys are kept as text, because everybody may know them.
+type demoKeySet struct {
+	Premium  string   `json:"premium"`
+	Full     string   `json:"full"`
+	Revoked  string   `json:"revoked"`
+	Accounts []string `json:"accounts"`
+}
+
+// demoKeys reads the demo's keys from its folder, or makes them.
+func demoKeys(ctx context.Context, db *store.DB, dir string) (set demoKeySet, err error) {
+	file := filepath.Join(dir, "demo-keys.json")
+	text, err := os.ReadFile(file) // #nosec G304 -- the operator names the folder
+	if err == nil {
+		return set, json.Unmarshal(text, &set)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return set, err
+	}
+	set.Accounts = []string{}
+	for _, k := range []struct {
+		text *string
+		tier assay.Tier
+		name string
+	}{{&set.Premium, assay.Premium, "demo premium"}, {&set.Full, assay.Full, "demo full"}, {&set.Revoked, assay.Premium, "demo revoked"}} {
+		secret, key, err := keys.Create(ctx, db, k.tier, k.name, 0)
+		if err != nil {
+			return set, err
+		}
+		*k.text = secret.Reveal()
+		if k.text == &set.Revoked {
+			if err := db.RevokeKey(ctx, key.ID); err != nil {
+				return set, err
+			}
+		}
+	}
+	return set, set.write(file)
+}
+
+func (set demoKeySet) write(file string) error {
+	text, err := json.MarshalIndent(set, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o600)
+}
+
+func printDemo(s streams, seed int64, address string, set demoKeySet) {
+	base := (&url.URL{Scheme: "http", Host: address}).String()
+	fmt.Fprintf(s.out, `
+Assay %s demo. SYNTHETIC DATA of seed %d: no figure here is a market price.
+
+  address      %s
+  Premium key  %s
+  Full key     %s
+  revoked key  %s
+
+Try:
+  curl '%s/api/gpu/H100%%20SXM'
+  curl -H 'Authorization: Bearer %s' '%s/api/gpu/H100%%20SXM/history?datetime=2026-06-30'
+  curl -H 'Authorization: Bearer %s' '%s/api/gpu/RTX%%20PRO%%206000%%20WS/hourly?order=desc&limit=3'
+
+`, version, seed, base, set.Premium, set.Full, set.Revoked, base, set.Premium, base, set.Full, base)
+}

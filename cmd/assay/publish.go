@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/store"
+)
+
+var publishCommand = &command{
+	name: "publish", arguments: "[flags]", summary: "publish the history of imported transactions",
+	details: `Determines every hour and day that lies in the given time and has not been determined before. What has been
+published is fixed: load all files first. A running server shows the new values within a second.`,
+	run: runPublish,
+}
+
+func runPublish(ctx context.Context, c *command, args []string, s streams) error {
+	flags := newFlags(c, s)
+	var dir string
+	dirFlag(flags, &dir, "assay-data")
+	var from, to int64
+	instantFlag(flags, &from, "from", "`INSTANT` to begin at (default: the first transaction)")
+	instantFlag(flags, &to, "to", "`INSTANT` to end at (default: now)")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if err := noArguments(flags); err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("open --dir %s: %w", dir, err)
+	}
+	defer db.Close()
+	if from == 0 {
+		if from, _, err = db.TransactionSpan(ctx); err != nil {
+			return err
+		}
+		if from == 0 {
+			return errors.New("there are no transactions to publish")
+		}
+		from = assay.StartOfDay(from)
+	}
+	if to == 0 {
+		to = time.Now().UnixMilli()
+	}
+	if from >= to {
+		return usageError{errors.New("--from must be before --to")}
+	}
+	bar := newProgress(s.err)
+	publisher := &publish.Publisher{Store: db, Methodology: index.Plain(), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	points, err := publisher.Backfill(ctx, from, to, func(at int64) {
+		bar.show("publishing", float64(at-from)/float64(to-from), "")
+	})
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "published: %s values from %s to %s\n", thousands(points), assay.FormatInstant(from), assay.FormatInstant(to))
+	return nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/assaydata/assay/internal/httpapi"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/live"
+	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/store"
+)
+
+var serveCommand = &command{
+	name: "serve", arguments: "[flags]", summary: "publish and serve the data of a folder",
+	details: `Serves the API, and publishes each hour and each day as it ends. History that was imported is published
+by assay publish, once all of it has been loaded. Logs go to standard error, one JSON object a line.
+An interrupt lets requests in flight finish; a second one ends at once.`,
+	run: runServe,
+}
+
+func runServe(ctx context.Context, c *command, args []string, s streams) error {
+	var config serverConfig
+	flags := newFlags(c, s)
+	config.register(flags)
+	dirFlag(flags, &config.dir, "assay-data")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if err := noArguments(flags); err != nil {
+		return err
+	}
+	service, err := openService(ctx, config, time.Now, s.err)
+	if err != nil {
+		return err
+	}
+	defer service.close()
+	service.warnUnpublished(ctx)
+	return service.run(ctx, func(address string) {
+		fmt.Fprintf(s.out, "Assay %s serves %s at http://%s\n", version, config.dir, address)
+	})
+}
+
+// service is everything a serving process runs. It is put together here, in the order things start.
+type service struct {
+	config    serverConfig
+	now       func() time.Time
+	logs      *logWriter
+	log       *slog.Logger
+	listener  net.Listener
+	store     *store.DB
+	publisher *publish.Publisher
+	parts     []func(context.Context) error // what runs beside the server
+}
+
+// openService takes the address first, so that a taken port is known before any work is done, and then opens the store.
+func openService(ctx context.Context, config serverConfig, now func() time.Time, logs io.Writer) (*service, error) {
+	v := &service{config: config, now: now, logs: newLogWriter(logs)}
+	v.log = newLog(v.logs, config.logLevel)
+	var err error
+	if v.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", config.addr); err != nil {
+		v.close()
+		return nil, fmt.Errorf("listen on --addr %s: %w", config.addr, err)
+	}
+	if v.store, err = store.Open(ctx, config.dir); err != nil {
+		v.close()
+		return nil, fmt.Errorf("open --dir %s: %w", config.dir, err)
+	}
+	v.store.Now = now
+	v.publisher = &publish.Publisher{Store: v.store, Methodology: index.Plain(), Now: now, Log: v.log}
+	return v, nil
+}
+
+func (v *service) close() {
+	if v.listener != nil {
+		_ = v.listener.Close() // closed before, when the server has run
+	}
+	if v.store != nil {
+		if err := v.store.Close(); err != nil {
+			v.log.Error("close the store", "error", err)
+		}
+	}
+	_ = v.logs.Close()
+}
+
+// warnUnpublished tells an operator about imported history that nobody can read yet.
+func (v *service) warnUnpublished(ctx context.Context) {
+	if hint, err := unpublishedHint(ctx, v.store, v.config.dir); err == nil && hint != "" {
+		v.log.Warn(hint)
+	}
+}
+
+// run serves until the context ends. Ready hears the address once requests are answered.
+func (v *service) run(ctx context.Context, ready func(address string)) error {
+	keyring := &keys.Keyring{Store: v.store, Log: v.log}
+	if err := keyring.Load(ctx); err != nil {
+		return err
+	}
+	holder := &snapshot.Holder{}
+	api, err := httpapi.New(httpapi.Config{Snapshots: holder, Keys: keyring, Ping: v.store.Ping, Now: v.now, Log: v.log,
+		Methodology: v.publisher.Methodology, Version: version, TrustedProxies: v.config.trustedProxies,
+		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit})
+	if err != nil {
+		return usageError{fmt.Errorf("invalid value for flag --cors-origins: %w", err)}
+	}
+	follower := &live.Follower{Store: v.store, Holder: holder, Prepare: api.Warm, Log: v.log}
+	if err := follower.Load(ctx); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, part := range append(v.parts, v.publisher.Run, follower.Run, keyring.Run) {
+		group.Go(func() error { return part(ctx) })
+	}
+	group.Go(func() error { return v.serveHTTP(ctx, api) })
+	ready(v.listener.Addr().String())
+	return group.Wait()
+}
+
+// Time limits of a connection. The write limit leaves a slow reader time for the longest history.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 30 * time.Second
+	writeTimeout      = 2 * time.Minute
+	idleTimeout       = 2 * time.Minute
+	drainTimeout      = 30 * time.Second
+	maxHeaderBytes    = 64 << 10
+)
+
+// serveHTTP serves until the context ends, and then lets the requests in flight finish.
+func (v *service) serveHTTP(ctx context.Context, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn)}
+	drained := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		v.log.Info("shutting down")
+		timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		drained <- server.Shutdown(timeout)
+	}()
+	if err := server.Serve(v.listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-drained
+}

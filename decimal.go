@@ -1,0 +1,132 @@
+package assay
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+)
+
+// Nanos is an exact decimal number counted in billionths: a price in USD per GPU-hour, or any published figure. Nine
+// decimals hold every price seen in the market, and sums of integers do not depend on the order of the summands.
+type Nanos int64
+
+// One is the number 1.
+const One Nanos = 1e9
+
+// nanosDecimals is how many decimals a Nanos holds.
+const nanosDecimals = 9
+
+// AppendJSON appends the shortest exact decimal form of n, which is also its JSON number.
+func (n Nanos) AppendJSON(dst []byte) []byte {
+	u := uint64(n) // #nosec G115 -- two's complement is what the next line undoes
+	if n < 0 {
+		dst = append(dst, '-')
+		u = -u
+	}
+	dst = strconv.AppendUint(dst, u/uint64(One), 10)
+	frac := u % uint64(One)
+	if frac == 0 {
+		return dst
+	}
+	digits := nanosDecimals
+	for frac%10 == 0 {
+		frac /= 10
+		digits--
+	}
+	dst = append(dst, '.')
+	for scale := pow10[digits-1]; scale > frac; scale /= 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendUint(dst, frac, 10)
+}
+
+// MarshalJSON writes n as a JSON number.
+func (n Nanos) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil), nil }
+
+// UnmarshalJSON reads a plain JSON number exactly.
+func (n *Nanos) UnmarshalJSON(b []byte) error {
+	parsed, err := ParseDecimal(string(b), nanosDecimals)
+	*n = Nanos(parsed)
+	return err
+}
+
+// String is the shortest exact decimal form.
+func (n Nanos) String() string { return string(n.AppendJSON(nil)) }
+
+// Float is the nearest float64, for statistics that are not exact by nature.
+func (n Nanos) Float() float64 { return float64(n) / float64(One) }
+
+var pow10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+
+var errNotDecimal = errors.New("is not a plain decimal number")
+
+// ParseDecimal reads a plain decimal number such as 2.35 into units of 10^-decimals. It takes no exponent, no sign but a
+// leading minus, no spaces, and refuses what it cannot hold exactly.
+func ParseDecimal(s string, decimals int) (int64, error) {
+	digits, negative := s, false
+	if len(digits) > 0 && digits[0] == '-' {
+		digits, negative = digits[1:], true
+	}
+	var units uint64
+	point, seen := -1, 0
+	for i := range len(digits) {
+		c := digits[i]
+		switch {
+		case c >= '0' && c <= '9':
+			seen++
+			if point >= 0 && i-point > decimals {
+				if c != '0' {
+					return 0, fmt.Errorf("has more than %d decimals", decimals)
+				}
+				continue
+			}
+			if units > (math.MaxInt64-9)/10 {
+				return 0, errors.New("is too large")
+			}
+			units = units*10 + uint64(c-'0')
+		case c == '.' && point < 0 && seen > 0:
+			point = i
+		default:
+			return 0, errNotDecimal
+		}
+	}
+	if seen == 0 || point == len(digits)-1 {
+		return 0, errNotDecimal
+	}
+	missing := decimals
+	if point >= 0 {
+		missing -= min(len(digits)-point-1, decimals)
+	}
+	for range missing {
+		if units > math.MaxInt64/10 {
+			return 0, errors.New("is too large")
+		}
+		units *= 10
+	}
+	if negative {
+		return -int64(units), nil // #nosec G115 -- bounded by MaxInt64 above
+	}
+	return int64(units), nil // #nosec G115 -- bounded by MaxInt64 above
+}
+
+// DivideHalfEven is the one rounding rule: amount / divisor, to the nearest whole number, from the middle to the even
+// one. The divisor is positive; both numbers are spent.
+func DivideHalfEven(amount, divisor *big.Int) int64 {
+	quotient, rest := new(big.Int).DivMod(amount, divisor, new(big.Int))
+	above := rest.Lsh(rest, 1).Cmp(divisor)
+	if above > 0 || above == 0 && quotient.Bit(0) == 1 {
+		return quotient.Int64() + 1
+	}
+	return quotient.Int64()
+}
+
+// Unit is the smallest step of a number with so many decimals.
+func Unit(decimals int) Nanos {
+	unit := One
+	for range decimals {
+		unit /= 10
+	}
+	return unit
+}

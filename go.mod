@@ -1,0 +1,26 @@
+module github.com/assaydata/assay
+
+go 1.26.0
+
+require (
+	github.com/jub0bs/cors v0.11.0
+	github.com/klauspost/compress v1.20.3
+	github.com/realclientip/realclientip-go v1.0.0
+	go.yaml.in/yaml/v3 v3.0.5
+	golang.org/x/sync v0.23.0
+	modernc.org/sqlite v1.60.1
+)
+
+require (
+	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/ncruces/go-strftime v1.0.0 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	golang.org/x/net v0.49.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.33.0 // indirect
+	modernc.org/libc v1.77.1 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
+)

@@ -1,0 +1,30 @@
+package assay
+
+// Global is the region word of the index over all regions. The catalogs and the current price spell it "", every other
+// GPU route "global".
+const Global = "global"
+
+// GPU is a model whose price is published.
+type GPU struct {
+	Name string
+	Free bool // readable without a key, inside the free window
+}
+
+// Line is one published index line: a GPU in a region, Global for all regions together.
+type Line struct {
+	GPU, Region string
+}
+
+// Transaction is one compute rental as a source reported it.
+type Transaction struct {
+	Source     string
+	ID         string // unique within its source
+	ExecutedAt int64
+	GPU        string
+	Region     string // empty when the source does not say; such a rental counts in the global index only
+	Price      Nanos  // USD per GPU-hour
+	GPUs       int64
+	HourMicros int64 // rented hours in millionths
+	Provider   string
+	Verified   bool
+}

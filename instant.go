@@ -1,0 +1,153 @@
+package assay
+
+import (
+	"fmt"
+	"time"
+)
+
+// Instants are milliseconds since the Unix epoch, in UTC, as int64: in the database, in the series and in between.
+const (
+	Second int64 = 1000
+	Minute       = 60 * Second
+	Hour         = 60 * Minute
+	Day          = 24 * Hour
+)
+
+// InstantLayout is how instants leave the service, and DayLayout how days do.
+const (
+	InstantLayout = "2006-01-02T15:04:05.000Z"
+	DayLayout     = "2006-01-02"
+)
+
+// AppendInstant appends the RFC 3339 form of an instant: UTC, milliseconds, Z.
+func AppendInstant(dst []byte, ms int64) []byte {
+	return time.UnixMilli(ms).UTC().AppendFormat(dst, InstantLayout)
+}
+
+// FormatInstant is AppendInstant as a string.
+func FormatInstant(ms int64) string { return string(AppendInstant(nil, ms)) }
+
+// StartOfDay is midnight UTC of the day that holds the instant.
+func StartOfDay(ms int64) int64 {
+	rest := ms % Day
+	if rest < 0 {
+		rest += Day
+	}
+	return ms - rest
+}
+
+// MonthsBack is midnight UTC of the same day n calendar months before the day of ms; a day the month lacks becomes the
+// month's last.
+func MonthsBack(ms int64, n int) int64 {
+	y, m, d := time.UnixMilli(ms).UTC().Date()
+	lastDay := time.Date(y, m-time.Month(n)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	return time.Date(y, m-time.Month(n), min(d, lastDay), 0, 0, 0, 0, time.UTC).UnixMilli()
+}
+
+// ParseInstant reads a date or a date-time: YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, or ISO 8601 with an optional zone; without
+// one it is UTC. dateOnly tells that no time of day was given. A plus sign that a query string turned into a space is
+// understood.
+func ParseInstant(s string) (ms int64, dateOnly bool, err error) {
+	p := parser{s: s}
+	year, month, day := p.number(4), p.then('-').number(2), p.then('-').number(2)
+	if p.done() {
+		ms, err = p.instant(year, month, day, 0, 0, 0, 0)
+		return ms, true, err
+	}
+	if !p.take('T') && !p.take('t') {
+		p.then(' ')
+	}
+	hour, minute := p.number(2), p.then(':').number(2)
+	second, nanos, offset := 0, 0, 0
+	if p.take(':') {
+		second = p.number(2)
+		if p.take('.') || p.take(',') {
+			nanos = p.fraction()
+		}
+	}
+	switch {
+	case p.done():
+	case p.take('Z') || p.take('z'):
+	case p.take('+') || p.take(' '):
+		offset = p.zone()
+	default:
+		offset = -p.then('-').zone()
+	}
+	if !p.done() {
+		p.bad = true
+	}
+	ms, err = p.instant(year, month, day, hour, minute, second, nanos)
+	return ms - int64(offset)*Minute, false, err
+}
+
+// parser reads fixed-width fields; the first thing out of place makes all of it bad.
+type parser struct {
+	s   string
+	i   int
+	bad bool
+}
+
+func (p *parser) done() bool { return p.i == len(p.s) }
+
+func (p *parser) take(c byte) bool {
+	if p.i < len(p.s) && p.s[p.i] == c {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parser) then(c byte) *parser {
+	if !p.take(c) {
+		p.bad = true
+	}
+	return p
+}
+
+func (p *parser) number(width int) int {
+	n := 0
+	for range width {
+		if p.i >= len(p.s) || p.s[p.i] < '0' || p.s[p.i] > '9' {
+			p.bad = true
+			return 0
+		}
+		n = n*10 + int(p.s[p.i]-'0')
+		p.i++
+	}
+	return n
+}
+
+// fraction reads one to nine digits of a second, as nanoseconds.
+func (p *parser) fraction() int {
+	n, scale := 0, 1_000_000_000
+	for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' && scale > 1 {
+		scale /= 10
+		n += int(p.s[p.i]-'0') * scale
+		p.i++
+	}
+	if scale == 1_000_000_000 {
+		p.bad = true
+	}
+	return n
+}
+
+// zone reads HH, HHMM or HH:MM after its sign, as minutes.
+func (p *parser) zone() int {
+	hours, minutes := p.number(2), 0
+	if !p.done() {
+		p.take(':')
+		minutes = p.number(2)
+	}
+	if hours > 14 || minutes > 59 {
+		p.bad = true
+	}
+	return hours*60 + minutes
+}
+
+func (p *parser) instant(year, month, day, hour, minute, second, nanos int) (int64, error) {
+	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
+	if p.bad || year == 0 || t.Day() != day || int(t.Month()) != month || hour > 23 || minute > 59 || second > 59 {
+		return 0, fmt.Errorf("%q is not a date (YYYY-MM-DD) or an ISO 8601 date-time", p.s)
+	}
+	return t.UnixMilli(), nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// cpu says what the machine computes with.
+func cpu() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return fmt.Sprintf("%d cores", runtime.NumCPU())
+	}
+	return parseCPU(string(text))
+}
+
+func parseCPU(info string) string {
+	model, cores := "unknown processor", 0
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "processor":
+			cores++
+		case "model name":
+			model = strings.TrimSpace(value)
+		}
+	}
+	return fmt.Sprintf("%s, %d cores", model, cores)
+}
+
+// goVersion is the Go the measured binary was built with.
+func goVersion(binary string) string {
+	path, err := exec.LookPath(binary)
+	if err != nil {
+		return "Go of unknown version"
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return "Go of unknown version"
+	}
+	return info.GoVersion
+}
+
+// nginxVersion is "nginx/1.22.1", out of "nginx version: nginx/1.22.1".
+func nginxVersion(program string) string {
+	out, _ := exec.Command(program, "-v").CombinedOutput()
+	_, version, found := strings.Cut(string(out), ": ")
+	if !found {
+		return "nginx of unknown version"
+	}
+	return strings.TrimSpace(version)
+}
+
+// wrkVersion is "wrk 4.1.0", out of "wrk debian/4.1.0-3+b2 [epoll] Copyright…". wrk -v fails by habit.
+func wrkVersion(program string) string {
+	out, _ := exec.Command(program, "-v").CombinedOutput()
+	version, _, found := strings.Cut(string(out), " [")
+	if !found {
+		return "wrk of unknown version"
+	}
+	return version
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseOptions(t *testing.T) {
+	f := func(args, wantErr string) {
+		t.Helper()
+		_, err := parseOptions(strings.Fields(args))
+		if (err == nil) != (wantErr == "") || err != nil && !strings.Contains(err.Error(), wantErr) {
+			t.Errorf("parseOptions(%s): %v, want %q", args, err, wantErr)
+		}
+	}
+	f("", "")
+	f("-rounds 3 -duration 10s -update docs/performance.md", "")
+	f("-rounds 0", "-rounds 0")
+	f("-duration 1500ms", "whole seconds")
+	f("-duration 2m", "1s to 60s")
+	f("-short -update x.md", "too short")
+	f("bin/assay", "unexpected argument")
+}
+
+func TestScenarios(t *testing.T) {
+	late := time.Date(2026, 3, 1, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // still February in UTC
+	all := newScenarios(apiKeys{Premium: "p", Full: "f"}, late)
+	if got, want := all[2].path, "/api/gpu/H100%20SXM/index-history?startDate=2025-12-01"; got != want {
+		t.Errorf("90 days: got %s, want %s", got, want)
+	}
+	if got, err := all[2].file(); err != nil || got != "/api/gpu/H100 SXM/index-history" {
+		t.Errorf("file: got %q, %v", got, err)
+	}
+}
+
+func TestNginxConfig(t *testing.T) {
+	sites := []site{{Addr: "127.0.0.1:1", Root: "www/0"}, {Addr: "127.0.0.1:2", Root: "www/1", Gzip: true}}
+	asRoot, asUser := string(nginxConfig(true, sites)), string(nginxConfig(false, sites))
+	if !strings.HasPrefix(asRoot, "user root;") || strings.Contains(asUser, "user ") {
+		t.Errorf("the user line belongs to root alone:\n%s\n%s", asRoot, asUser)
+	}
+	if strings.Count(asUser, "listen 127.0.0.1:") != 2 || strings.Count(asUser, "gzip_static on;") != 1 {
+		t.Error(asUser)
+	}
+}

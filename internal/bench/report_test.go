@@ -1,0 +1,90 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func exampleReport() report {
+	price := result{
+		scenario: scenario{name: "price", floor: 0.45},
+		assay:    sample{rate: 30000, p50: 900 * time.Microsecond, p99: 4 * time.Millisecond},
+		nginx:    sample{rate: 60000, p50: 450 * time.Microsecond, p99: 2 * time.Millisecond},
+	}
+	keyed := price
+	keyed.scenario = scenario{name: "price, Full key"}
+	keyed.assay.rate = 6000
+	return report{results: []result{price, keyed}, memory: memory{resident: 120e6, peak: 200e6}}
+}
+
+func TestReport_Judge(t *testing.T) {
+	f := func(change func(*report), wantLine string, wantOK bool) {
+		t.Helper()
+		r := exampleReport()
+		change(&r)
+		var out strings.Builder
+		err := r.judge(&out)
+		if (err == nil) != wantOK || !strings.Contains(out.String(), wantLine) {
+			t.Errorf("error %v, output\n%swant line %q", err, out.String(), wantLine)
+		}
+	}
+	f(func(*report) {}, "pass  price: 0.50 of nginx, at least 0.45\n", true)
+	f(func(r *report) { r.results[0].assay.rate = 24000 }, "FAIL  price: 0.40 of nginx, at least 0.45\n", false)
+	f(func(r *report) { r.memory.resident = 301e6 }, "FAIL  resident memory: 301 MB, less than 300 MB\n", false)
+}
+
+func TestReport_ShortNeverJudges(t *testing.T) {
+	r := exampleReport()
+	r.options.short = true
+	r.results[0].assay.rate = 1
+	var out strings.Builder
+	if err := r.publish(&out); err != nil || strings.Contains(out.String(), "FAIL") {
+		t.Errorf("error %v, output\n%s", err, out.String())
+	}
+}
+
+func TestMarkdownTable(t *testing.T) {
+	want := `| case | Assay req/s | nginx req/s | ratio | Assay p50 | Assay p99 | nginx p50 | nginx p99 |
+|---|--:|--:|--:|--:|--:|--:|--:|
+| price | 30,000 | 60,000 | 0.50 | 0.90 ms | 4.00 ms | 0.45 ms | 2.00 ms |
+| price, Full key | 6,000 | 60,000 | 0.10 | 0.90 ms | 4.00 ms | 0.45 ms | 2.00 ms |
+`
+	if got := markdownTable(exampleReport().table()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	f := func(v float64, want string) {
+		t.Helper()
+		if got := thousands(v); got != want {
+			t.Errorf("thousands(%v) = %s, want %s", v, got, want)
+		}
+	}
+	f(0, "0")
+	f(999.4, "999")
+	f(1000, "1,000")
+	f(1234567.8, "1,234,568")
+}
+
+func TestBetween(t *testing.T) {
+	const block = beginMarker + "\nnew\n" + endMarker
+	f := func(text, want string) {
+		t.Helper()
+		got, err := between(text, "new\n")
+		if err != nil || got != want {
+			t.Errorf("between(%q) = %q, %v; want %q", text, got, err, want)
+		}
+	}
+	f("", block+"\n")
+	f("# Speed\n", "# Speed\n\n"+block+"\n")
+	f("a\n"+beginMarker+"\nold\n"+endMarker+"\nz\n", "a\n"+block+"\nz\n")
+	f("a\n"+block+"\nz\n", "a\n"+block+"\nz\n")
+
+	for _, bad := range []string{beginMarker, endMarker, endMarker + beginMarker} {
+		if _, err := between(bad, "new\n"); err == nil {
+			t.Errorf("between(%q): no error", bad)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+-- Every request comes from another client address, so that a limiter by address sees a crowd and not one caller.
+-- Each thread walks its own 4,194,304 addresses of 10.0.0.0/8, from the same first one in every run: an address then asks
+-- once a run, and the runs are at least a second long, which stays far below 60 calls a minute.
+--
+-- The text of a request is put together from ready pieces, because wrk shares the cores with the server it measures.
+
+local span = 4194304
+local threads = 0
+local head, tail
+local octet = {}
+local walked = 0
+local floor = math.floor
+
+function setup(thread)
+  thread:set("first", threads * span)
+  threads = threads + 1
+end
+
+-- Arguments are the headers, "Name: value" each.
+function init(args)
+  for _, header in ipairs(args) do
+    local name, value = header:match("^([^:]+): (.*)$")
+    wrk.headers[name] = value
+  end
+  wrk.headers["X-Forwarded-For"] = "@ADDRESS@"
+  local text = wrk.format()
+  local from, to = text:find("@ADDRESS@", 1, true)
+  head, tail = text:sub(1, from - 1) .. "10.", text:sub(to + 1)
+  for i = 0, 255 do octet[i] = tostring(i) end
+end
+
+function request()
+  local a = first + walked
+  walked = (walked + 1) % span
+  return head .. octet[floor(a / 65536)] .. "." .. octet[floor(a / 256) % 256] .. "." .. octet[a % 256] .. tail
+end
+
+-- One line for the program that reads us; wrk.go knows the order.
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format("bench: %d %d %d %d %d %d %d %d %d %d\n",
+    summary.requests, summary.bytes, summary.duration, latency:percentile(50), latency:percentile(99),
+    e.status, e.connect, e.read, e.write, e.timeout))
+end

@@ -1,0 +1,182 @@
+// Package demo is a synthetic market, for trying the service out and for testing it. The market is a pure function of a
+// seed and time; its transactions go through ingest and are published like those of any other feed, without a shortcut.
+// The late ones arrive after their slots have been published, as they do in life.
+package demo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/ingest"
+	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// months is how much history a new demo has.
+const months = 24
+
+// Settings that a demo's database carries.
+const (
+	settingSeed = "demo_seed"
+	settingFed  = "demo_fed" // arrivals up to this instant have been delivered
+)
+
+// Demo feeds a store from a synthetic market.
+type Demo struct {
+	Store     *store.DB
+	Publisher *publish.Publisher
+	Seed      int64
+	Now       func() time.Time
+	Log       *slog.Logger
+
+	market  *Market
+	catalog assay.Catalog
+	fed     int64
+	pending []Arrival // generated and not yet delivered, in the order of arrival
+	hour    int64     // the next hour to generate
+}
+
+// Progress hears how far a long step has come, from 0 to 1.
+type Progress func(step string, done float64)
+
+// Prepare brings the store up to now: a new one gets its history, a known one what it missed. It can be broken off and
+// repeated at any point.
+func (d *Demo) Prepare(ctx context.Context, progress Progress) error {
+	now := d.Now().UnixMilli()
+	known, err := d.open(ctx, now)
+	if err != nil {
+		return err
+	}
+	if err := d.deliver(ctx, now, false, func(done float64) { progress("importing transactions", done) }); err != nil {
+		return err
+	}
+	if known {
+		_, err = d.Publisher.CatchUp(ctx)
+	} else {
+		start, span := d.fed, float64(max(1, now-d.fed))
+		_, err = d.Publisher.Backfill(ctx, start, now, func(at int64) { progress("publishing the index", float64(at-start)/span) })
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.deliver(ctx, now, true, func(float64) {}); err != nil {
+		return err
+	}
+	return d.advance(ctx, now)
+}
+
+// open reads the store's settings, or makes them. known tells that the store has its history already.
+func (d *Demo) open(ctx context.Context, now int64) (known bool, err error) {
+	if d.catalog, err = d.Store.Catalog(ctx); err != nil {
+		return false, err
+	}
+	d.market = NewMarket(d.Seed, d.catalog)
+	seed, err := d.Store.Setting(ctx, settingSeed)
+	if err != nil {
+		return false, err
+	}
+	fed, err := d.Store.Setting(ctx, settingFed)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case seed != "" && seed != strconv.FormatInt(d.Seed, 10):
+		return false, fmt.Errorf("the folder holds the market of seed %s, not %d: use that seed or another folder", seed, d.Seed)
+	case fed != "":
+		d.fed, err = strconv.ParseInt(fed, 10, 64)
+		return true, err
+	}
+	first, _, err := d.Store.TransactionSpan(ctx)
+	if err != nil {
+		return false, err
+	}
+	if seed == "" && first != 0 {
+		return false, fmt.Errorf("the folder holds transactions that are not the demo's: use another folder")
+	}
+	d.fed = assay.MonthsBack(now, months)
+	return false, d.Store.SetSetting(ctx, settingSeed, strconv.FormatInt(d.Seed, 10))
+}
+
+// deliver imports the arrivals in (fed, until]: the late ones, or the others.
+func (d *Demo) deliver(ctx context.Context, until int64, late bool, progress func(float64)) error {
+	importer := d.importer(until)
+	var rows []Arrival
+	// What arrives late was executed up to maxLate before.
+	begin := assay.StartOfDay(d.fed - maxLate)
+	if fresh := assay.MonthsBack(until, months); begin < fresh {
+		begin = fresh
+	}
+	for hour := begin; hour <= until; hour += assay.Hour {
+		rows = d.market.AppendHour(rows[:0], hour)
+		for i := range rows {
+			if a := &rows[i]; a.Late() == late && a.At > d.fed && a.At <= until {
+				if err := importer.Add(ctx, a.Transaction); err != nil {
+					return err
+				}
+			}
+		}
+		progress(float64(hour-begin) / float64(max(1, until-begin)))
+	}
+	return importer.Flush(ctx)
+}
+
+func (d *Demo) importer(now int64) *ingest.Importer {
+	return &ingest.Importer{Store: d.Store, Catalog: d.catalog, NotAfter: now, Rejected: func(r ingest.Reject) {
+		d.Log.Error("demo row rejected", "source", r.File, "reason", r.Reason)
+	}}
+}
+
+func (d *Demo) advance(ctx context.Context, now int64) error {
+	d.fed = now
+	return d.Store.SetSetting(ctx, settingFed, strconv.FormatInt(now, 10))
+}
+
+// tick is how often the feed delivers.
+const tick = time.Second
+
+// Feed goes on delivering transactions as they arrive, until the context ends. Prepare must have succeeded before.
+func (d *Demo) Feed(ctx context.Context) error {
+	d.hour = assay.StartOfDay(d.fed - maxLate)
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if err := d.feed(ctx, d.Now().UnixMilli()); err != nil && ctx.Err() == nil {
+			d.Log.Error("demo feed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// feed delivers what has arrived by now.
+func (d *Demo) feed(ctx context.Context, now int64) error {
+	for ; d.hour <= now; d.hour += assay.Hour {
+		d.pending = d.market.AppendHour(d.pending, d.hour)
+		d.pending = slices.DeleteFunc(d.pending, func(a Arrival) bool { return a.At <= d.fed })
+		slices.SortStableFunc(d.pending, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
+	}
+	importer, n := d.importer(now), 0
+	for n < len(d.pending) && d.pending[n].At <= now {
+		if err := importer.Add(ctx, d.pending[n].Transaction); err != nil {
+			return err
+		}
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	if err := importer.Flush(ctx); err != nil {
+		return err
+	}
+	d.pending = slices.Delete(d.pending, 0, n)
+	return d.advance(ctx, now)
+}

@@ -1,0 +1,310 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/limit"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// call is one request on its way through: who asks, when, and the snapshot that answers. It is the response writer that
+// the mux hands on, which is how it reaches the route without a context.
+type call struct {
+	http.ResponseWriter
+	s      *Server
+	r      *http.Request
+	route  route
+	id     string
+	now    time.Time
+	client netip.Addr
+	caller assay.Caller
+	snap   *snapshot.Snapshot
+
+	params    []param
+	paramsErr error
+	status    int   // what was answered; 0 before
+	bytes     int64 // of the body
+	cause     error // of a 500, for the log
+}
+
+type param struct{ name, value string }
+
+func (c *call) begin(s *Server, w http.ResponseWriter, r *http.Request) {
+	*c = call{ResponseWriter: w, s: s, r: r, now: s.Now(), snap: s.Snapshots.Load(), params: c.params[:0]}
+	c.client = s.proxies.client(r)
+	c.id = s.requestID(r)
+	h := w.Header()
+	h["X-Request-Id"] = []string{c.id}
+	if c.snap.Synthetic {
+		h["X-Assay-Synthetic"] = syntheticHeader
+	}
+}
+
+var syntheticHeader = []string{"true"}
+
+// end lets go of everything, so that the pool keeps nothing alive.
+func (c *call) end() { *c = call{params: c.params[:0]} }
+
+// WriteHeader remembers the status.
+func (c *call) WriteHeader(status int) {
+	c.status = status
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (c *call) Write(b []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	n, err := c.ResponseWriter.Write(b)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// serve takes the route's checks in the contract's order and sends its answer.
+func (c *call) serve() error {
+	if c.r.Method == http.MethodOptions {
+		c.Header()["Allow"] = allowHeader
+		c.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if c.route.limit == publicLimiter {
+		if err := c.count("public", c.s.byAddress.Limit(), c.s.byAddress.Allow(limitAddress(c.client), c.sinceStart())); err != nil {
+			return err
+		}
+	}
+	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+		c.Header()["Allow"] = allowHeader
+		return &assay.Error{Kind: assay.MethodNotAllowed, Code: "method_not_allowed",
+			Message: fmt.Sprintf("This path takes GET and HEAD, not %s.", shorten(c.r.Method))}
+	}
+	if err := c.identify(); err != nil {
+		return err
+	}
+	if c.route.limit == keyLimiter {
+		if err := c.count("key", c.s.byKey.Limit(), c.s.byKey.Allow(c.caller.KeyID, c.sinceStart())); err != nil {
+			return err
+		}
+	}
+	a, err := c.route.serve(c)
+	if err != nil {
+		return err
+	}
+	return c.send(a)
+}
+
+var allowHeader = []string{"GET, HEAD, OPTIONS"}
+
+func (c *call) sinceStart() int64 { return int64(c.now.Sub(c.s.started)) }
+
+// identify finds out who calls, unless the route is open to all, and refuses who may not call it at all.
+func (c *call) identify() error {
+	if c.route.rule == access.Public {
+		return nil
+	}
+	text, given, err := bearer(c.r.Header["Authorization"])
+	if err != nil {
+		return err
+	}
+	if given {
+		if c.caller, err = c.s.Keys.Lookup(text, c.now.UnixMilli()); err != nil {
+			return err
+		}
+	}
+	_, err = c.decide(access.Ask{})
+	return err
+}
+
+func (c *call) decide(ask access.Ask) (access.Grant, error) {
+	return access.Decide(c.route.rule, c.caller, ask, c.now.UnixMilli())
+}
+
+// bearer reads the Authorization header's key.
+func bearer(header []string) (text string, given bool, err error) {
+	if len(header) == 0 {
+		return "", false, nil
+	}
+	scheme, text, _ := strings.Cut(header[0], " ")
+	text = strings.Trim(text, " \t")
+	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || text == "" {
+		return "", true, keys.ErrRequired
+	}
+	return text, true, nil
+}
+
+// count tells the caller where it stands with a limiter, and refuses what is over the limit.
+func (c *call) count(policy string, limited int, d limit.Decision) error {
+	h := c.Header()
+	seconds := int((d.Reset + time.Second - 1) / time.Second)
+	line := make([]byte, 0, 32)
+	line = append(append(append(line, '"'), policy...), `";r=`...)
+	line = strconv.AppendInt(line, int64(d.Remaining), 10)
+	line = strconv.AppendInt(append(line, ";t="...), int64(seconds), 10)
+	h["RateLimit"] = []string{string(line)} //nolint:canonicalheader // spelled as the draft spells it
+	h["RateLimit-Policy"] = policyHeader(policy, limited)
+	if d.Allowed {
+		return nil
+	}
+	h["Retry-After"] = []string{strconv.Itoa(seconds)}
+	return &assay.Error{Kind: assay.TooMany, Code: "rate_limited",
+		Message: fmt.Sprintf("Rate limit of %d requests per minute exceeded. Retry in %d seconds.", limited, seconds)}
+}
+
+var publicPolicy = []string{fmt.Sprintf(`"public";q=%d;w=%d`, publicLimit, int(limitWindow/time.Second))}
+
+func policyHeader(policy string, limited int) []string {
+	if policy == "public" {
+		return publicPolicy
+	}
+	return []string{fmt.Sprintf(`"%s";q=%d;w=%d`, policy, limited, int(limitWindow/time.Second))}
+}
+
+// invalid says which parameter is wrong, its value, and what is allowed.
+func invalid(name, value, allowed string) error {
+	return &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter",
+		Message: fmt.Sprintf("Parameter %s has the value %q; allowed is %s.", name, keys.Redact(shorten(value)), allowed)}
+}
+
+// shorten cuts a value for a message.
+func shorten(value string) string {
+	const most = 64
+	if len(value) <= most {
+		return value
+	}
+	return value[:most] + "…"
+}
+
+// param gives a query parameter. One that is empty counts as absent; one that stands twice is wrong.
+func (c *call) param(name string) (value string, err error) {
+	if c.r.URL.RawQuery == "" {
+		return "", nil
+	}
+	if len(c.params) == 0 && c.paramsErr == nil {
+		c.params, c.paramsErr = appendParams(c.params, c.r.URL.RawQuery)
+	}
+	if c.paramsErr != nil {
+		return "", c.paramsErr
+	}
+	found := false
+	for _, p := range c.params {
+		if p.name != name {
+			continue
+		}
+		if found {
+			return "", &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter",
+				Message: fmt.Sprintf("Parameter %s is given more than once, the last time with the value %q; allowed is once.", name, keys.Redact(shorten(p.value)))}
+		}
+		value, found = p.value, true
+	}
+	return value, nil
+}
+
+func appendParams(params []param, query string) ([]param, error) {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, nameErr := url.QueryUnescape(name)
+		value, valueErr := url.QueryUnescape(value)
+		if nameErr != nil || valueErr != nil {
+			return nil, &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter",
+				Message: fmt.Sprintf("The query part %q is not percent-encoded; allowed is %% followed by two hexadecimal digits.", keys.Redact(shorten(pair)))}
+		}
+		params = append(params, param{name, value})
+	}
+	return params, nil
+}
+
+// oneOf gives a parameter that takes one of a few words, or the default when it is absent.
+func (c *call) oneOf(name, otherwise string, allowed ...string) (string, error) {
+	value, err := c.param(name)
+	if err != nil || value == "" {
+		return otherwise, err
+	}
+	for _, word := range allowed {
+		if value == word {
+			return value, nil
+		}
+	}
+	return "", invalid(name, value, strings.Join(allowed[:len(allowed)-1], ", ")+" or "+allowed[len(allowed)-1])
+}
+
+// whole gives a parameter that is a whole number within bounds, or the default when it is absent.
+func (c *call) whole(name string, otherwise, least, most int) (int, error) {
+	value, err := c.param(name)
+	if err != nil || value == "" {
+		return otherwise, err
+	}
+	n, err := strconv.ParseUint(value, 10, 31)
+	if err != nil || int(n) < least || int(n) > most {
+		return 0, invalid(name, value, fmt.Sprintf("a whole number from %d to %d", least, most))
+	}
+	return int(n), nil
+}
+
+const dateForms = "YYYY-MM-DD, YYYY-MM-DD HH:MM:SS or an ISO 8601 date-time"
+
+// instant gives a parameter that is a date or a date-time; ok is false when it is absent.
+func (c *call) instant(name string) (ms int64, dateOnly, ok bool, err error) {
+	value, err := c.param(name)
+	if err != nil || value == "" {
+		return 0, false, false, err
+	}
+	if ms, dateOnly, err = assay.ParseInstant(value); err != nil {
+		return 0, false, false, invalid(name, value, dateForms)
+	}
+	return ms, dateOnly, true, nil
+}
+
+// gpu gives the GPU that the path names.
+func (c *call) gpu() (assay.GPU, error) { return c.gpuNamed(c.r.PathValue("gpuName")) }
+
+func (c *call) gpuNamed(name string) (assay.GPU, error) {
+	if gpu, ok := c.snap.GPU(name); ok {
+		return gpu, nil
+	}
+	names := make([]string, len(c.snap.Catalog.GPUs))
+	for i, g := range c.snap.Catalog.GPUs {
+		names[i] = g.Name
+	}
+	return assay.GPU{}, &assay.Error{Kind: assay.Invalid, Code: "unknown_gpu", Message: "Invalid GPU type. Allowed: " + strings.Join(names, ", ")}
+}
+
+// region gives the region asked for.
+func (c *call) region() (string, error) {
+	region, err := c.param("region")
+	if region == "" {
+		region = assay.Global
+	}
+	return region, err
+}
+
+// line finds the index line of a GPU in a region.
+func (c *call) line(gpu assay.GPU, region string) (*snapshot.Line, error) {
+	if line := c.snap.Line(gpu.Name, region); line != nil {
+		return line, nil
+	}
+	return nil, noPrice("unknown_region", gpu.Name, region)
+}
+
+func noPrice(code, gpu, region string) error {
+	return &assay.Error{Kind: assay.NotFound, Code: code,
+		Message: fmt.Sprintf("No data found for %s in the region %s", gpu, keys.Redact(shorten(region)))}
+}
+
+func noDaily(gpu, more string) error {
+	return &assay.Error{Kind: assay.NoData, Code: "no_data", Message: "No daily index data found for " + gpu + more}
+}

@@ -1,0 +1,216 @@
+package httpapi
+
+import (
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// dailyRow is a settled day of a GPU.
+type dailyRow struct {
+	GPUType    string      `json:"gpu_type"`
+	Region     string      `json:"region"`
+	IndexValue assay.Nanos `json:"index_value"`
+	Date       string      `json:"date"`
+}
+
+func newDailyRow(line *snapshot.Line, p assay.Point) dailyRow {
+	return dailyRow{line.GPU, line.Region, p.Value, assay.FormatInstant(p.At)}
+}
+
+// defaultGPU is the GPU of the daily index when none is named.
+const defaultGPU = "H100 SXM"
+
+// dailyIndex answers the latest settled day of a GPU, or a given day.
+func dailyIndex(c *call) (answer, error) {
+	gpu, err := c.gpuParam()
+	if err != nil {
+		return answer{}, err
+	}
+	ask, err := c.dayAsk()
+	if err != nil {
+		return answer{}, err
+	}
+	ask.PaidGPU = !gpu.Free
+	grant, line, err := c.grantedLine(gpu, ask.Ask, ask.region)
+	if err != nil {
+		return answer{}, err
+	}
+	series := line.Series(assay.Daily)
+	i, err := ask.find(series, gpu.Name)
+	if err != nil {
+		return answer{}, err
+	}
+	return object(struct {
+		Success bool         `json:"success"`
+		Access  assay.Access `json:"access"`
+		Data    dailyRow     `json:"data"`
+	}{true, grant.Access, newDailyRow(line, series.At(i))}, series.Modified())
+}
+
+// gpuParam gives the GPU that the query names by gpuType or gpu.
+func (c *call) gpuParam() (assay.GPU, error) {
+	name, err := c.param("gpuType")
+	if err != nil {
+		return assay.GPU{}, err
+	}
+	other, err := c.param("gpu")
+	if err != nil {
+		return assay.GPU{}, err
+	}
+	switch {
+	case name != "" && other != "" && name != other:
+		return assay.GPU{}, invalid("gpu", other, "the same name as gpuType, or none")
+	case name == "" && other == "":
+		name = defaultGPU
+	case name == "":
+		name = other
+	}
+	return c.gpuNamed(name)
+}
+
+// dayAsk is a region and, unless it asks for the latest, a day.
+type dayAsk struct {
+	access.Ask
+	region string
+	day    int64 // midnight UTC
+	given  bool
+}
+
+func (c *call) dayAsk() (ask dayAsk, err error) {
+	if ask.region, err = c.region(); err != nil {
+		return ask, err
+	}
+	at, _, given, err := c.instant("date")
+	if err != nil || !given {
+		return ask, err
+	}
+	ask.day, ask.given = assay.StartOfDay(at), true
+	ask.Start = ask.day
+	return ask, nil
+}
+
+// find gives the position of the asked day in a daily series, or of the latest.
+func (ask *dayAsk) find(series *snapshot.Series, gpu string) (int, error) {
+	if series.Len() == 0 {
+		return 0, noDaily(gpu, "")
+	}
+	if !ask.given {
+		return series.Len() - 1, nil
+	}
+	// The fixing of a day lies inside the same day of UTC.
+	if i, j := series.Range(ask.day, ask.day+assay.Day-1); i < j {
+		return i, nil
+	}
+	return 0, noDaily(gpu, " on "+time.UnixMilli(ask.day).UTC().Format(assay.DayLayout))
+}
+
+// grantedLine decides what the caller gets and finds the line it is about.
+func (c *call) grantedLine(gpu assay.GPU, ask access.Ask, region string) (access.Grant, *snapshot.Line, error) {
+	grant, err := c.decide(ask)
+	if err != nil {
+		return grant, nil, err
+	}
+	line, err := c.line(gpu, region)
+	return grant, line, err
+}
+
+// When /api/day-index was deprecated and when it may go.
+var (
+	dayIndexDeprecated = []string{"@1767225600"} // 2026-01-01, as RFC 9745 writes it
+	dayIndexSunset     = []string{"Fri, 31 Dec 2027 00:00:00 GMT"}
+	dayIndexSuccessor  = []string{`</api/daily-index>; rel="successor-version"`}
+)
+
+// dayIndex is dailyIndex under its old name.
+func dayIndex(c *call) (answer, error) {
+	h := c.Header()
+	h["Deprecation"], h["Sunset"], h["Link"] = dayIndexDeprecated, dayIndexSunset, dayIndexSuccessor
+	return dailyIndex(c)
+}
+
+// dailyIndexAll answers one settled day of every GPU the caller may see.
+func dailyIndexAll(c *call) (answer, error) {
+	ask, err := c.dayAsk()
+	if err != nil {
+		return answer{}, err
+	}
+	grant, err := c.decide(ask.Ask)
+	if err != nil {
+		return answer{}, err
+	}
+	if !c.snap.Catalog.HasRegion(ask.region) {
+		return answer{}, noPrice("unknown_region", "any GPU", ask.region)
+	}
+	if !ask.given {
+		ask.day, ask.given = c.latestDay(ask.region), true
+	}
+	var rows []dailyRow
+	var modified int64
+	for _, gpu := range c.snap.GPUsByName {
+		line := c.snap.Line(gpu.Name, ask.region)
+		series := line.Series(assay.Daily)
+		if i, err := ask.find(series, gpu.Name); err == nil && (gpu.Free || grant.From == 0) {
+			rows = append(rows, newDailyRow(line, series.At(i)))
+			modified = max(modified, series.Modified())
+		}
+	}
+	if len(rows) == 0 {
+		return answer{}, noDaily("any GPU", "")
+	}
+	return object(struct {
+		Success bool         `json:"success"`
+		Access  assay.Access `json:"access"`
+		Date    string       `json:"date"`
+		Count   int          `json:"count"`
+		Data    []dailyRow   `json:"data"`
+	}{true, grant.Access, rows[0].Date, len(rows), rows}, modified)
+}
+
+// latestDay is the newest settled day of any GPU in a region.
+func (c *call) latestDay(region string) (day int64) {
+	for _, gpu := range c.snap.GPUsByName {
+		if series := c.snap.Line(gpu.Name, region).Series(assay.Daily); series.Len() > 0 {
+			day = max(day, assay.StartOfDay(series.At(series.Len()-1).At))
+		}
+	}
+	return day
+}
+
+// dailyIndexPrevious answers the settled day before the latest, and the change since.
+func dailyIndexPrevious(c *call) (answer, error) {
+	gpu, err := c.gpu()
+	if err != nil {
+		return answer{}, err
+	}
+	region, err := c.region()
+	if err != nil {
+		return answer{}, err
+	}
+	grant, line, err := c.grantedLine(gpu, access.Ask{PaidGPU: !gpu.Free}, region)
+	if err != nil {
+		return answer{}, err
+	}
+	series := line.Series(assay.Daily)
+	switch series.Len() {
+	case 0:
+		return answer{}, noDaily(gpu.Name, "")
+	case 1:
+		return answer{}, noDaily(gpu.Name, " before "+assay.FormatInstant(series.At(0).At)[:len(assay.DayLayout)])
+	}
+	type settled struct {
+		IndexValue assay.Nanos `json:"index_value"`
+		Date       string      `json:"date"`
+	}
+	latest, previous := series.At(series.Len()-1), series.At(series.Len()-2)
+	return object(struct {
+		Success   bool         `json:"success"`
+		Access    assay.Access `json:"access"`
+		Latest    settled      `json:"latest"`
+		ChangePct assay.Nanos  `json:"change_pct"`
+		Data      dailyRow     `json:"data"`
+	}{true, grant.Access, settled{latest.Value, assay.FormatInstant(latest.At)}, index.ChangePct(latest.Value, previous.Value), newDailyRow(line, previous)}, series.Modified())
+}

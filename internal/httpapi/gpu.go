@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// currentPrice answers the newest hourly print of a GPU.
+func currentPrice(c *call) (answer, error) {
+	gpu, err := c.gpu()
+	if err != nil {
+		return answer{}, err
+	}
+	region, err := c.region()
+	if err != nil {
+		return answer{}, err
+	}
+	grant, err := c.decide(access.Ask{PaidGPU: !gpu.Free})
+	if err != nil {
+		return answer{}, err
+	}
+	line, err := c.line(gpu, region)
+	if err != nil {
+		return answer{}, err
+	}
+	if line.Series(assay.Hourly).Len() == 0 {
+		return answer{}, noPrice("no_data", gpu.Name, region)
+	}
+	return ready(priceBody(line, grant.Access)), nil
+}
+
+// priceBody is the answer of the current price for one kind of caller, made once a print.
+func priceBody(line *snapshot.Line, access assay.Access) *snapshot.Body {
+	series := line.Series(assay.Hourly)
+	return series.Body(snapshot.BodyKey{Kind: "price", Access: access}, func() []byte {
+		last := series.At(series.Len() - 1)
+		region := line.Region
+		if region == assay.Global {
+			region = ""
+		}
+		b := append([]byte(nil), `{"success":true,"access":`...)
+		b = appendString(b, string(access))
+		b = appendString(append(b, `,"data":{"gpu_name":`...), line.GPU)
+		b = appendString(append(b, `,"region":`...), region)
+		b = last.Value.AppendJSON(append(b, `,"index_value":`...))
+		b = assay.AppendInstant(append(b, `,"last_updated":"`...), last.At)
+		return append(b, `"}}`...)
+	})
+}
+
+// accessWords are the kinds of caller that GPU answers are made for.
+var accessWords = []assay.Access{assay.Public3Months, assay.AccessPremium, assay.AccessFull}
+
+func warmPrice(line *snapshot.Line) {
+	if line.Series(assay.Hourly).Len() == 0 {
+		return
+	}
+	for _, word := range accessWords {
+		priceBody(line, word)
+	}
+}

@@ -1,0 +1,251 @@
+package httpapi
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// historyForm is how one of the history routes differs from the others.
+type historyForm struct {
+	newestFirst  bool
+	defaultLimit int // 0: everything
+	maxLimit     int
+	defaultSpan  int64 // how far back without startDate; 0: to the beginning
+	oneGrain     bool  // the route takes no granularity
+	rolling      bool  // the route shows rolling averages
+}
+
+var (
+	openForm    = historyForm{maxLimit: 100_000}
+	simpleForm  = historyForm{newestFirst: true, defaultLimit: 100, maxLimit: 10_000}
+	rangeForm   = historyForm{defaultLimit: 100, maxLimit: 10_000}
+	hourlyForm  = historyForm{maxLimit: 100_000, defaultSpan: 7 * assay.Day, oneGrain: true}
+	averageForm = historyForm{maxLimit: 100_000, oneGrain: true, rolling: true}
+)
+
+// history is a range of a line that the caller may see: the points [i, j) of the series, in the served order.
+type history struct {
+	form        historyForm
+	line        *snapshot.Line
+	series      *snapshot.Series
+	grant       access.Grant
+	desc        bool
+	limit       int
+	i, j        int
+	found       int    // points in the range before the limit cut it
+	start, end  string // as asked; empty when not
+	granularity string // as asked
+	order       string
+}
+
+// history reads the parameters of a history route and finds its rows.
+func (c *call) history(gpu assay.GPU, form historyForm) (h history, err error) {
+	h.form = form
+	ask, to, err := h.parse(c)
+	if err != nil {
+		return h, err
+	}
+	region, err := c.region()
+	if err != nil {
+		return h, err
+	}
+	ask.PaidGPU = !gpu.Free
+	if h.grant, h.line, err = c.grantedLine(gpu, ask, region); err != nil {
+		return h, err
+	}
+	h.series = h.line.Series(h.grant.Grain)
+	if form.rolling {
+		h.series = h.line.Derived(c.s.rollingAverages)
+	}
+	if h.series.Len() == 0 {
+		return h, noDaily(gpu.Name, "")
+	}
+	from := max(ask.Start, h.grant.From)
+	if h.start == "" && form.defaultSpan != 0 {
+		from = c.now.UnixMilli() - form.defaultSpan
+	}
+	h.i, h.j = h.series.Range(from, to)
+	h.cut()
+	return h, nil
+}
+
+// parse reads range, grain, order and limit; to is the last instant of the range.
+func (h *history) parse(c *call) (ask access.Ask, to int64, err error) {
+	start, _, hasStart, err := c.instant("startDate")
+	if err != nil {
+		return ask, 0, err
+	}
+	end, dateOnly, hasEnd, err := c.instant("endDate")
+	if err != nil {
+		return ask, 0, err
+	}
+	to = math.MaxInt64 - 1
+	if hasEnd {
+		if to = end; dateOnly {
+			to = end + assay.Day - 1
+		}
+		ask.End = to
+		h.end, _ = c.param("endDate")
+	}
+	if hasStart {
+		ask.Start = start
+		h.start, _ = c.param("startDate")
+		if start > to {
+			return ask, 0, invalid("startDate", h.start, "a date that is not after endDate "+strconv.Quote(shorten(h.end)))
+		}
+	}
+	if !h.form.oneGrain {
+		if ask.Granularity, err = c.oneOf("granularity", "daily", "daily", "hourly", "auto"); err != nil {
+			return ask, 0, err
+		}
+		h.granularity = ask.Granularity
+	}
+	natural := "asc"
+	if h.form.newestFirst {
+		natural = "desc"
+	}
+	if h.order, err = c.oneOf("order", natural, "asc", "desc"); err != nil {
+		return ask, 0, err
+	}
+	h.desc = h.order == "desc"
+	h.limit, err = c.whole("limit", h.form.defaultLimit, 1, h.form.maxLimit)
+	return ask, to, err
+}
+
+// cut keeps the first rows in the served order.
+func (h *history) cut() {
+	h.found = h.j - h.i
+	if h.limit == 0 || h.found <= h.limit {
+		return
+	}
+	if h.desc {
+		h.i = h.j - h.limit
+	} else {
+		h.j = h.i + h.limit
+	}
+}
+
+// at gives the position in the series of row k.
+func (h *history) at(k int) int {
+	if h.desc {
+		return h.j - 1 - k
+	}
+	return h.i + k
+}
+
+// appendHead appends the envelope up to the rows; more stands between granularity and count.
+func (h *history) appendHead(dst []byte, more []byte) []byte {
+	dst = appendString(append(dst, `{"success":true,"gpu_type":`...), h.line.GPU)
+	dst = appendString(append(dst, `,"region":`...), h.line.Region)
+	dst = appendString(append(dst, `,"access":`...), string(h.grant.Access))
+	dst = appendString(append(dst, `,"granularity":`...), h.grant.Grain.String())
+	dst = append(dst, more...)
+	dst = strconv.AppendInt(append(dst, `,"count":`...), int64(h.j-h.i), 10)
+	dst = strconv.AppendBool(append(dst, `,"has_more":`...), h.j-h.i < h.found)
+	return append(dst, `,"data":[`...)
+}
+
+// tag is the ETag of rows made from the series: the head tells the range's length and who asks, the rest is here.
+func (h *history) tag(kind string, head []byte) string {
+	var rest [40]byte
+	b := strconv.AppendInt(rest[:0], h.series.Version(), 36)
+	b = strconv.AppendInt(append(b, '.'), int64(h.i), 36)
+	b = strconv.AppendBool(append(b, '.'), h.desc)
+	return snapshot.Hash([]byte(kind), head, b)
+}
+
+// points answers a range as rows of timestamp and value, which lie ready in the series.
+func (h *history) points() answer {
+	if h.ready() {
+		return ready(h.body())
+	}
+	head := h.appendHead(make([]byte, 0, 256), nil)
+	a := answer{head: head, tag: h.tag("points", head), modified: h.series.Modified()}
+	if !h.desc {
+		a.rows = h.series.Rows(h.i, h.j)
+		return a
+	}
+	a.count = h.j - h.i
+	a.row = func(dst []byte, k int) []byte { return append(dst, h.series.Row(h.at(k))...) }
+	return a
+}
+
+// ready tells whether this is one of the ranges that are asked most: all that the caller may see, oldest first, to the
+// newest point. Its answer is made and compressed once a publication.
+func (h *history) ready() bool {
+	first, _ := h.series.Range(h.grant.From, math.MaxInt64-1)
+	return !h.desc && h.j == h.series.Len() && h.i < h.j && h.i == first
+}
+
+func (h *history) body() *snapshot.Body {
+	return h.series.Body(snapshot.BodyKey{Kind: "history", Access: h.grant.Access, From: h.i}, func() []byte {
+		rows := h.series.Rows(h.i, h.j)
+		b := h.appendHead(make([]byte, 0, len(rows)+256), nil)
+		return append(append(b, rows...), tail...)
+	})
+}
+
+// warmHistory makes the answers to the ranges that are asked most.
+func warmHistory(line *snapshot.Line, free int64) {
+	for _, grant := range []access.Grant{
+		{Access: assay.Public3Months, From: free, Grain: assay.Daily},
+		{Access: assay.AccessPremium, Grain: assay.Daily},
+		{Access: assay.AccessFull, Grain: assay.Daily},
+		{Access: assay.AccessFull, Grain: assay.Hourly},
+	} {
+		h := history{form: openForm, line: line, series: line.Series(grant.Grain), grant: grant}
+		h.i, h.j = h.series.Range(grant.From, math.MaxInt64-1)
+		h.cut()
+		if h.i < h.j {
+			h.body()
+		}
+	}
+}
+
+// indexHistory answers a GPU's series, inside the free window without a key.
+func indexHistory(c *call) (answer, error) {
+	gpu, err := c.gpu()
+	if err != nil {
+		return answer{}, err
+	}
+	return c.points(gpu, openForm)
+}
+
+// h100History is indexHistory of one GPU, from before the others had theirs.
+func h100History(c *call) (answer, error) {
+	gpu, err := c.gpuNamed(defaultGPU)
+	if err != nil {
+		return answer{}, err
+	}
+	return c.points(gpu, openForm)
+}
+
+// historySimple answers a GPU's series, newest first.
+func historySimple(c *call) (answer, error) {
+	gpu, err := c.gpu()
+	if err != nil {
+		return answer{}, err
+	}
+	return c.points(gpu, simpleForm)
+}
+
+// hourly answers a GPU's hourly series.
+func hourly(c *call) (answer, error) {
+	gpu, err := c.gpu()
+	if err != nil {
+		return answer{}, err
+	}
+	return c.points(gpu, hourlyForm)
+}
+
+func (c *call) points(gpu assay.GPU, form historyForm) (answer, error) {
+	h, err := c.history(gpu, form)
+	if err != nil {
+		return answer{}, err
+	}
+	return h.points(), nil
+}

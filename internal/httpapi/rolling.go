@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// averageRow is a rolling average at an instant.
+type averageRow struct {
+	GPUType   string      `json:"gpu_type"`
+	Region    string      `json:"region"`
+	Average   assay.Nanos `json:"average_usd_per_hour"`
+	Timestamp string      `json:"timestamp"`
+}
+
+// rollingAverage answers the mean of the hourly prints of the last 24 hours.
+func rollingAverage(c *call) (answer, error) {
+	gpu, err := c.gpu()
+	if err != nil {
+		return answer{}, err
+	}
+	region, err := c.region()
+	if err != nil {
+		return answer{}, err
+	}
+	grant, line, err := c.grantedLine(gpu, access.Ask{PaidGPU: !gpu.Free}, region)
+	if err != nil {
+		return answer{}, err
+	}
+	prints := line.Series(assay.Hourly)
+	if prints.Len() == 0 {
+		return answer{}, noPrice("no_data", gpu.Name, region)
+	}
+	last := prints.At(prints.Len() - 1).At
+	average, _ := c.s.average24(prints, last)
+	return object(struct {
+		Success bool         `json:"success"`
+		Access  assay.Access `json:"access"`
+		Data    averageRow   `json:"data"`
+	}{true, grant.Access, averageRow{line.GPU, line.Region, average, assay.FormatInstant(last)}}, prints.Modified())
+}
+
+// rollingAverageHistory answers the rolling average at every daily fixing.
+func rollingAverageHistory(c *call) (answer, error) {
+	gpu, err := c.gpu()
+	if err != nil {
+		return answer{}, err
+	}
+	h, err := c.history(gpu, averageForm)
+	if err != nil {
+		return answer{}, err
+	}
+	head := h.appendHead(make([]byte, 0, 256), nil)
+	return answer{head: head, tag: h.tag("average", head), modified: h.series.Modified(), count: h.j - h.i,
+		row: func(dst []byte, k int) []byte { return h.appendAverageRow(dst, h.series.At(h.at(k))) }}, nil
+}
+
+func (h *history) appendAverageRow(dst []byte, p assay.Point) []byte {
+	dst = appendString(append(dst, `{"gpu_type":`...), h.line.GPU)
+	dst = appendString(append(dst, `,"region":`...), h.line.Region)
+	dst = p.Value.AppendJSON(append(dst, `,"average_usd_per_hour":`...))
+	dst = assay.AppendInstant(append(dst, `,"timestamp":"`...), p.At)
+	return append(dst, `"}`...)
+}
+
+// rollingAverages is the rolling average of a line at each of its daily fixings.
+func (s *Server) rollingAverages(line *snapshot.Line) []assay.Point {
+	days, prints := line.Series(assay.Daily), line.Series(assay.Hourly)
+	averages := make([]assay.Point, 0, days.Len())
+	for i := range days.Len() {
+		at := days.At(i).At
+		if average, ok := s.average24(prints, at); ok {
+			averages = append(averages, assay.Point{At: at, Value: average})
+		}
+	}
+	return averages
+}
+
+// average24 is the mean of the prints in the 24 hours that end at the instant; ok is false when there is none.
+func (s *Server) average24(prints *snapshot.Series, at int64) (average assay.Nanos, ok bool) {
+	i, j := prints.Range(at-assay.Day+1, at)
+	if i == j {
+		return 0, false
+	}
+	return s.Methodology.Mean(prints.Values(i, j)), true
+}

@@ -1,0 +1,171 @@
+// Package httpapi serves the API. One table of routes says for each path what limits it, who may call it and what serves
+// it; the same table registers the mux, drives the access test and is compared with openapi.yaml.
+//
+// A request goes through plain calls in this order: public limiter, route, the caller's key, is this tier allowed on the
+// route at all, parameters, window and item access, data. Handlers return an answer or an error; only respond.go writes.
+// Everything is read from one snapshot in memory, loaded once per request: this package does not know the database.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/limit"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// Config is what a server needs.
+type Config struct {
+	Snapshots      *snapshot.Holder
+	Keys           *keys.Keyring
+	Ping           func(context.Context) error // is the database there
+	Now            func() time.Time
+	Log            *slog.Logger
+	Methodology    index.Methodology // whose fixing the daily series follow
+	Version        string
+	TrustedProxies []netip.Prefix // peers whose word on the client's address is taken
+	CORSOrigins    []string       // origins that may send keys
+	KeyLimit       int            // requests a minute of one key on keyed routes
+}
+
+// Limits of section 8 of the contract.
+const (
+	publicLimit = 60
+	limitWindow = time.Minute
+	// maxAddresses and maxKeys bound the limiters' memory; the worst case of a full table is about 80 MB.
+	maxAddresses = 131_072
+	maxKeys      = 65_536
+)
+
+// maxURI is the longest request target that is read; none of ours needs a tenth of it.
+const maxURI = 8 << 10
+
+// Server answers requests.
+type Server struct {
+	Config
+	started   time.Time
+	mux       *http.ServeMux
+	proxies   *proxies
+	cors      *crossOrigin
+	byAddress *limit.Limiter[netip.Addr]
+	byKey     *limit.Limiter[string]
+	requests  atomic.Uint64
+	idPrefix  string
+	calls     sync.Pool
+	catalogs  atomic.Pointer[catalogBodies]
+}
+
+// New makes a server.
+func New(config Config) (*Server, error) {
+	s := &Server{Config: config, started: config.Now(), mux: http.NewServeMux(), idPrefix: newIDPrefix()}
+	s.calls.New = func() any { return new(call) }
+	s.byAddress = limit.New[netip.Addr](publicLimit, limitWindow, maxAddresses, nil)
+	s.byKey = limit.New[string](config.KeyLimit, limitWindow, maxKeys, nil)
+	s.proxies = newProxies(config.TrustedProxies)
+	for _, r := range routes {
+		s.mux.Handle(r.path, s.handler(r))
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		c := w.(*call)
+		c.fail(&assay.Error{Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path. The API is described at /openapi.json."})
+	})
+	var err error
+	s.cors, err = newCrossOrigin(config.CORSOrigins, s.mux)
+	return s, err
+}
+
+// ServeHTTP answers one request: it gives it an id, guards against panics, and logs one line when it is done.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := s.calls.Get().(*call)
+	c.begin(s, w, r)
+	defer s.finish(c)
+	switch {
+	case len(r.RequestURI) > maxURI:
+		c.fail(&assay.Error{Kind: assay.URITooLong, Code: "uri_too_long", Message: fmt.Sprintf("The request target is longer than %d bytes.", maxURI)})
+	case !cleanPath(r):
+		c.fail(&assay.Error{Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path: it has an empty or a dot segment."})
+	default:
+		s.cors.ServeHTTP(c, r)
+	}
+}
+
+// cleanPath tells whether the mux will take the path as it is. It would redirect any other, and a redirect is a surprise
+// to a program.
+func cleanPath(r *http.Request) bool {
+	if p := r.URL.Path; !strings.Contains(p, "//") && !strings.Contains(p, "/.") {
+		return strings.HasPrefix(p, "/")
+	}
+	for segment := range strings.SplitSeq(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// finish ends a call: a panic becomes a 500, the line is logged, the call goes back to the pool.
+func (s *Server) finish(c *call) {
+	if p := recover(); p != nil {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(p)
+		}
+		c.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	}
+	s.logRequest(c)
+	c.end()
+	s.calls.Put(c)
+}
+
+func (s *Server) logRequest(c *call) {
+	level, path := slog.LevelInfo, c.route.path
+	if path == "" {
+		path = keys.Redact(shorten(c.r.URL.Path))
+	}
+	attrs := append(make([]slog.Attr, 0, 10),
+		slog.String("id", c.id), slog.String("method", c.r.Method), slog.String("path", path),
+		slog.Int("status", c.status), slog.Int64("bytes", c.bytes),
+		slog.Int64("micros", s.Now().Sub(c.now).Microseconds()),
+		slog.String("client", c.client.String()))
+	if c.caller.KeyID != "" {
+		attrs = append(attrs, slog.String("key", c.caller.KeyID))
+	}
+	if c.cause != nil {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("error", keys.Redact(c.cause.Error())))
+	}
+	s.Log.LogAttrs(context.Background(), level, "request", attrs...)
+}
+
+// handler runs a route: the order of lines is the order of the contract's checks.
+func (s *Server) handler(r route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		c := w.(*call)
+		c.route, c.r = r, req
+		if err := c.serve(); err != nil {
+			c.fail(err)
+		}
+	})
+}
+
+// Warm makes ready the answers that will be asked most, before a snapshot is swapped in.
+func (s *Server) Warm(snap *snapshot.Snapshot) {
+	if old := s.catalogs.Load(); old == nil || old.version != snap.CatalogVersion {
+		s.catalogs.Store(newCatalogBodies(snap, s.Now().UnixMilli()))
+	}
+	for _, gpu := range snap.Catalog.GPUs {
+		warmPrice(snap.Line(gpu.Name, assay.Global))
+		warmHistory(snap.Line(gpu.Name, assay.Global), assay.MonthsBack(s.Now().UnixMilli(), 3))
+	}
+}

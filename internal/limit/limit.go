@@ -1,0 +1,242 @@
+// Package limit is an exact rate limiter: at most so many requests of one key in any span of the window.
+//
+// The cheap ways are not exact. A counter that starts anew each minute lets 60 requests through at 0:59 and 60 more at
+// 1:01; a token bucket lets a full bucket through and, within the same minute, what has dripped in since. This package
+// keeps a sliding log instead: for each key the times of its admitted requests that are still inside the window. A
+// request is admitted while there are fewer than limit of them, so the log never holds more than limit times and a ring
+// of that size is enough. A time counts in (now-window, now]: a request exactly one window after the first is admitted
+// again. Refused requests are not counted, so a caller who keeps knocking is let in as early as one who waits.
+//
+// # Time
+//
+// The package reads no clock and starts no goroutine; the time is an argument. Two goroutines may read the clock in one
+// order and arrive here in the other. Therefore each shard has its own clock, the latest time it was shown, and an
+// earlier time is taken as that one. The windows are exact on that clock, and it never runs backwards.
+//
+// # Memory
+//
+// Keys live in shards, each with its own lock, map and list from the most to the least recently seen. A key that called
+// once costs a ring of four times; the ring doubles as needed. Every call also drops a few keys from the far end of its
+// shard's list if their whole window has passed, so the memory of a flood is given back by the calls that follow it.
+// Dropping such a key changes no answer.
+//
+// A full shard forgets its least recently seen key although that key may still have requests in its window; should it
+// come back, it starts afresh. This is the one way to exceed the limit, and it takes a flood: more keys within one
+// window than fit. As each shard has an equal share of maxKeys and a hash fills shards almost but not quite evenly,
+// give maxKeys a tenth more than the number of keys that must be remembered.
+package limit
+
+import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	maxShards    = 64   // far more than cores, so that two of them seldom meet at one lock
+	minShardKeys = 1024 // a share this large is filled evenly: three standard deviations are a tenth of it
+	firstRing    = 4    // times; most addresses that call at all call a few times
+	dropsPerCall = 2    // a call brings at most one key, so two drops make the shard smaller
+	minMapPeak   = 64   // keys; a smaller map is not worth rebuilding
+)
+
+// Limiter admits at most limit requests of each key in any span of window. It is safe for concurrent use.
+type Limiter[K comparable] struct {
+	limit  int
+	window int64 // nanoseconds
+	hash   func(K) uint64
+	shards []shard[K] // a power of two of them
+}
+
+// Decision is the answer to one request.
+type Decision struct {
+	Allowed   bool
+	Remaining int           // how many more requests would be admitted right now
+	Reset     time.Duration // until the oldest counted request leaves the window and one more is given back
+}
+
+// New makes a limiter that remembers at most maxKeys keys. The hash picks a key's shard; it should be seeded, or callers
+// who choose their keys can crowd one shard. A nil hash is maphash.Comparable with a random seed. New panics unless
+// limit, window and maxKeys are positive.
+func New[K comparable](limit int, window time.Duration, maxKeys int, hash func(K) uint64) *Limiter[K] {
+	if limit < 1 || window < 1 || maxKeys < 1 {
+		panic(fmt.Sprintf("limit.New: limit %d, window %v and maxKeys %d must be positive", limit, window, maxKeys))
+	}
+	if hash == nil {
+		seed := maphash.MakeSeed()
+		hash = func(key K) uint64 { return maphash.Comparable(seed, key) }
+	}
+	shards := 1
+	for shards < maxShards && maxKeys/(2*shards) >= minShardKeys {
+		shards *= 2
+	}
+	l := &Limiter[K]{limit: limit, window: int64(window), hash: hash, shards: make([]shard[K], shards)}
+	for i := range l.shards {
+		l.shards[i].init(maxKeys / shards)
+	}
+	return l
+}
+
+// Limit is how many requests a key has in any span of the window.
+func (l *Limiter[K]) Limit() int { return l.limit }
+
+// Window is the span in which requests are counted.
+func (l *Limiter[K]) Window() time.Duration { return time.Duration(l.window) }
+
+// Len is how many keys are remembered.
+func (l *Limiter[K]) Len() int {
+	n := 0
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		n += len(s.entries)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// Allow decides on a request of key at now, in nanoseconds of a monotonic clock, and counts it if it is admitted. After a
+// refusal a call at now+Reset is admitted, and none is before.
+func (l *Limiter[K]) Allow(key K, now int64) Decision {
+	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.clock = max(s.clock, now)
+	seen := &s.touchLocked(key).seen
+	seen.expire(s.clock, l.window)
+	allowed := seen.count < l.limit
+	if allowed {
+		seen.add(s.clock, l.limit)
+	}
+	// From here on the key has a time in its window, so the cleaning cannot take it.
+	s.dropIdleLocked(l.window)
+	return Decision{
+		Allowed:   allowed,
+		Remaining: l.limit - seen.count,
+		Reset:     time.Duration(seen.oldest() + l.window - now),
+	}
+}
+
+// A shard is a part of the keys under one lock, which guards all its fields.
+type shard[K comparable] struct {
+	mu        sync.Mutex
+	clock     int64 // the latest time shown to the shard
+	lastAlive int64 // newest time of the key that stopped the last cleaning
+	entries   map[K]*entry[K]
+	maxKeys   int
+	peak      int      // most keys since the map was made: a map keeps the room of its largest size
+	list      entry[K] // sentinel: list.next was seen last, list.prev the longest ago
+}
+
+// An entry is what is known of one key, and its place in the shard's list.
+type entry[K comparable] struct {
+	prev, next *entry[K]
+	key        K
+	seen       ring
+}
+
+func (s *shard[K]) init(maxKeys int) {
+	s.clock, s.lastAlive = math.MinInt64, math.MinInt64
+	s.entries = make(map[K]*entry[K])
+	s.maxKeys = maxKeys
+	s.list.prev, s.list.next = &s.list, &s.list
+}
+
+// touchLocked finds or makes the entry of key and puts it at the front of the list.
+func (s *shard[K]) touchLocked(key K) *entry[K] {
+	e := s.entries[key]
+	if e == nil {
+		if len(s.entries) == s.maxKeys {
+			s.dropLocked(s.list.prev)
+		}
+		e = &entry[K]{key: key}
+		s.entries[key] = e
+		s.peak = max(s.peak, len(s.entries))
+	} else {
+		e.unlink()
+	}
+	e.prev, e.next = &s.list, s.list.next
+	e.prev.next, e.next.prev = e, e
+	return e
+}
+
+// dropIdleLocked drops a few keys from the end of the list that have no request left in their window. It looks there only
+// once the key it last found alive can have become idle: that entry is seldom in the processor's cache.
+func (s *shard[K]) dropIdleLocked(window int64) {
+	for range dropsPerCall {
+		if !expired(s.lastAlive, s.clock, window) {
+			return
+		}
+		last := s.list.prev
+		if newest := last.seen.newest(); !expired(newest, s.clock, window) {
+			s.lastAlive = newest
+			return
+		}
+		s.dropLocked(last)
+	}
+}
+
+// dropLocked forgets an entry, and moves to a smaller map when the old one is mostly empty: deleting alone frees no room.
+func (s *shard[K]) dropLocked(e *entry[K]) {
+	e.unlink()
+	delete(s.entries, e.key)
+	if s.peak > minMapPeak && len(s.entries) < s.peak/4 {
+		smaller := make(map[K]*entry[K], len(s.entries))
+		maps.Copy(smaller, s.entries)
+		s.entries, s.peak = smaller, len(smaller)
+	}
+}
+
+func (e *entry[K]) unlink() { e.prev.next, e.next.prev = e.next, e.prev }
+
+// A ring holds the times of a key's counted requests, oldest first, in times[head], times[head+1] and so on, around the
+// end. A ring in the shard's list is never empty: a call leaves at least one time in it.
+type ring struct {
+	times       []int64
+	head, count int
+}
+
+func (r *ring) oldest() int64 { return r.times[r.head] }
+func (r *ring) newest() int64 { return r.times[r.last()] }
+
+// last is the index of the newest time.
+func (r *ring) last() int {
+	i := r.head + r.count - 1
+	if i >= len(r.times) {
+		i -= len(r.times)
+	}
+	return i
+}
+
+// expire forgets the times that have left the window.
+func (r *ring) expire(now, window int64) {
+	for r.count > 0 && expired(r.oldest(), now, window) {
+		r.head++
+		if r.head == len(r.times) {
+			r.head = 0
+		}
+		r.count--
+	}
+}
+
+// add appends a time, growing the ring up to limit; the caller has made sure that fewer than limit are held.
+func (r *ring) add(now int64, limit int) {
+	if r.count == len(r.times) {
+		larger := make([]int64, min(limit, max(firstRing, 2*len(r.times))))
+		n := copy(larger, r.times[r.head:])
+		copy(larger[n:], r.times[:r.head])
+		r.times, r.head = larger, 0
+	}
+	r.count++
+	r.times[r.last()] = now
+}
+
+// expired tells whether a time has left the window that ends at now, which is not before it. The difference is taken
+// unsigned, where it cannot overflow.
+func expired(at, now, window int64) bool {
+	return uint64(now-at) >= uint64(window) // #nosec G115 -- see above; window is positive
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+
+	"github.com/assaydata/assay"
+)
+
+// Catalog reads the operator's catalogs.
+func (db *DB) Catalog(ctx context.Context) (c assay.Catalog, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		c, err = readCatalog(tx)
+		return err
+	})
+	return c, err
+}
+
+func readCatalog(tx *tx) (c assay.Catalog, err error) {
+	err = cmp.Or(
+		tx.each(`SELECT gpu_name, free FROM gpus ORDER BY gpu_id`, nil, func(scan scanFunc) error {
+			var g assay.GPU
+			err := scan(&g.Name, &g.Free)
+			c.GPUs = append(c.GPUs, g)
+			return err
+		}),
+		tx.each(`SELECT region FROM regions ORDER BY region_id`, nil, func(scan scanFunc) error {
+			var region string
+			err := scan(&region)
+			c.Regions = append(c.Regions, region)
+			return err
+		}),
+		tx.each(`SELECT lab, label, free FROM labs ORDER BY lab_id`, nil, func(scan scanFunc) error {
+			var l assay.Lab
+			err := scan(&l.Lab, &l.Label, &l.Free)
+			c.Labs = append(c.Labs, l)
+			return err
+		}),
+		tx.each(`SELECT id, memory_type, category FROM memory_types ORDER BY position`, nil, func(scan scanFunc) error {
+			var m assay.MemoryType
+			err := scan(&m.ID, &m.MemoryType, &m.Category)
+			c.MemoryTypes = append(c.MemoryTypes, m)
+			return err
+		}),
+		tx.each(`SELECT id, label, category, kind, series_label, series_label2 FROM coding_products ORDER BY position`, nil, func(scan scanFunc) error {
+			var p assay.CodingProduct
+			var one, two sql.NullString
+			err := scan(&p.ID, &p.Label, &p.Category, &p.Kind, &one, &two)
+			if one.Valid && two.Valid {
+				p.Compare, p.SeriesLabels = true, []string{one.String, two.String}
+			}
+			c.CodingProducts = append(c.CodingProducts, p)
+			return err
+		}),
+	)
+	return c, err
+}
+
+func insertCatalog(tx *tx, c assay.Catalog) error {
+	for _, g := range c.GPUs {
+		if err := tx.exec(`INSERT INTO gpus (gpu_name, free) VALUES ($1, $2)`, g.Name, g.Free); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.Regions {
+		if err := tx.exec(`INSERT INTO regions (region) VALUES ($1)`, r); err != nil {
+			return err
+		}
+	}
+	for _, l := range c.Labs {
+		if err := tx.exec(`INSERT INTO labs (lab, label, free) VALUES ($1, $2, $3)`, l.Lab, l.Label, l.Free); err != nil {
+			return err
+		}
+	}
+	for _, m := range c.MemoryTypes {
+		if err := tx.exec(`INSERT INTO memory_types (id, memory_type, category) VALUES ($1, $2, $3)`, m.ID, m.MemoryType, m.Category); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.CodingProducts {
+		var labels [2]sql.NullString
+		for i, label := range p.SeriesLabels {
+			labels[i] = sql.NullString{String: label, Valid: true}
+		}
+		if err := tx.exec(`INSERT INTO coding_products (id, label, category, kind, series_label, series_label2)
+			VALUES ($1, $2, $3, $4, $5, $6)`, p.ID, p.Label, p.Category, p.Kind, labels[0], labels[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names maps names to row ids and back, for a table that lists each name once.
+type names struct {
+	ids   map[string]int64
+	texts map[int64]string
+}
+
+// readNames loads a list of names. Such lists are short, and loading one costs less than a transaction's commit.
+func readNames(tx *tx, query string) (n names, err error) {
+	n = names{ids: map[string]int64{}, texts: map[int64]string{}}
+	err = tx.each(query, nil, func(scan scanFunc) error {
+		var id int64
+		var text string
+		if err := scan(&id, &text); err != nil {
+			return err
+		}
+		n.ids[text], n.texts[id] = id, text
+		return nil
+	})
+	return n, err
+}
+
+// dictionary is every list of names that rows refer to by id.
+type dictionary struct {
+	gpus, regions, sources, providers names
+}
+
+func readDictionary(tx *tx) (d dictionary, err error) {
+	for _, list := range []struct {
+		names *names
+		query string
+	}{
+		{&d.gpus, `SELECT gpu_id, gpu_name FROM gpus`},
+		{&d.regions, `SELECT region_id, region FROM regions`},
+		{&d.sources, `SELECT source_id, source FROM sources`},
+		{&d.providers, `SELECT provider_id, provider FROM providers`},
+	} {
+		if *list.names, err = readNames(tx, list.query); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// FileName is the database's file inside its folder.
+const FileName = "assay.db"
+
+// pollEvery is how often the watcher looks for commits. A look is a read of one shared-memory word, and readers are
+// promised new data within a second.
+const pollEvery = 100 * time.Millisecond
+
+// engine is what differs between databases. SQLite has one writing connection, whose transactions take the write lock at
+// their start, and several reading ones.
+type engine struct {
+	path    string
+	file    os.FileInfo // the file that was opened, to notice when it is moved away
+	writer  *sql.DB
+	readers *sql.DB
+}
+
+func openSQLite(ctx context.Context, dir string) (engine, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return engine{}, fmt.Errorf("make the database folder: %w", err)
+	}
+	e := engine{path: filepath.Join(dir, FileName)}
+	// The busy timeout comes first: every later pragma may have to wait for another process.
+	writer, err := sql.Open("sqlite", e.dsn("immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)"))
+	if err != nil {
+		return engine{}, err
+	}
+	writer.SetMaxOpenConns(1)
+	readers, err := sql.Open("sqlite", e.dsn("deferred", "busy_timeout(30000)", "query_only(1)", "cache_size(-8192)"))
+	if err != nil {
+		return engine{}, errors.Join(err, writer.Close())
+	}
+	readers.SetMaxOpenConns(4)
+	e.writer, e.readers = writer, readers
+	if err := e.connect(ctx); err != nil {
+		return engine{}, errors.Join(fmt.Errorf("open %s: %w", e.path, err), e.close())
+	}
+	return e, nil
+}
+
+// connect makes the first connection, which creates the file, and remembers which file it is.
+func (e *engine) connect(ctx context.Context) (err error) {
+	if err := e.writer.PingContext(ctx); err != nil {
+		return err
+	}
+	e.file, err = os.Stat(e.path)
+	return err
+}
+
+func (e *engine) dsn(lock string, pragmas ...string) string {
+	query := url.Values{"_txlock": {lock}, "_pragma": pragmas}
+	return (&url.URL{Scheme: "file", Opaque: filepath.ToSlash(e.path), RawQuery: query.Encode()}).String()
+}
+
+func (e *engine) close() error {
+	return errors.Join(e.readers.Close(), e.writer.Close())
+}
+
+// Ping tells whether the database can be read, and whether the file behind it is still the one that was opened: SQLite
+// would go on writing into a file that has been moved away.
+func (e *engine) Ping(ctx context.Context) error {
+	file, err := os.Stat(e.path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(file, e.file) {
+		return fmt.Errorf("%s is not the file that was opened", e.path)
+	}
+	var one int
+	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
+}
+
+// watch calls changed after every commit, by whichever process. It holds one connection of its own: SQLite's data_version
+// tells a connection about the commits of all others.
+func (e *engine) watch(ctx context.Context, changed func()) {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	var conn *sql.Conn
+	defer func() {
+		if conn != nil {
+			_ = conn.Close()
+		}
+	}()
+	last := int64(-1)
+	for {
+		var err error
+		if conn == nil {
+			conn, err = e.readers.Conn(ctx)
+		}
+		version := last
+		if err == nil {
+			err = conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version)
+		}
+		if err == nil && version != last {
+			last = version
+			changed()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Backup writes a consistent copy of the database to a new file, while others read and write. Nothing is left behind when
+// it fails.
+func (e *engine) Backup(ctx context.Context, file string) error {
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("backup to %s: the file exists", file)
+	}
+	partial := file + ".partial"
+	if err := e.copyTo(ctx, partial); err != nil {
+		_ = os.Remove(partial)
+		return fmt.Errorf("backup to %s: %w", file, err)
+	}
+	return os.Rename(partial, file)
+}
+
+func (e *engine) copyTo(ctx context.Context, file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if _, err := e.writer.ExecContext(ctx, `VACUUM INTO $1`, file); err != nil {
+		return err
+	}
+	if err := os.Chmod(file, 0o600); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,236 @@
+// Package store is the database. DB is a concrete type: one implementation whose SQL text is the same for every engine,
+// with the few things that differ (opening, watching, locking) in an engine file.
+//
+// Rules that hold throughout; DESIGN.md says why:
+//
+//   - Time is int64 milliseconds, money is int64 billionths. No floating point is stored.
+//   - A public method is one transaction; a lower-case function is the SQL inside it.
+//   - Every change that readers wait for raises a counter in the transaction that makes it.
+//   - Nothing published is overwritten.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/assaydata/assay"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	engine
+	Now func() time.Time // the clock, read once a transaction; to be set before use
+
+	watchMu sync.Mutex
+	changed chan struct{} // closed at the next commit that the watcher sees; guarded by watchMu
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// Open opens the database in the folder, making both if they are missing, and brings its tables up to date.
+func Open(ctx context.Context, dir string) (*DB, error) {
+	e, err := openSQLite(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{engine: e, Now: time.Now, changed: make(chan struct{}), stopped: make(chan struct{})}
+	if err := db.write(ctx, migrate); err != nil {
+		e.close()
+		return nil, fmt.Errorf("open database in %s: %w", dir, err)
+	}
+	watchCtx, stop := context.WithCancel(context.Background())
+	db.stop = stop
+	go func() {
+		defer close(db.stopped)
+		e.watch(watchCtx, db.announce)
+	}()
+	return db, nil
+}
+
+// Close ends the watcher and closes the database.
+func (db *DB) Close() error {
+	db.stop()
+	<-db.stopped
+	return db.engine.close()
+}
+
+// Changed gives a channel that is closed once something has been committed after the call, by any process. Ask for it
+// before reading, so that nothing is missed in between.
+func (db *DB) Changed() <-chan struct{} {
+	db.watchMu.Lock()
+	defer db.watchMu.Unlock()
+	return db.changed
+}
+
+func (db *DB) announce() {
+	db.watchMu.Lock()
+	defer db.watchMu.Unlock()
+	close(db.changed)
+	db.changed = make(chan struct{})
+}
+
+// Counters tell what has changed: a reader compares them with the ones it saw before.
+type Counters struct {
+	Catalog, Keys, Publication int64
+}
+
+// Counters reads the counters.
+func (db *DB) Counters(ctx context.Context) (c Counters, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		return tx.each(`SELECT name, value FROM counters`, nil, func(scan scanFunc) error {
+			var name string
+			var value int64
+			if err := scan(&name, &value); err != nil {
+				return err
+			}
+			switch name {
+			case "catalog":
+				c.Catalog = value
+			case "keys":
+				c.Keys = value
+			case "publication":
+				c.Publication = value
+			}
+			return nil
+		})
+	})
+	return c, err
+}
+
+// Setting reads a named setting of the installation; it is empty when unset.
+func (db *DB) Setting(ctx context.Context, name string) (value string, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		return tx.each(`SELECT value FROM settings WHERE name = $1`, []any{name}, func(scan scanFunc) error {
+			return scan(&value)
+		})
+	})
+	return value, err
+}
+
+// SetSetting keeps a named setting of the installation.
+func (db *DB) SetSetting(ctx context.Context, name, value string) error {
+	return db.write(ctx, func(tx *tx) error {
+		return tx.exec(`INSERT INTO settings (name, value) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	})
+}
+
+// tx is one transaction: its context, its reading of the clock, and shorthands for SQL.
+type tx struct {
+	*sql.Tx
+	ctx context.Context
+	now int64
+}
+
+type scanFunc func(dest ...any) error
+
+func (tx *tx) exec(query string, args ...any) error {
+	_, err := tx.ExecContext(tx.ctx, query, args...)
+	return err
+}
+
+// each calls f for every row of the query.
+func (tx *tx) each(query string, args []any, f func(scanFunc) error) error {
+	rows, err := tx.QueryContext(tx.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// bump raises a counter and gives its new value.
+func (tx *tx) bump(counter string) (value int64, err error) {
+	err = tx.QueryRowContext(tx.ctx, `UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value`, counter).Scan(&value)
+	return value, err
+}
+
+func (db *DB) read(ctx context.Context, f func(*tx) error) error {
+	return db.transact(ctx, db.readers, &sql.TxOptions{ReadOnly: true}, f)
+}
+
+func (db *DB) write(ctx context.Context, f func(*tx) error) error {
+	return db.transact(ctx, db.writer, nil, f)
+}
+
+func (db *DB) transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions, f func(*tx) error) error {
+	sqlTx, err := pool.BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	if err := f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err != nil {
+		_ = sqlTx.Rollback() // the first error is the one that tells
+		return err
+	}
+	return sqlTx.Commit()
+}
+
+// migrate runs the migrations that this database has not seen, and fills a new database's catalogs.
+func migrate(tx *tx) error {
+	if err := tx.exec(`CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)`); err != nil {
+		return err
+	}
+	var last int
+	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last); err != nil {
+		return err
+	}
+	files, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
+	if err != nil {
+		return err
+	}
+	slices.Sort(files)
+	if last > len(files) {
+		return fmt.Errorf("the database is at migration %d and this program knows %d: use a newer assay", last, len(files))
+	}
+	for i, file := range files[last:] {
+		text, err := migrations.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := tx.exec(string(text)); err != nil {
+			return fmt.Errorf("migration %s: %w", file, err)
+		}
+		if err := tx.exec(`INSERT INTO migrations (number, applied_at) VALUES ($1, $2)`, last+i+1, tx.now); err != nil {
+			return err
+		}
+	}
+	if last == 0 {
+		return insertCatalog(tx, assay.DefaultCatalog())
+	}
+	return nil
+}
+
+// placeholders is "($1,$2),($3,$4)" for two rows of two columns.
+func placeholders(rows, columns int) string {
+	var b strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b.WriteByte('(')
+		case i%columns == 0:
+			b.WriteString("),(")
+		default:
+			b.WriteByte(',')
+		}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(i + 1))
+	}
+	b.WriteByte(')')
+	return b.String()
+}
