@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -78,7 +79,7 @@ func (p *Publisher) catchUp(ctx context.Context, started int64) (points int, err
 	if err != nil {
 		return 0, err
 	}
-	return p.publishAll(ctx, due, nil)
+	return p.publish(ctx, due, nil)
 }
 
 // Backfill publishes the slots whose windows lie in [from, to) and have ended, except those that are covered. The
@@ -94,7 +95,7 @@ func (p *Publisher) Backfill(ctx context.Context, from, to int64, progress func(
 	if err != nil {
 		return 0, err
 	}
-	return p.publishAll(ctx, due, progress)
+	return p.publish(ctx, due, progress)
 }
 
 // subtract is what is left of a span without the given ones, which are apart and in order.
@@ -108,14 +109,8 @@ func subtract(span store.Span, covered []store.Span) (left []store.Span) {
 	return append(left, span)
 }
 
-// task is a stretch of time and who is to be determined in it.
-type task struct {
-	store.Span
-	keys []store.CoverageKey
-}
-
-// due asks for each GPU and grain which spans to publish, and groups those that have the same span.
-func (p *Publisher) due(ctx context.Context, spans func(store.Coverage, store.CoverageKey, int64) []store.Span) ([]task, error) {
+// due asks for each GPU and grain which spans to publish.
+func (p *Publisher) due(ctx context.Context, spans func(store.Coverage, store.CoverageKey, int64) []store.Span) (store.Coverage, error) {
 	catalog, err := p.Store.Catalog(ctx)
 	if err != nil {
 		return nil, err
@@ -124,97 +119,108 @@ func (p *Publisher) due(ctx context.Context, spans func(store.Coverage, store.Co
 	if err != nil {
 		return nil, err
 	}
-	now := p.Now().UnixMilli()
-	var tasks []task
+	due := store.Coverage{}
 	for _, grain := range assay.Grains {
 		for _, gpu := range catalog.GPUs {
 			key := store.CoverageKey{GPU: gpu.Name, Grain: grain}
-			for _, span := range spans(coverage, key, now) {
+			for _, span := range spans(coverage, key, p.Now().UnixMilli()) {
 				if span.From < span.To {
-					tasks = addTask(tasks, span, key)
+					due[key] = append(due[key], span)
 				}
 			}
 		}
 	}
-	return tasks, nil
+	return due, nil
 }
 
-func addTask(tasks []task, span store.Span, key store.CoverageKey) []task {
-	for i := range tasks {
-		if tasks[i].Span == span && tasks[i].keys[0].Grain == key.Grain {
-			tasks[i].keys = append(tasks[i].keys, key)
-			return tasks
-		}
+// publish determines everything that is due, in the order of time, a version every so many points. It reads one fixing
+// day at a time: days end on the hour, so a step holds whole slots of either grain.
+func (p *Publisher) publish(ctx context.Context, due store.Coverage, progress func(at int64)) (points int, err error) {
+	accumulators := map[assay.Grain]*index.Accumulator{}
+	for _, grain := range assay.Grains {
+		accumulators[grain] = index.NewAccumulator(p.Methodology, grain)
 	}
-	return append(tasks, task{span, []store.CoverageKey{key}})
-}
-
-func (p *Publisher) publishAll(ctx context.Context, tasks []task, progress func(int64)) (points int, err error) {
-	for _, t := range tasks {
-		n, err := p.publish(ctx, t, progress)
-		points += n
-		if err != nil {
-			return points, err
-		}
-	}
-	return points, nil
-}
-
-// publish determines the slots of one task, in the order of time, a version every so many points.
-func (p *Publisher) publish(ctx context.Context, t task, progress func(int64)) (points int, err error) {
-	grain := t.keys[0].Grain
-	wanted := make(map[string]bool, len(t.keys))
-	for _, key := range t.keys {
-		wanted[key.GPU] = true
-	}
-	accumulator := index.NewAccumulator(p.Methodology, grain)
-	for begin := t.From; begin < t.To; {
-		// One fixing day at a time: days end on the hour, so a step holds whole slots of either grain.
-		end := min(p.Methodology.NextSlot(assay.Daily, begin), t.To)
-		err := p.Store.EachVerified(ctx, begin, end, func(tr *assay.Transaction) error {
-			if wanted[tr.GPU] {
-				accumulator.Add(tr)
-			}
-			return nil
-		})
-		if err != nil {
+	begin, finish := bounds(due)
+	for done := begin; begin < finish; {
+		end := min(p.Methodology.NextSlot(assay.Daily, begin), finish)
+		if err := p.accumulate(ctx, accumulators, due, begin, end); err != nil {
 			return points, err
 		}
 		begin = end
 		if progress != nil {
 			progress(end)
 		}
-		if accumulator.Len() < versionPoints && end < t.To {
+		if accumulators[assay.Hourly].Len() < versionPoints && end < finish {
 			continue
 		}
-		n, err := p.version(ctx, accumulator.Take(), t.keys, store.Span{From: t.From, To: end})
+		n, err := p.version(ctx, accumulators, clip(due, store.Span{From: done, To: end}))
 		points += n
 		if err != nil {
 			return points, err
 		}
-		t.From = end
+		done = end
 	}
 	return points, nil
 }
 
-// version writes one version: the points of a span for all the keys of a task.
-func (p *Publisher) version(ctx context.Context, lines []index.LinePoints, keys []store.CoverageKey, span store.Span) (points int, err error) {
-	publication := store.Publication{Methodology: p.Methodology.Version, Covers: map[store.CoverageKey]store.Span{}}
-	for _, key := range keys {
-		publication.Covers[key] = span
+// bounds is the stretch from the first to the last instant that is due.
+func bounds(due store.Coverage) (from, to int64) {
+	from = math.MaxInt64
+	for key, spans := range due {
+		from, to = min(from, spans[0].From), max(to, due.End(key))
 	}
-	for _, l := range lines {
-		publication.Series = append(publication.Series, store.SeriesPoints{Line: l.Line, Grain: keys[0].Grain, Points: l.Points})
-		points += len(l.Points)
+	return from, to
+}
+
+// clip is what is due inside a span.
+func clip(due store.Coverage, within store.Span) store.Coverage {
+	clipped := store.Coverage{}
+	for key, spans := range due {
+		for _, s := range spans {
+			s = store.Span{From: max(s.From, within.From), To: min(s.To, within.To)}
+			if s.From < s.To {
+				clipped[key] = append(clipped[key], s)
+			}
+		}
 	}
+	return clipped
+}
+
+// accumulate feeds the transactions of [from, to) to the grains for which they are due.
+func (p *Publisher) accumulate(ctx context.Context, accumulators map[assay.Grain]*index.Accumulator, due store.Coverage, from, to int64) error {
+	due = clip(due, store.Span{From: from, To: to})
+	if len(due) == 0 {
+		return nil
+	}
+	return p.Store.EachVerified(ctx, from, to, func(t *assay.Transaction) error {
+		for _, grain := range assay.Grains {
+			for _, span := range due[store.CoverageKey{GPU: t.GPU, Grain: grain}] {
+				if t.ExecutedAt >= span.From && t.ExecutedAt < span.To {
+					accumulators[grain].Add(t)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// version writes one version: all accumulated points, and what they cover.
+func (p *Publisher) version(ctx context.Context, accumulators map[assay.Grain]*index.Accumulator, covers store.Coverage) (points int, err error) {
+	publication := store.Publication{Methodology: p.Methodology.Version, Covers: covers}
+	for _, grain := range assay.Grains {
+		for _, l := range accumulators[grain].Take() {
+			publication.Series = append(publication.Series, store.SeriesPoints{Line: l.Line, Grain: grain, Points: l.Points})
+			points += len(l.Points)
+		}
+	}
+	from, to := bounds(covers)
 	version, err := p.Store.Publish(ctx, publication)
 	if errors.Is(err, store.ErrOvertaken) {
 		return 0, nil // the other publisher has determined these slots; the next pass goes on behind them
 	}
 	if err != nil {
-		return 0, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(span.From), assay.FormatInstant(span.To), err)
+		return 0, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
 	}
-	p.Log.Info("published", "version", version, "grain", keys[0].Grain.String(),
-		"from", assay.FormatInstant(span.From), "to", assay.FormatInstant(span.To), "points", points)
+	p.Log.Info("published", "version", version, "from", assay.FormatInstant(from), "to", assay.FormatInstant(to), "points", points)
 	return points, nil
 }

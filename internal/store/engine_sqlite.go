@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
@@ -116,6 +117,50 @@ func (e *engine) watch(ctx context.Context, changed func()) {
 		}
 	}
 }
+
+// bulk inserts many rows with few statements. An INSERT carries several rows, which spreads the cost of a statement; and
+// its parameters are plain question marks, because SQLite looks a name such as $1 up in a list each time it is bound.
+type bulk struct {
+	tx      *tx
+	head    string // INSERT INTO … VALUES
+	tail    string // ON CONFLICT …
+	columns int
+	whole   *sql.Stmt // for bulkRows rows
+}
+
+// bulkRows is enough to make a statement's fixed cost small, and few enough to prepare fast.
+const bulkRows = 64
+
+func newBulk(tx *tx, head, tail string, columns int) (*bulk, error) {
+	b := &bulk{tx: tx, head: head, tail: tail, columns: columns}
+	var err error
+	b.whole, err = b.prepare(bulkRows)
+	return b, err
+}
+
+func (b *bulk) prepare(rows int) (*sql.Stmt, error) {
+	row := "(" + strings.Repeat("?,", b.columns-1) + "?)"
+	return b.tx.PrepareContext(b.tx.ctx, b.head+strings.Repeat(row+",", rows-1)+row+b.tail)
+}
+
+// insert writes at most bulkRows rows and says how many were not there before.
+func (b *bulk) insert(args []any) (inserted int, err error) {
+	statement := b.whole
+	if rows := len(args) / b.columns; rows < bulkRows {
+		if statement, err = b.prepare(rows); err != nil {
+			return 0, err
+		}
+		defer statement.Close()
+	}
+	result, err := statement.ExecContext(b.tx.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
+
+func (b *bulk) close() { _ = b.whole.Close() }
 
 // Backup writes a consistent copy of the database to a new file, while others read and write. Nothing is left behind when
 // it fails.

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/assaydata/assay"
 )
@@ -36,7 +38,7 @@ func (c Coverage) End(key CoverageKey) int64 {
 type Publication struct {
 	Methodology string
 	Series      []SeriesPoints
-	Covers      map[CoverageKey]Span
+	Covers      Coverage
 }
 
 // SeriesPoints are new points of one series, in the order of time.
@@ -99,6 +101,11 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 	if err := tx.exec(`INSERT INTO publications (version, published_at, methodology) VALUES ($1, $2, $3)`, version, tx.now, p.Methodology); err != nil {
 		return 0, err
 	}
+	insert, err := newBulk(tx, insertPoints, "", pointColumns)
+	if err != nil {
+		return 0, err
+	}
+	defer insert.close()
 	for _, s := range p.Series {
 		if len(s.Points) == 0 {
 			continue
@@ -107,7 +114,7 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := insertPoints(tx, id, version, s.Points); err != nil {
+		if err := appendPoints(insert, id, version, s.Points); err != nil {
 			return 0, err
 		}
 		if err := tx.exec(`INSERT INTO publication_series (version, series_id, first_at, last_at) VALUES ($1, $2, $3, $4)`,
@@ -120,34 +127,43 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 
 // cover adds stretches to the coverage, provided that none of them touches time that is covered: this is what makes a
 // slot be published once, however many publishers there are.
-func cover(tx *tx, d *dictionary, covers map[CoverageKey]Span) error {
+func cover(tx *tx, d *dictionary, covers Coverage) error {
 	coverage, err := readCoverage(tx)
 	if err != nil {
 		return err
 	}
-	for key, span := range covers {
+	for key, spans := range covers {
+		joined, err := join(coverage[key], spans)
+		if err != nil {
+			return err
+		}
 		gpu, grain := d.gpus.ids[key.GPU], key.Grain.String()
-		for _, other := range coverage[key] {
-			switch {
-			case other.From < span.To && other.To > span.From:
-				return ErrOvertaken
-			case other.To == span.From:
-				span.From = other.From
-			case other.From == span.To:
-				span.To = other.To
-			default:
-				continue
-			}
-			if err := tx.exec(`DELETE FROM coverage WHERE gpu_id = $1 AND grain = $2 AND from_ms = $3`, gpu, grain, other.From); err != nil {
+		if err := tx.exec(`DELETE FROM coverage WHERE gpu_id = $1 AND grain = $2`, gpu, grain); err != nil {
+			return err
+		}
+		for _, s := range joined {
+			if err := tx.exec(`INSERT INTO coverage (gpu_id, grain, from_ms, to_ms) VALUES ($1, $2, $3, $4)`, gpu, grain, s.From, s.To); err != nil {
 				return err
 			}
 		}
-		if err := tx.exec(`INSERT INTO coverage (gpu_id, grain, from_ms, to_ms) VALUES ($1, $2, $3, $4)`,
-			gpu, grain, span.From, span.To); err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+// join adds spans to others; those that meet become one, and those that overlap are refused.
+func join(spans, more []Span) (joined []Span, err error) {
+	all := slices.SortedFunc(slices.Values(slices.Concat(spans, more)), func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	for _, s := range all {
+		switch n := len(joined); {
+		case n > 0 && s.From < joined[n-1].To:
+			return nil, ErrOvertaken
+		case n > 0 && s.From == joined[n-1].To:
+			joined[n-1].To = s.To
+		default:
+			joined = append(joined, s)
+		}
+	}
+	return joined, nil
 }
 
 func seriesID(tx *tx, d *dictionary, s SeriesPoints) (id int64, err error) {
@@ -166,17 +182,19 @@ func seriesID(tx *tx, d *dictionary, s SeriesPoints) (id int64, err error) {
 	return id, err
 }
 
-func insertPoints(tx *tx, series, version int64, points []assay.Point) error {
-	const insert = `INSERT INTO points (series_id, at, revision, value_nanos, version) VALUES `
-	const columns, rows = 5, 100
-	args := make([]any, 0, columns*rows)
-	for start := 0; start < len(points); start += rows {
-		part := points[start:min(start+rows, len(points))]
+const (
+	insertPoints = `INSERT INTO points (series_id, at, revision, value_nanos, version) VALUES `
+	pointColumns = 5
+)
+
+func appendPoints(insert *bulk, series, version int64, points []assay.Point) error {
+	args := make([]any, 0, bulkRows*pointColumns)
+	for part := range slices.Chunk(points, bulkRows) {
 		args = args[:0]
 		for _, p := range part {
 			args = append(args, series, p.At, int64(0), int64(p.Value), version)
 		}
-		if err := tx.exec(insert+placeholders(len(part), columns), args...); err != nil {
+		if _, err := insert.insert(args); err != nil {
 			return err
 		}
 	}

@@ -16,8 +16,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -214,23 +212,4 @@ func migrate(tx *tx) error {
 		return insertCatalog(tx, assay.DefaultCatalog())
 	}
 	return nil
-}
-
-// placeholders is "($1,$2),($3,$4)" for two rows of two columns.
-func placeholders(rows, columns int) string {
-	var b strings.Builder
-	for i := range rows * columns {
-		switch {
-		case i == 0:
-			b.WriteByte('(')
-		case i%columns == 0:
-			b.WriteString("),(")
-		default:
-			b.WriteByte(',')
-		}
-		b.WriteByte('$')
-		b.WriteString(strconv.Itoa(i + 1))
-	}
-	b.WriteByte(')')
-	return b.String()
 }

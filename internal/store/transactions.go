@@ -14,9 +14,6 @@ type Appended struct {
 	Conflicts  []int // positions of rows whose id is known with other content; they changed nothing
 }
 
-// insertRows is how many rows one INSERT carries: enough to spread the cost of a statement, few enough to prepare fast.
-const insertRows = 50
-
 const transactionColumns = 11
 
 const insertTransactions = `INSERT INTO transactions (executed_at, source_id, id, gpu_id, region_id, provider_id,
@@ -37,44 +34,33 @@ func appendTransactions(tx *tx, batch []assay.Transaction) (a Appended, err erro
 	if err != nil {
 		return a, err
 	}
-	whole, err := tx.PrepareContext(tx.ctx, insertTransactions+placeholders(insertRows, transactionColumns)+` ON CONFLICT DO NOTHING`)
+	insert, err := newBulk(tx, insertTransactions, ` ON CONFLICT DO NOTHING`, transactionColumns)
 	if err != nil {
 		return a, err
 	}
-	defer whole.Close()
-	args := make([]any, 0, insertRows*transactionColumns)
-	for start := 0; start < len(batch); start += insertRows {
-		part := batch[start:min(start+insertRows, len(batch))]
+	defer insert.close()
+	args := make([]any, 0, bulkRows*transactionColumns)
+	for start := 0; start < len(batch); start += bulkRows {
+		part := batch[start:min(start+bulkRows, len(batch))]
 		args = args[:0]
 		for i := range part {
 			if args, err = appendTransactionArgs(args, tx, &d, &part[i]); err != nil {
 				return a, err
 			}
 		}
-		insert := whole
-		if len(part) < insertRows {
-			if insert, err = tx.PrepareContext(tx.ctx, insertTransactions+placeholders(len(part), transactionColumns)+` ON CONFLICT DO NOTHING`); err != nil {
-				return a, err
-			}
-			defer insert.Close()
-		}
-		result, err := insert.ExecContext(tx.ctx, args...)
+		inserted, err := insert.insert(args)
 		if err != nil {
 			return a, err
 		}
-		inserted, err := result.RowsAffected()
-		if err != nil {
-			return a, err
-		}
-		a.Inserted += int(inserted)
-		if int(inserted) == len(part) {
+		a.Inserted += inserted
+		if inserted == len(part) {
 			continue
 		}
 		conflicts, err := findConflicts(tx, args, len(part))
 		if err != nil {
 			return a, err
 		}
-		a.Duplicates += len(part) - int(inserted) - len(conflicts)
+		a.Duplicates += len(part) - inserted - len(conflicts)
 		for _, i := range conflicts {
 			a.Conflicts = append(a.Conflicts, start+i)
 		}
