@@ -37,15 +37,26 @@ func (c *Catalog) HasRegion(region string) bool {
 func DefaultCatalog() Catalog {
 	return Catalog{
 		GPUs: []GPU{
-			{"H100 SXM", true}, {"H200", true}, {"A100 SXM4", true}, {"RTX 5090", true}, {"B200", true},
+			{"H100 SXM", true},
+			{"H200", true},
+			{"A100 SXM4", true},
+			{"RTX 5090", true},
+			{"B200", true},
 			{"RTX PRO 6000 WS", false},
 		},
 		Regions: []string{"us-east", "us-west", "eu-west", "eu-north", "ap-east"},
 		Labs: []Lab{
-			{"anthropic", "Anthropic", true}, {"openai", "OpenAI", true}, {"google", "Google", true},
-			{"deepseek", "DeepSeek", true}, {"minimax", "MiniMax", false}, {"xiaomi", "Xiaomi", false},
-			{"qwen", "Qwen", false}, {"moonshotai", "Moonshot AI", false}, {"z-ai", "Z.ai", false},
-			{"mistralai", "Mistral AI", false}, {"meta-llama", "Meta Llama", false},
+			{"anthropic", "Anthropic", true},
+			{"openai", "OpenAI", true},
+			{"google", "Google", true},
+			{"deepseek", "DeepSeek", true},
+			{"minimax", "MiniMax", false},
+			{"xiaomi", "Xiaomi", false},
+			{"qwen", "Qwen", false},
+			{"moonshotai", "Moonshot AI", false},
+			{"z-ai", "Z.ai", false},
+			{"mistralai", "Mistral AI", false},
+			{"meta-llama", "Meta Llama", false},
 		},
 		MemoryTypes: []MemoryType{
 			{"mem_ddr3_4gb", "DDR3 4Gb (512Mx8) 1600/1866", "dram"},

@@ -20,7 +20,7 @@ const nanosDecimals = 9
 
 // AppendJSON appends the shortest exact decimal form of n, which is also its JSON number.
 func (n Nanos) AppendJSON(dst []byte) []byte {
-	u := uint64(n) // #nosec G115 -- two's complement is what the next line undoes
+	u := uint64(n)
 	if n < 0 {
 		dst = append(dst, '-')
 		u = -u
@@ -106,9 +106,9 @@ func ParseDecimal(s string, decimals int) (int64, error) {
 		units *= 10
 	}
 	if negative {
-		return -int64(units), nil // #nosec G115 -- bounded by MaxInt64 above
+		return -int64(units), nil
 	}
-	return int64(units), nil // #nosec G115 -- bounded by MaxInt64 above
+	return int64(units), nil
 }
 
 // DivideHalfEven is the one rounding rule: amount / divisor, to the nearest whole number, from the middle to the even

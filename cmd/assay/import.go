@@ -96,8 +96,10 @@ func (r *importRun) files(ctx context.Context, names []string, source string) er
 		return err
 	}
 	r.begun = time.Now()
-	r.importer = &ingest.Importer{Store: r.db, Catalog: catalog, Source: source,
-		NotAfter: time.Now().Add(futureAllowance).UnixMilli(), Rejected: r.report.add, Committed: r.committed}
+	r.importer = &ingest.Importer{
+		Store: r.db, Catalog: catalog, Source: source,
+		NotAfter: time.Now().Add(futureAllowance).UnixMilli(), Rejected: r.report.add, Committed: r.committed,
+	}
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil {
 			r.size += info.Size()
@@ -115,7 +117,7 @@ func (r *importRun) file(ctx context.Context, name string) error {
 	if name == "-" {
 		return r.importer.File(ctx, r.stdin, &counted{r.streams.in, &r.read})
 	}
-	f, err := os.Open(name) // #nosec G304 -- the operator names the file
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
@@ -206,7 +208,7 @@ func newRejectReport(w io.Writer, name string) (*rejectReport, error) {
 	if name == "" {
 		return r, nil
 	}
-	f, err := os.Create(name) // #nosec G304 -- the operator names the file
+	f, err := os.Create(name)
 	r.file = f
 	return r, err
 }

@@ -46,8 +46,10 @@ type command struct {
 
 // commands lists them in the order of help. It is a function because help, one of them, prints it.
 func commands() []*command {
-	return []*command{demoCommand, serveCommand, importCommand, publishCommand, keyCommand, backupCommand,
-		{name: "help", arguments: "[COMMAND]", summary: "explain the commands, or one of them", run: runHelp}}
+	return []*command{
+		demoCommand, serveCommand, importCommand, publishCommand, keyCommand, backupCommand,
+		{name: "help", arguments: "[COMMAND]", summary: "explain the commands, or one of them", run: runHelp},
+	}
 }
 
 func main() {

@@ -107,9 +107,11 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		return err
 	}
 	holder := &snapshot.Holder{}
-	api, err := httpapi.New(httpapi.Config{Snapshots: holder, Keys: keyring, Ping: v.store.Ping, Now: v.now, Log: v.log,
+	api, err := httpapi.New(httpapi.Config{
+		Snapshots: holder, Keys: keyring, Ping: v.store.Ping, Now: v.now, Log: v.log,
 		Methodology: v.publisher.Methodology, Version: version, TrustedProxies: v.config.trustedProxies,
-		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit})
+		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit,
+	})
 	if err != nil {
 		return usageError{fmt.Errorf("invalid value for flag --cors-origins: %w", err)}
 	}
@@ -138,9 +140,11 @@ const (
 
 // serveHTTP serves until the context ends, and then lets the requests in flight finish.
 func (v *service) serveHTTP(ctx context.Context, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn)}
+		ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn),
+	}
 	drained := make(chan error, 1)
 	go func() {
 		<-ctx.Done()

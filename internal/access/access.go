@@ -46,8 +46,10 @@ type Grant struct {
 var (
 	errKeyRequired = &assay.Error{Kind: assay.Unauthorized, Code: "key_required", Message: keyRequired}
 	errOutside     = &assay.Error{Kind: assay.Unauthorized, Code: "outside_free_window", Message: keyRequired}
-	errDailyOnly   = &assay.Error{Kind: assay.Forbidden, Code: "full_required",
-		Message: "Premium access is daily-grain only. Hourly and real-time data require a full subscription."}
+	errDailyOnly   = &assay.Error{
+		Kind: assay.Forbidden, Code: "full_required",
+		Message: "Premium access is daily-grain only. Hourly and real-time data require a full subscription.",
+	}
 )
 
 const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"

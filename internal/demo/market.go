@@ -82,17 +82,17 @@ type seller struct {
 
 // NewMarket makes the market of a seed. It trades the models and regions of the catalog that it has levels for.
 func NewMarket(seed int64, catalog assay.Catalog) *Market {
-	m := &Market{seed: mix(uint64(seed), 0)} // #nosec G115 -- any bits will do
+	m := &Market{seed: mix(uint64(seed), 0)}
 	for i, g := range models {
 		if _, ok := catalog.GPU(g.name); ok {
-			g.salt = mix(m.seed, 100+uint64(i)) // #nosec G115 -- a small index
+			g.salt = mix(m.seed, 100+uint64(i))
 			m.models = append(m.models, g)
 			m.byModel = m.byModel.with(g.weight)
 		}
 	}
 	for i, r := range regions {
 		if catalog.HasRegion(r.name) {
-			r.salt = mix(m.seed, 200+uint64(i)) // #nosec G115 -- a small index
+			r.salt = mix(m.seed, 200+uint64(i))
 			m.regions = append(m.regions, r)
 		}
 	}
@@ -124,7 +124,7 @@ func (m *Market) AppendHour(dst []Arrival, hour int64) []Arrival {
 	}
 	n := hour / assay.Hour
 	var d dice
-	d.Seed(m.seed, mix(m.seed, uint64(n))) // #nosec G115 -- any bits will do
+	d.Seed(m.seed, mix(m.seed, uint64(n)))
 	q := m.quotes(n)
 	var buf [128]int64
 	for i, key := range m.schedule(buf[:0], &d, n) {
@@ -276,7 +276,7 @@ func tradeID(n int64, i int) string {
 	return string(b)
 }
 
-func digit(i int) byte { return byte('0' + i%10) } // #nosec G115 -- one of ten digits
+func digit(i int) byte { return byte('0' + i%10) }
 
 // quotes are the prices of one hour before anything particular to a trade.
 type quotes struct {
@@ -327,7 +327,7 @@ var cycles = [...]struct{ hours, share float64 }{
 func swings(salt uint64, n int64) float64 {
 	sum := 0.020*noise(salt, n, 6*24) + 0.008*noise(salt+1, n, 24) + 0.003*noise(salt+2, n, 1)
 	for i, c := range cycles {
-		phase := unit(mix(salt, uint64(i))) // #nosec G115 -- a small index
+		phase := unit(mix(salt, uint64(i)))
 		sum += c.share * wave(float64(n)/c.hours+phase)
 	}
 	return sum
@@ -352,7 +352,7 @@ func wave(turns float64) float64 {
 // noise is a smooth random curve between -1 and 1 with a new value every so many hours.
 func noise(salt uint64, n, hours int64) float64 {
 	cell, x := n/hours, float64(n%hours)/float64(hours)
-	from, to := 2*unit(mix(salt, uint64(cell)))-1, 2*unit(mix(salt, uint64(cell+1)))-1 // #nosec G115 -- any bits will do
+	from, to := 2*unit(mix(salt, uint64(cell)))-1, 2*unit(mix(salt, uint64(cell+1)))-1
 	return from + (to-from)*x*x*(3-2*x)
 }
 
@@ -375,8 +375,8 @@ type dice struct{ rand.PCG }
 
 // below is a whole number from 0 to n-1.
 func (d *dice) below(n int64) int64 {
-	high, _ := bits.Mul64(d.Uint64(), uint64(n)) // #nosec G115 -- n is positive
-	return int64(high)                           // #nosec G115 -- less than n
+	high, _ := bits.Mul64(d.Uint64(), uint64(n))
+	return int64(high)
 }
 
 // spread is a number between -1 and 1.

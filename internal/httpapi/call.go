@@ -87,8 +87,10 @@ func (c *call) serve() error {
 	}
 	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		c.Header()["Allow"] = allowHeader
-		return &assay.Error{Kind: assay.MethodNotAllowed, Code: "method_not_allowed",
-			Message: fmt.Sprintf("This path takes GET and HEAD, not %s.", shorten(c.r.Method))}
+		return &assay.Error{
+			Kind: assay.MethodNotAllowed, Code: "method_not_allowed",
+			Message: fmt.Sprintf("This path takes GET and HEAD, not %s.", shorten(c.r.Method)),
+		}
 	}
 	if err := c.identify(); err != nil {
 		return err
@@ -152,14 +154,16 @@ func (c *call) count(policy string, limited int, d limit.Decision) error {
 	line = append(append(append(line, '"'), policy...), `";r=`...)
 	line = strconv.AppendInt(line, int64(d.Remaining), 10)
 	line = strconv.AppendInt(append(line, ";t="...), int64(seconds), 10)
-	h["RateLimit"] = []string{string(line)} //nolint:canonicalheader // spelled as the draft spells it
+	h["RateLimit"] = []string{string(line)}
 	h["RateLimit-Policy"] = policyHeader(policy, limited)
 	if d.Allowed {
 		return nil
 	}
 	h["Retry-After"] = []string{strconv.Itoa(seconds)}
-	return &assay.Error{Kind: assay.TooMany, Code: "rate_limited",
-		Message: fmt.Sprintf("Rate limit of %d requests per minute exceeded. Retry in %d seconds.", limited, seconds)}
+	return &assay.Error{
+		Kind: assay.TooMany, Code: "rate_limited",
+		Message: fmt.Sprintf("Rate limit of %d requests per minute exceeded. Retry in %d seconds.", limited, seconds),
+	}
 }
 
 var publicPolicy = []string{fmt.Sprintf(`"public";q=%d;w=%d`, publicLimit, int(limitWindow/time.Second))}
@@ -173,8 +177,10 @@ func policyHeader(policy string, limited int) []string {
 
 // invalid says which parameter is wrong, its value, and what is allowed.
 func invalid(name, value, allowed string) error {
-	return &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter",
-		Message: fmt.Sprintf("Parameter %s has the value %q; allowed is %s.", name, keys.Redact(shorten(value)), allowed)}
+	return &assay.Error{
+		Kind: assay.Invalid, Code: "invalid_parameter",
+		Message: fmt.Sprintf("Parameter %s has the value %q; allowed is %s.", name, keys.Redact(shorten(value)), allowed),
+	}
 }
 
 // shorten cuts a value for a message.
@@ -203,8 +209,10 @@ func (c *call) param(name string) (value string, err error) {
 			continue
 		}
 		if found {
-			return "", &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter",
-				Message: fmt.Sprintf("Parameter %s is given more than once, the last time with the value %q; allowed is once.", name, keys.Redact(shorten(p.value)))}
+			return "", &assay.Error{
+				Kind: assay.Invalid, Code: "invalid_parameter",
+				Message: fmt.Sprintf("Parameter %s is given more than once, the last time with the value %q; allowed is once.", name, keys.Redact(shorten(p.value))),
+			}
 		}
 		value, found = p.value, true
 	}
@@ -220,8 +228,10 @@ func appendParams(params []param, query string) ([]param, error) {
 		name, nameErr := url.QueryUnescape(name)
 		value, valueErr := url.QueryUnescape(value)
 		if nameErr != nil || valueErr != nil {
-			return nil, &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter",
-				Message: fmt.Sprintf("The query part %q is not percent-encoded; allowed is %% followed by two hexadecimal digits.", keys.Redact(shorten(pair)))}
+			return nil, &assay.Error{
+				Kind: assay.Invalid, Code: "invalid_parameter",
+				Message: fmt.Sprintf("The query part %q is not percent-encoded; allowed is %% followed by two hexadecimal digits.", keys.Redact(shorten(pair))),
+			}
 		}
 		params = append(params, param{name, value})
 	}
@@ -301,8 +311,10 @@ func (c *call) line(gpu assay.GPU, region string) (*snapshot.Line, error) {
 }
 
 func noPrice(code, gpu, region string) error {
-	return &assay.Error{Kind: assay.NotFound, Code: code,
-		Message: fmt.Sprintf("No data found for %s in the region %s", gpu, keys.Redact(shorten(region)))}
+	return &assay.Error{
+		Kind: assay.NotFound, Code: code,
+		Message: fmt.Sprintf("No data found for %s in the region %s", gpu, keys.Redact(shorten(region))),
+	}
 }
 
 func noDaily(gpu, more string) error {

@@ -19,8 +19,10 @@ type crossOrigin struct {
 var exposed = []string{"X-Request-Id", "X-Assay-Synthetic", "RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Deprecation", "Sunset", "Link"}
 
 func newCrossOrigin(origins []string, next http.Handler) (*crossOrigin, error) {
-	anonymous, err := cors.NewMiddleware(cors.Config{Origins: []string{"*"}, Methods: []string{http.MethodGet, http.MethodHead},
-		RequestHeaders: []string{"X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed})
+	anonymous, err := cors.NewMiddleware(cors.Config{
+		Origins: []string{"*"}, Methods: []string{http.MethodGet, http.MethodHead},
+		RequestHeaders: []string{"X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +30,10 @@ func newCrossOrigin(origins []string, next http.Handler) (*crossOrigin, error) {
 	if len(origins) == 0 {
 		return c, nil
 	}
-	keyed, err := cors.NewMiddleware(cors.Config{Origins: origins, Methods: []string{http.MethodGet, http.MethodHead},
-		RequestHeaders: []string{"Authorization", "X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed})
+	keyed, err := cors.NewMiddleware(cors.Config{
+		Origins: origins, Methods: []string{http.MethodGet, http.MethodHead},
+		RequestHeaders: []string{"Authorization", "X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("origins that may send keys: %w", err)
 	}

@@ -24,8 +24,10 @@ func nearest(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if !given {
-		return answer{}, &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter",
-			Message: "datetime query parameter is required (format: YYYY-MM-DD HH:MM:SS or ISO 8601)"}
+		return answer{}, &assay.Error{
+			Kind: assay.Invalid, Code: "invalid_parameter",
+			Message: "datetime query parameter is required (format: YYYY-MM-DD HH:MM:SS or ISO 8601)",
+		}
 	}
 	region, err := c.region()
 	if err != nil {
@@ -49,6 +51,8 @@ func nearest(c *call) (answer, error) {
 		TimeDifference float64      `json:"time_difference"` // seconds
 		IsExact        bool         `json:"is_exact"`
 		Data           seriesPoint  `json:"data"`
-	}{true, grant.Access, grant.Grain.String(), assay.FormatInstant(at), float64(gap) / float64(assay.Second), gap == 0,
-		seriesPoint{line.GPU, line.Region, assay.FormatInstant(found.At), found.Value}}, series.Modified())
+	}{
+		true, grant.Access, grant.Grain.String(), assay.FormatInstant(at), float64(gap) / float64(assay.Second), gap == 0,
+		seriesPoint{line.GPU, line.Region, assay.FormatInstant(found.At), found.Value},
+	}, series.Modified())
 }

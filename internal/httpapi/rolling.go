@@ -52,8 +52,10 @@ func rollingAverageHistory(c *call) (answer, error) {
 		return answer{}, err
 	}
 	head := h.appendHead(make([]byte, 0, 256), nil)
-	return answer{head: head, tag: h.tag("average", head), modified: h.series.Modified(), count: h.j - h.i,
-		row: func(dst []byte, k int) []byte { return h.appendAverageRow(dst, h.series.At(h.at(k))) }}, nil
+	return answer{
+		head: head, tag: h.tag("average", head), modified: h.series.Modified(), count: h.j - h.i,
+		row: func(dst []byte, k int) []byte { return h.appendAverageRow(dst, h.series.At(h.at(k))) },
+	}, nil
 }
 
 func (h *history) appendAverageRow(dst []byte, p assay.Point) []byte {

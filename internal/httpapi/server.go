@@ -145,7 +145,7 @@ func (s *Server) logRequest(c *call) {
 		level = slog.LevelError
 		attrs = append(attrs, slog.String("error", keys.Redact(c.cause.Error())))
 	}
-	s.Log.LogAttrs(context.Background(), level, "request", attrs...)
+	s.Log.LogAttrs(c.r.Context(), level, "request", attrs...)
 }
 
 // handler runs a route: the order of lines is the order of the contract's checks.

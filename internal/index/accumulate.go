@@ -25,8 +25,10 @@ type Accumulator struct {
 
 // NewAccumulator begins an empty stream.
 func NewAccumulator(m Methodology, grain assay.Grain) *Accumulator {
-	return &Accumulator{methodology: m, grain: grain,
-		open: map[assay.Line][]assay.Transaction{}, points: map[assay.Line][]assay.Point{}}
+	return &Accumulator{
+		methodology: m, grain: grain,
+		open: map[assay.Line][]assay.Transaction{}, points: map[assay.Line][]assay.Point{},
+	}
 }
 
 // Add takes the next transaction: into the global line of its GPU and, where it has a region, into that region's.

@@ -57,8 +57,8 @@ type sum struct {
 }
 
 func (s *sum) add(t *assay.Transaction) {
-	weight := uint64(t.GPUs) * uint64(t.HourMicros) // #nosec G115 -- both are positive and bounded where they are read
-	hi, lo := bits.Mul64(weight, uint64(t.Price))   // #nosec G115 -- as above
+	weight := uint64(t.GPUs) * uint64(t.HourMicros)
+	hi, lo := bits.Mul64(weight, uint64(t.Price))
 	var carry uint64
 	s.amountLo, carry = bits.Add64(s.amountLo, lo, 0)
 	s.amountHi, _ = bits.Add64(s.amountHi, hi, carry)

@@ -9,7 +9,7 @@ import (
 // roundQuotient is assay.DivideHalfEven without big numbers: it rounds quotient + rest/divisor, counted in billionths, to a
 // multiple of unit.
 func roundQuotient(quotient, rest, divisor uint64, unit assay.Nanos) assay.Nanos {
-	u := uint64(unit) // #nosec G115 -- positive
+	u := uint64(unit)
 	units, below := quotient/u, quotient%u
 	// What is left over is below + rest/divisor of a unit: compare twice (below·divisor + rest) with unit·divisor.
 	hi, lo := bits.Mul64(2*below, divisor)
@@ -23,5 +23,5 @@ func roundQuotient(quotient, rest, divisor uint64, unit assay.Nanos) assay.Nanos
 	if above || middle && units%2 == 1 {
 		units++
 	}
-	return assay.Nanos(units * u) // #nosec G115 -- an average is at most the highest price
+	return assay.Nanos(units * u)
 }

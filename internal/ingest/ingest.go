@@ -5,6 +5,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -86,7 +87,7 @@ type rowParser func(line []byte, fields *Fields) error
 func (im *Importer) rows(ctx context.Context, name string, lines *lineReader, parse rowParser) error {
 	for {
 		line, err := lines.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return im.flush(ctx)
 		}
 		if err != nil && line == nil {

@@ -85,7 +85,7 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		return head, fmt.Errorf("the line is longer than %d bytes", maxLine)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if l.number == 1 {
@@ -103,7 +103,7 @@ type csvHeader []int
 
 func readHeader(lines *lineReader) (csvHeader, error) {
 	line, err := lines.next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil, nil // an empty file has no rows
 	}
 	if err != nil {
@@ -174,8 +174,10 @@ func parseNDJSON(line []byte, fields *Fields) error {
 	if err := json.Unmarshal(line, &row); err != nil {
 		return fmt.Errorf("not a JSON object of a transaction: %w", err)
 	}
-	*fields = Fields{string(row.ID), string(row.Source), string(row.ExecutedAt), string(row.GPUName), string(row.Region),
-		string(row.Price), string(row.GPUs), string(row.Hours), string(row.Provider), string(row.Verified)}
+	*fields = Fields{
+		string(row.ID), string(row.Source), string(row.ExecutedAt), string(row.GPUName), string(row.Region),
+		string(row.Price), string(row.GPUs), string(row.Hours), string(row.Provider), string(row.Verified),
+	}
 	return nil
 }
 

@@ -238,5 +238,5 @@ func (r *ring) add(now int64, limit int) {
 // expired tells whether a time has left the window that ends at now, which is not before it. The difference is taken
 // unsigned, where it cannot overflow.
 func expired(at, now, window int64) bool {
-	return uint64(now-at) >= uint64(window) // #nosec G115 -- see above; window is positive
+	return uint64(now-at) >= uint64(window)
 }

@@ -39,7 +39,7 @@ func (s *Series) extended(points []assay.Point, version, modified int64) *Series
 		next.rows = AppendRow(next.rows, p)
 		next.times = append(next.times, p.At)
 		next.values = append(next.values, p.Value)
-		next.ends = append(next.ends, uint32(len(next.rows))) // #nosec G115 -- a series of 4 GiB would not fit the machine
+		next.ends = append(next.ends, uint32(len(next.rows)))
 	}
 	return next
 }

@@ -82,8 +82,10 @@ type SeriesUpdate struct {
 
 // New is a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
-	s := &Snapshot{Catalog: catalog, CatalogVersion: catalogVersion,
-		gpus: map[string]assay.GPU{}, lines: map[assay.Line]*Line{}}
+	s := &Snapshot{
+		Catalog: catalog, CatalogVersion: catalogVersion,
+		gpus: map[string]assay.GPU{}, lines: map[assay.Line]*Line{},
+	}
 	for _, gpu := range catalog.GPUs {
 		s.gpus[gpu.Name] = gpu
 		for _, region := range append([]string{assay.Global}, catalog.Regions...) {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -44,10 +45,9 @@ func Open(ctx context.Context, dir string) (*DB, error) {
 	}
 	db := &DB{engine: e, Now: time.Now, changed: make(chan struct{}), stopped: make(chan struct{})}
 	if err := db.write(ctx, migrate); err != nil {
-		e.close()
-		return nil, fmt.Errorf("open database in %s: %w", dir, err)
+		return nil, errors.Join(fmt.Errorf("open database in %s: %w", dir, err), e.close())
 	}
-	watchCtx, stop := context.WithCancel(context.Background())
+	watchCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	db.stop = stop
 	go func() {
 		defer close(db.stopped)
@@ -60,7 +60,7 @@ func Open(ctx context.Context, dir string) (*DB, error) {
 func (db *DB) Close() error {
 	db.stop()
 	<-db.stopped
-	return db.engine.close()
+	return db.close()
 }
 
 // Changed gives a channel that is closed once something has been committed after the call, by any process. Ask for it
