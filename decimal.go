@@ -65,9 +65,9 @@ var errNotDecimal = errors.New("is not a plain decimal number")
 // ParseDecimal reads a plain decimal number such as 2.35 into units of 10^-decimals. It takes no exponent, no sign but a
 // leading minus, no spaces, and refuses what it cannot hold exactly.
 func ParseDecimal(s string, decimals int) (int64, error) {
-	digits, negative := s, false
+	digits, negative, most := s, false, uint64(math.MaxInt64)
 	if len(digits) > 0 && digits[0] == '-' {
-		digits, negative = digits[1:], true
+		digits, negative, most = digits[1:], true, most+1 // there is one more number below zero than above
 	}
 	var units uint64
 	point, seen := -1, 0
@@ -82,10 +82,11 @@ func ParseDecimal(s string, decimals int) (int64, error) {
 				}
 				continue
 			}
-			if units > (math.MaxInt64-9)/10 {
+			digit := uint64(c - '0')
+			if units > (most-digit)/10 {
 				return 0, errors.New("is too large")
 			}
-			units = units*10 + uint64(c-'0')
+			units = units*10 + digit
 		case c == '.' && point < 0 && seen > 0:
 			point = i
 		default:
@@ -100,7 +101,7 @@ func ParseDecimal(s string, decimals int) (int64, error) {
 		missing -= min(len(digits)-point-1, decimals)
 	}
 	for range missing {
-		if units > math.MaxInt64/10 {
+		if units > most/10 {
 			return 0, errors.New("is too large")
 		}
 		units *= 10

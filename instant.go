@@ -21,7 +21,28 @@ const (
 
 // AppendInstant appends the RFC 3339 form of an instant: UTC, milliseconds, Z.
 func AppendInstant(dst []byte, ms int64) []byte {
-	return time.UnixMilli(ms).UTC().AppendFormat(dst, InstantLayout)
+	day := StartOfDay(ms)
+	y, m, d := time.UnixMilli(day).UTC().Date()
+	rest := ms - day
+	dst = appendDigits(dst, y, 4)
+	dst = appendDigits(append(dst, '-'), int(m), 2)
+	dst = appendDigits(append(dst, '-'), d, 2)
+	dst = appendDigits(append(dst, 'T'), int(rest/Hour), 2)
+	dst = appendDigits(append(dst, ':'), int(rest/Minute%60), 2)
+	dst = appendDigits(append(dst, ':'), int(rest/Second%60), 2)
+	dst = appendDigits(append(dst, '.'), int(rest%Second), 3)
+	return append(dst, 'Z')
+}
+
+// appendDigits appends a number with leading zeros.
+func appendDigits(dst []byte, n, width int) []byte {
+	start := len(dst)
+	dst = append(dst, "0000"[:width]...)
+	for i := start + width - 1; i >= start; i-- {
+		dst[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return dst
 }
 
 // FormatInstant is AppendInstant as a string.
@@ -51,7 +72,7 @@ func ParseInstant(s string) (ms int64, dateOnly bool, err error) {
 	p := parser{s: s}
 	year, month, day := p.number(4), p.then('-').number(2), p.then('-').number(2)
 	if p.done() {
-		ms, err = p.instant(year, month, day, 0, 0, 0, 0)
+		ms, err = p.instant(year, month, day, 0, 0, 0, 0, 0)
 		return ms, true, err
 	}
 	if !p.take('T') && !p.take('t') {
@@ -76,8 +97,8 @@ func ParseInstant(s string) (ms int64, dateOnly bool, err error) {
 	if !p.done() {
 		p.bad = true
 	}
-	ms, err = p.instant(year, month, day, hour, minute, second, nanos)
-	return ms - int64(offset)*Minute, false, err
+	ms, err = p.instant(year, month, day, hour, minute, second, nanos, offset)
+	return ms, false, err
 }
 
 // parser reads fixed-width fields; the first thing out of place makes all of it bad.
@@ -144,10 +165,13 @@ func (p *parser) zone() int {
 	return hours*60 + minutes
 }
 
-func (p *parser) instant(year, month, day, hour, minute, second, nanos int) (int64, error) {
+// instant checks the fields. A zone may not carry the instant out of the years 1 to 9999, which have a form to leave in.
+func (p *parser) instant(year, month, day, hour, minute, second, nanos, offset int) (int64, error) {
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	if p.bad || year == 0 || t.Day() != day || int(t.Month()) != month || hour > 23 || minute > 59 || second > 59 {
+	utc := t.Add(-time.Duration(offset) * time.Minute)
+	if p.bad || year == 0 || t.Day() != day || int(t.Month()) != month || hour > 23 || minute > 59 || second > 59 ||
+		utc.Year() < 1 || utc.Year() > 9999 {
 		return 0, fmt.Errorf("%q is not a date (YYYY-MM-DD) or an ISO 8601 date-time", p.s)
 	}
-	return t.UnixMilli(), nil
+	return utc.UnixMilli(), nil
 }

@@ -86,8 +86,9 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) 
 		return err
 	}
 	bar.finish()
-	debug.FreeOSMemory() // seeding needs far more than serving
-	return nil
+	// Seeding needs far more memory than serving.
+	defer debug.FreeOSMemory()
+	return v.store.ReleaseMemory(ctx)
 }
 
 // demoKeySet is the demo's keys. It is the one place where keys are kept as text, because everybody may know them.

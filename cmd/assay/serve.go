@@ -107,8 +107,13 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		return err
 	}
 	holder := &snapshot.Holder{}
+	var requests io.Writer
+	if v.config.logLevel <= slog.LevelInfo {
+		requests = v.logs
+	}
 	api, err := httpapi.New(httpapi.Config{
-		Snapshots: holder, Keys: keyring, Ping: v.store.Ping, Now: v.now, Log: v.log,
+		Snapshots: holder, Keys: keyring, Ping: v.store.Ping, Now: v.now,
+		Requests: requests, Log: v.log,
 		Methodology: v.publisher.Methodology, Version: version, TrustedProxies: v.config.trustedProxies,
 		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit,
 	})
@@ -128,23 +133,20 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	return group.Wait()
 }
 
-// Time limits of a connection. The write limit leaves a slow reader time for the longest history.
+// Limits of a connection. Long answers have a limit of their own, in httpapi.
 const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 30 * time.Second
-	writeTimeout      = 2 * time.Minute
-	idleTimeout       = 2 * time.Minute
-	drainTimeout      = 30 * time.Second
-	maxHeaderBytes    = 64 << 10
+	drainTimeout   = 30 * time.Second
+	maxHeaderBytes = 64 << 10
 )
 
 // serveHTTP serves until the context ends, and then lets the requests in flight finish.
 func (v *service) serveHTTP(ctx context.Context, handler http.Handler) error {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	idle := newIdleConns()
+	server := &http.Server{ //nolint:gosec // G112: idle bounds the time a request may take to arrive
+		Handler: handler, ConnState: idle.changed, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn),
 	}
+	go idle.run(ctx)
 	drained := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -153,7 +155,7 @@ func (v *service) serveHTTP(ctx context.Context, handler http.Handler) error {
 		defer cancel()
 		drained <- server.Shutdown(timeout)
 	}()
-	if err := server.Serve(v.listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(idleListener{v.listener}); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return <-drained

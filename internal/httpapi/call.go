@@ -34,16 +34,24 @@ type call struct {
 	status    int   // what was answered; 0 before
 	bytes     int64 // of the body
 	cause     error // of a 500, for the log
+
+	logLine []byte // room for the log line
+	values  values // room for header values
 }
+
+// values are header values that differ from request to request. They live in the call, which saves an allocation each:
+// net/http has copied them by the time the call is used again.
+type values struct{ id, rateLimit [1]string }
 
 type param struct{ name, value string }
 
 func (c *call) begin(s *Server, w http.ResponseWriter, r *http.Request) {
-	*c = call{ResponseWriter: w, s: s, r: r, now: s.Now(), snap: s.Snapshots.Load(), params: c.params[:0]}
+	*c = call{ResponseWriter: w, s: s, r: r, now: s.Now(), snap: s.Snapshots.Load(), params: c.params[:0], logLine: c.logLine}
 	c.client = s.proxies.client(r)
 	c.id = s.requestID(r)
 	h := w.Header()
-	h["X-Request-Id"] = []string{c.id}
+	c.values.id[0] = c.id
+	h["X-Request-Id"] = c.values.id[:]
 	if c.snap.Synthetic {
 		h["X-Assay-Synthetic"] = syntheticHeader
 	}
@@ -52,7 +60,7 @@ func (c *call) begin(s *Server, w http.ResponseWriter, r *http.Request) {
 var syntheticHeader = []string{"true"}
 
 // end lets go of everything, so that the pool keeps nothing alive.
-func (c *call) end() { *c = call{params: c.params[:0]} }
+func (c *call) end() { *c = call{params: c.params[:0], logLine: c.logLine} }
 
 // WriteHeader remembers the status.
 func (c *call) WriteHeader(status int) {
@@ -81,7 +89,7 @@ func (c *call) serve() error {
 		return nil
 	}
 	if c.route.limit == publicLimiter {
-		if err := c.count("public", c.s.byAddress.Limit(), c.s.byAddress.Allow(limitAddress(c.client), c.sinceStart())); err != nil {
+		if err := c.count(c.s.publicPolicy, c.s.byAddress.Allow(limitAddress(c.client), c.sinceStart())); err != nil {
 			return err
 		}
 	}
@@ -96,7 +104,7 @@ func (c *call) serve() error {
 		return err
 	}
 	if c.route.limit == keyLimiter {
-		if err := c.count("key", c.s.byKey.Limit(), c.s.byKey.Allow(c.caller.KeyID, c.sinceStart())); err != nil {
+		if err := c.count(c.s.keyPolicy, c.s.byKey.Allow(c.caller.KeyID, c.sinceStart())); err != nil {
 			return err
 		}
 	}
@@ -147,32 +155,35 @@ func bearer(header []string) (text string, given bool, err error) {
 }
 
 // count tells the caller where it stands with a limiter, and refuses what is over the limit.
-func (c *call) count(policy string, limited int, d limit.Decision) error {
+func (c *call) count(policy policy, d limit.Decision) error {
 	h := c.Header()
 	seconds := int((d.Reset + time.Second - 1) / time.Second)
-	line := make([]byte, 0, 32)
-	line = append(append(append(line, '"'), policy...), `";r=`...)
-	line = strconv.AppendInt(line, int64(d.Remaining), 10)
-	line = strconv.AppendInt(append(line, ";t="...), int64(seconds), 10)
-	h["RateLimit"] = []string{string(line)}
-	h["RateLimit-Policy"] = policyHeader(policy, limited)
+	var room [48]byte
+	state := append(append(append(room[:0], '"'), policy.name...), `";r=`...)
+	state = strconv.AppendInt(state, int64(d.Remaining), 10)
+	state = strconv.AppendInt(append(state, ";t="...), int64(seconds), 10)
+	c.values.rateLimit[0] = string(state)
+	h["RateLimit"] = c.values.rateLimit[:]
+	h["RateLimit-Policy"] = policy.header
 	if d.Allowed {
 		return nil
 	}
 	h["Retry-After"] = []string{strconv.Itoa(seconds)}
 	return &assay.Error{
 		Kind: assay.TooMany, Code: "rate_limited",
-		Message: fmt.Sprintf("Rate limit of %d requests per minute exceeded. Retry in %d seconds.", limited, seconds),
+		Message: fmt.Sprintf("Rate limit of %d requests per minute exceeded. Retry in %d seconds.", policy.limit, seconds),
 	}
 }
 
-var publicPolicy = []string{fmt.Sprintf(`"public";q=%d;w=%d`, publicLimit, int(limitWindow/time.Second))}
+// policy is a limit as callers are told of it.
+type policy struct {
+	name   string
+	limit  int
+	header []string
+}
 
-func policyHeader(policy string, limited int) []string {
-	if policy == "public" {
-		return publicPolicy
-	}
-	return []string{fmt.Sprintf(`"%s";q=%d;w=%d`, policy, limited, int(limitWindow/time.Second))}
+func newPolicy(name string, limit int) policy {
+	return policy{name, limit, []string{fmt.Sprintf(`"%s";q=%d;w=%d`, name, limit, int(limitWindow/time.Second))}}
 }
 
 // invalid says which parameter is wrong, its value, and what is allowed.

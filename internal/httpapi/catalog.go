@@ -14,7 +14,7 @@ import (
 type catalogBodies struct {
 	version int64 // of the catalog
 
-	gpuTypes, gpuTypesFree, tokenTypes, tokenTypesFree, memoryTypes, codingProducts *snapshot.Body
+	gpuTypes, gpuTypesFree, tokenTypes, tokenTypesFree, memoryTypes, codingProducts *body
 }
 
 // gpuType is a row of the GPU catalog.
@@ -48,7 +48,7 @@ func newCatalogBodies(snap *snapshot.Snapshot, modified int64) *catalogBodies {
 }
 
 // listBody is the answer of a catalog.
-func listBody[T any](rows []T, modified int64) *snapshot.Body {
+func listBody[T any](rows []T, modified int64) *body {
 	if rows == nil {
 		rows = []T{} // an empty list, not null
 	}
@@ -61,7 +61,7 @@ func listBody[T any](rows []T, modified int64) *snapshot.Body {
 	if err != nil {
 		panic(err) // the rows are strings
 	}
-	return snapshot.NewBody(bytes.TrimSpace(raw.Bytes()), modified)
+	return newBody(bytes.TrimSpace(raw.Bytes()), modified)
 }
 
 func gpuTypes(c *call) (answer, error)       { return ready(c.s.catalogs.Load().gpuTypes), nil }

@@ -31,9 +31,9 @@ func currentPrice(c *call) (answer, error) {
 }
 
 // priceBody is the answer of the current price for one kind of caller, made once a print.
-func priceBody(line *snapshot.Line, access assay.Access) *snapshot.Body {
+func priceBody(line *snapshot.Line, access assay.Access) *body {
 	series := line.Series(assay.Hourly)
-	return series.Body(snapshot.BodyKey{Kind: "price", Access: access}, func() []byte {
+	return series.Memo(snapshot.MemoKey{Kind: "price", Access: access}, func() any {
 		last := series.At(series.Len() - 1)
 		region := line.Region
 		if region == assay.Global {
@@ -45,8 +45,8 @@ func priceBody(line *snapshot.Line, access assay.Access) *snapshot.Body {
 		b = appendString(append(b, `,"region":`...), region)
 		b = last.Value.AppendJSON(append(b, `,"index_value":`...))
 		b = assay.AppendInstant(append(b, `,"last_updated":"`...), last.At)
-		return append(b, `"}}`...)
-	})
+		return newBody(append(b, `"}}`...), series.Modified())
+	}).(*body)
 }
 
 // accessWords are the kinds of caller that GPU answers are made for.

@@ -155,7 +155,7 @@ func (h *history) tag(kind string, head []byte) string {
 	b := strconv.AppendInt(rest[:0], h.series.Version(), 36)
 	b = strconv.AppendInt(append(b, '.'), int64(h.i), 36)
 	b = strconv.AppendBool(append(b, '.'), h.desc)
-	return snapshot.Hash([]byte(kind), head, b)
+	return hash([]byte(kind), head, b)
 }
 
 // points answers a range as rows of timestamp and value, which lie ready in the series.
@@ -181,12 +181,12 @@ func (h *history) ready() bool {
 	return !h.desc && h.j == h.series.Len() && h.i < h.j && h.i == first
 }
 
-func (h *history) body() *snapshot.Body {
-	return h.series.Body(snapshot.BodyKey{Kind: "history", Access: h.grant.Access, From: h.i}, func() []byte {
+func (h *history) body() *body {
+	return h.series.Memo(snapshot.MemoKey{Kind: "history", Access: h.grant.Access, From: h.i}, func() any {
 		rows := h.series.Rows(h.i, h.j)
 		b := h.appendHead(make([]byte, 0, len(rows)+256), nil)
-		return append(append(b, rows...), tail...)
-	})
+		return newBody(append(append(b, rows...), tail...), h.series.Modified())
+	}).(*body)
 }
 
 // warmHistory makes the answers to the ranges that are asked most.

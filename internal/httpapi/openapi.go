@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/assaydata/assay/internal/snapshot"
 )
 
 //go:embed openapi.yaml
@@ -16,7 +14,7 @@ var openAPIText []byte
 var yamlType = []string{"application/yaml"}
 
 // openAPIBodies are the description in both of its forms; YAML is the one that is kept by hand.
-var openAPIBodies = sync.OnceValues(func() (bodies struct{ json, yaml *snapshot.Body }, err error) {
+var openAPIBodies = sync.OnceValues(func() (bodies struct{ json, yaml *body }, err error) {
 	var document any
 	if err = yaml.Unmarshal(openAPIText, &document); err != nil {
 		return bodies, err
@@ -25,7 +23,7 @@ var openAPIBodies = sync.OnceValues(func() (bodies struct{ json, yaml *snapshot.
 	if err != nil {
 		return bodies, err
 	}
-	bodies.json, bodies.yaml = snapshot.NewBody(text, 0), snapshot.NewBody(openAPIText, 0)
+	bodies.json, bodies.yaml = newBody(text, 0), newBody(openAPIText, 0)
 	return bodies, nil
 })
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,21 +16,20 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
-	"github.com/assaydata/assay/internal/snapshot"
 )
 
 // answer is what a handler returns. It is one of three: a body that is ready, rows that lie ready in one piece, or rows
 // that are appended one by one. Rows stand between a head, the envelope up to the opening bracket, and the closing "]}".
 type answer struct {
-	body *snapshot.Body
+	body *body
 
-	head  []byte
-	rows  []byte                         // in one piece, or
-	count int                            // this many, each
-	row   func(dst []byte, k int) []byte // appended by row
-	tag   string                         // what, beside the head, makes the rows what they are
+	head     []byte
+	rows     []byte                         // in one piece, or
+	count    int                            // this many, each
+	row      func(dst []byte, k int) []byte // appended by row
+	tag      string                         // the ETag, without quotes and coding
+	modified int64
 
-	modified    int64
 	contentType []string // nil: JSON
 	status      int      // 0: 200
 	fresh       bool     // made of the moment: not to be cached
@@ -41,10 +41,10 @@ func object(v any, modified int64) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ready(snapshot.NewBody(raw, modified)), nil
+	return ready(newBody(raw, modified)), nil
 }
 
-func ready(b *snapshot.Body) answer { return answer{body: b, modified: b.Modified} }
+func ready(b *body) answer { return answer{body: b} }
 
 var (
 	jsonType  = []string{"application/json"}
@@ -61,102 +61,133 @@ func (c *call) send(a answer) error {
 	if a.contentType != nil {
 		h["Content-Type"] = a.contentType
 	}
+	c.addVary(h)
+	if a.fresh {
+		h["Cache-Control"] = noStore
+		c.sendForm(cmp.Or(a.status, http.StatusOK), a.body.forms[identity], identity)
+		return nil
+	}
+	h["Cache-Control"] = c.s.cacheControl(c)
+	coding := negotiate(c.r.Header["Accept-Encoding"])
+	if a.body != nil {
+		c.sendReady(a.body, coding)
+	} else {
+		c.sendRows(a, coding)
+	}
+	return nil
+}
+
+func (c *call) addVary(h http.Header) {
 	vary := varyKeyed
 	if c.route.rule == access.Public {
 		vary = varyOpen
 	}
-	h["Vary"] = append(h["Vary"], vary...)
-	if a.fresh {
-		h["Cache-Control"] = noStore
-		return c.sendBody(a, identity)
+	if before := h["Vary"]; before != nil {
+		vary = slices.Concat(before, vary)
 	}
-	coding := negotiate(c.r.Header["Accept-Encoding"])
-	if a.size() < snapshot.CompressFrom {
-		coding = identity
-	}
-	etag := a.etag(coding)
-	h["Etag"] = []string{etag}
-	if a.modified != 0 {
-		h["Last-Modified"] = []string{time.UnixMilli(a.modified).UTC().Format(http.TimeFormat)}
-	}
-	h["Cache-Control"] = c.cacheControl()
-	if matches(c.r.Header["If-None-Match"], etag) {
-		delete(h, "Content-Type")
-		c.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	if a.body != nil {
-		return c.sendBody(a, coding)
-	}
-	return c.sendRows(a, coding)
+	h["Vary"] = vary
 }
 
-func (a *answer) size() int {
-	switch {
-	case a.body != nil:
-		return len(a.body.Raw)
-	case a.row != nil:
-		return snapshot.CompressFrom * a.count // a row is short, so a few make it worth while
+// sendReady writes a ready body.
+func (c *call) sendReady(b *body, wanted coding) {
+	form, coding := b.form(wanted)
+	if b.lastModified != nil {
+		c.Header()["Last-Modified"] = b.lastModified
 	}
-	return len(a.head) + len(a.rows)
+	if !c.notModified(form.etag) {
+		c.sendForm(http.StatusOK, form, coding)
+	}
 }
 
-func (a *answer) etag(coding coding) string {
-	tag := a.tag
-	if a.body != nil {
-		tag = a.body.ETag
+// notModified sets the ETag, and answers 304 when the caller has that already.
+func (c *call) notModified(etag []string) bool {
+	h := c.Header()
+	h["Etag"] = etag
+	given := c.r.Header["If-None-Match"]
+	if given == nil || !matches(given, etag[0]) {
+		return false
 	}
-	return `"` + tag + codings[coding].suffix + `"`
+	delete(h, "Content-Type")
+	c.WriteHeader(http.StatusNotModified)
+	return true
 }
 
-// sendBody writes a ready body.
-func (c *call) sendBody(a answer, coding coding) error {
-	payload := a.body.Raw
-	switch coding {
-	case gzipCoding:
-		payload = a.body.Gzip
-	case zstdCoding:
-		payload = a.body.Zstd
-	case identity:
-	}
+// smallBody is what net/http buffers whole: it then sets the length by itself, for less than we could.
+const smallBody = 2048
+
+func (c *call) sendForm(status int, f form, coding coding) {
+	h := c.Header()
 	if coding != identity {
-		c.Header()["Content-Encoding"] = codings[coding].header
+		h["Content-Encoding"] = codings[coding].header
 	}
-	return c.sendBytes(cmp.Or(a.status, http.StatusOK), payload, nil, nil)
+	head := c.r.Method == http.MethodHead
+	if head || len(f.payload) >= smallBody {
+		h["Content-Length"] = f.length
+	}
+	c.WriteHeader(status)
+	if !head {
+		c.writeAll(f.payload)
+	}
 }
 
-// sendBytes writes up to three pieces whose length is known. A failed write shows at the next one, and the network's
-// failures are not ours to report.
-func (c *call) sendBytes(status int, one, two, three []byte) error {
-	c.Header()["Content-Length"] = []string{strconv.Itoa(len(one) + len(two) + len(three))}
-	c.WriteHeader(status)
-	if c.r.Method == http.MethodHead {
-		return nil
+// writeAll writes a body whose length is known. What the network does to it is not ours to report. A reader of something
+// long gets a limit of time; short answers fit the connection's buffer, so nobody can hold them up.
+func (c *call) writeAll(pieces ...[]byte) {
+	size := 0
+	for _, piece := range pieces {
+		size += len(piece)
 	}
-	for _, piece := range [...][]byte{one, two, three} {
-		if len(piece) > 0 {
-			_, _ = c.Write(piece)
-		}
+	if size > longBody {
+		c.limitWriting()
 	}
-	return nil
+	for _, piece := range pieces {
+		_, _ = c.Write(piece)
+	}
 }
+
+func (c *call) limitWriting() {
+	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+const (
+	longBody     = 64 << 10
+	writeTimeout = 2 * time.Minute
+)
 
 // sendRows writes an envelope with its rows. Nothing here grows with the number of rows.
-func (c *call) sendRows(a answer, coding coding) error {
-	if coding == identity && a.row == nil {
-		return c.sendBytes(http.StatusOK, a.head, a.rows, tail)
+func (c *call) sendRows(a answer, coding coding) {
+	size := len(a.head) + len(a.rows) + len(tail)
+	if a.row == nil && size < compressFrom {
+		coding = identity
+	}
+	h := c.Header()
+	if a.modified != 0 {
+		h["Last-Modified"] = lastModified(a.modified)
+	}
+	if c.notModified([]string{etag(a.tag, coding)}) {
+		return
 	}
 	if coding != identity {
-		c.Header()["Content-Encoding"] = codings[coding].header
+		h["Content-Encoding"] = codings[coding].header
+	} else if a.row == nil {
+		h["Content-Length"] = []string{strconv.Itoa(size)}
 	}
 	c.WriteHeader(http.StatusOK)
-	if c.r.Method == http.MethodHead {
-		return nil
+	switch {
+	case c.r.Method == http.MethodHead:
+	case coding != identity || a.row != nil:
+		c.limitWriting()
+		w, done := encoder(coding, c)
+		a.writeTo(w)
+		done()
+	case size > pieceSize:
+		c.writeAll(a.head, a.rows, tail)
+	default: // one write beats the copying of a few kilobytes
+		buffer := buffers.Get().(*[]byte)
+		*buffer = append(append(append((*buffer)[:0], a.head...), a.rows...), tail...)
+		c.writeAll(*buffer)
+		buffers.Put(buffer)
 	}
-	w, done := encoder(coding, c)
-	defer done()
-	a.writeTo(w)
-	return nil
 }
 
 // writeTo writes head, rows and tail in pieces of a bounded size. A failed write shows at the next one, and the network's
@@ -259,8 +290,12 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
+// streamWindow keeps the pooled encoders small; rows repeat within far less.
+const streamWindow = 128 << 10
+
 var zstdWriters = sync.Pool{New: func() any {
-	w, err := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	w, err := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(streamWindow), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -297,17 +332,26 @@ func matches(header []string, etag string) bool {
 }
 
 // cacheControl lets caches keep an answer until the next publication is due. While one is due and has not come, they may
-// keep it for a second.
-func (c *call) cacheControl() []string {
-	seconds := int64(1)
-	if left := c.snap.Covered + assay.Hour - c.now.UnixMilli(); left > assay.Second {
-		seconds = left / assay.Second
+// keep it for a second. The header is made once a second and snapshot.
+func (s *Server) cacheControl(c *call) []string {
+	now := c.now.Unix()
+	made := s.caching.Load()
+	if made == nil || made.second != now || made.covered != c.snap.Covered {
+		seconds := max(1, (c.snap.Covered+assay.Hour)/assay.Second-now)
+		age := strconv.FormatInt(seconds, 10)
+		made = &caching{now, c.snap.Covered, []string{"public, max-age=" + age}, []string{"private, max-age=" + age}}
+		s.caching.Store(made)
 	}
-	scope := "public, max-age="
 	if c.caller.Tier != assay.Anonymous {
-		scope = "private, max-age="
+		return made.private
 	}
-	return []string{scope + strconv.FormatInt(seconds, 10)}
+	return made.public
+}
+
+// caching is the Cache-Control header of one second.
+type caching struct {
+	second, covered int64
+	public, private []string
 }
 
 // errorBody is how every failure is told.

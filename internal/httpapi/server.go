@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -32,7 +33,8 @@ type Config struct {
 	Keys           *keys.Keyring
 	Ping           func(context.Context) error // is the database there
 	Now            func() time.Time
-	Log            *slog.Logger
+	Requests       io.Writer         // takes one line a request; nil for none
+	Log            *slog.Logger      // takes what goes wrong on our side
 	Methodology    index.Methodology // whose fixing the daily series follow
 	Version        string
 	TrustedProxies []netip.Prefix // peers whose word on the client's address is taken
@@ -61,10 +63,14 @@ type Server struct {
 	cors      *crossOrigin
 	byAddress *limit.Limiter[netip.Addr]
 	byKey     *limit.Limiter[string]
-	requests  atomic.Uint64
-	idPrefix  string
-	calls     sync.Pool
-	catalogs  atomic.Pointer[catalogBodies]
+
+	publicPolicy, keyPolicy policy
+
+	requests atomic.Uint64
+	idPrefix string
+	calls    sync.Pool
+	catalogs atomic.Pointer[catalogBodies]
+	caching  atomic.Pointer[caching]
 }
 
 // New makes a server.
@@ -73,6 +79,7 @@ func New(config Config) (*Server, error) {
 	s.calls.New = func() any { return new(call) }
 	s.byAddress = limit.New[netip.Addr](publicLimit, limitWindow, maxAddresses, nil)
 	s.byKey = limit.New[string](config.KeyLimit, limitWindow, maxKeys, nil)
+	s.publicPolicy, s.keyPolicy = newPolicy("public", publicLimit), newPolicy("key", config.KeyLimit)
 	s.proxies = newProxies(config.TrustedProxies)
 	for _, r := range routes {
 		s.mux.Handle(r.path, s.handler(r))
@@ -123,29 +130,9 @@ func (s *Server) finish(c *call) {
 		}
 		c.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
-	s.logRequest(c)
+	c.log()
 	c.end()
 	s.calls.Put(c)
-}
-
-func (s *Server) logRequest(c *call) {
-	level, path := slog.LevelInfo, c.route.path
-	if path == "" {
-		path = keys.Redact(shorten(c.r.URL.Path))
-	}
-	attrs := append(make([]slog.Attr, 0, 10),
-		slog.String("id", c.id), slog.String("method", c.r.Method), slog.String("path", path),
-		slog.Int("status", c.status), slog.Int64("bytes", c.bytes),
-		slog.Int64("micros", s.Now().Sub(c.now).Microseconds()),
-		slog.String("client", c.client.String()))
-	if c.caller.KeyID != "" {
-		attrs = append(attrs, slog.String("key", c.caller.KeyID))
-	}
-	if c.cause != nil {
-		level = slog.LevelError
-		attrs = append(attrs, slog.String("error", keys.Redact(c.cause.Error())))
-	}
-	s.Log.LogAttrs(c.r.Context(), level, "request", attrs...)
 }
 
 // handler runs a route: the order of lines is the order of the contract's checks.

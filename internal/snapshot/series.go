@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"sync"
@@ -19,8 +20,8 @@ type Series struct {
 	version  int64 // the publication that touched the series last
 	modified int64 // when that was
 
-	bodiesMu sync.Mutex
-	bodies   map[BodyKey]*Body // answers made from this series and kept; guarded by bodiesMu
+	memoMu sync.Mutex
+	memo   map[MemoKey]any // what readers have made of this series; guarded by memoMu
 }
 
 // newSeries encodes points, which are in the order of time.
@@ -60,7 +61,7 @@ func (s *Series) merged(points []assay.Point, version, modified int64) *Series {
 	for at, value := range byTime {
 		all = append(all, assay.Point{At: at, Value: value})
 	}
-	slices.SortFunc(all, func(a, b assay.Point) int { return int(a.At - b.At) })
+	slices.SortFunc(all, func(a, b assay.Point) int { return cmp.Compare(a.At, b.At) })
 	return newSeries(all, version, modified)
 }
 
@@ -91,7 +92,8 @@ func (s *Series) Modified() int64 { return s.modified }
 // Range gives the points whose instants lie in [from, to], as positions [i, j).
 func (s *Series) Range(from, to int64) (i, j int) {
 	i = s.search(from)
-	return i, max(i, s.search(to+1))
+	j = sort.Search(len(s.times), func(i int) bool { return s.times[i] > to })
+	return i, max(i, j)
 }
 
 // search is the position of the first point at or after the instant.
@@ -131,4 +133,28 @@ func (s *Series) Nearest(at int64) int {
 		return i - 1
 	}
 	return i
+}
+
+// MemoKey names what a reader makes of a series: the kind of thing, who it is for, and where its range begins. It always
+// runs to the end of the series.
+type MemoKey struct {
+	Kind   string
+	Access assay.Access
+	From   int
+}
+
+// Memo gives what is kept under the key, making it on first demand. It lives as long as the series: the next publication
+// that touches the series starts without.
+func (s *Series) Memo(key MemoKey, make func() any) any {
+	s.memoMu.Lock()
+	defer s.memoMu.Unlock()
+	if kept, ok := s.memo[key]; ok {
+		return kept
+	}
+	if s.memo == nil {
+		s.memo = map[MemoKey]any{}
+	}
+	made := make()
+	s.memo[key] = made
+	return made
 }

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // FileName is the database's file inside its folder.
@@ -53,18 +54,41 @@ func openSQLite(ctx context.Context, dir string) (engine, error) {
 	return e, nil
 }
 
-// connect makes the first connection, which creates the file, and remembers which file it is.
+// connect makes the first connection, which creates the file, and remembers which file it is. The busy timeout does not
+// cover the moment in which a new file turns to WAL: processes that make it together have to try again.
 func (e *engine) connect(ctx context.Context) (err error) {
-	if err := e.writer.PingContext(ctx); err != nil {
+	for range connectAttempts {
+		if err = e.writer.PingContext(ctx); !isBusy(err) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(connectPause):
+		}
+	}
+	if err != nil {
 		return err
 	}
 	e.file, err = os.Stat(e.path)
 	return err
 }
 
+// connectAttempts and connectPause give the others two seconds to make the file, which takes them milliseconds.
+const (
+	connectAttempts = 100
+	connectPause    = 20 * time.Millisecond
+)
+
+func isBusy(err error) bool {
+	failure, ok := errors.AsType[*sqlite.Error](err)
+	return ok && failure.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 func (e *engine) dsn(lock string, pragmas ...string) string {
+	path := url.URL{Path: filepath.ToSlash(e.path)} // a folder may have a name with # or % in it
 	query := url.Values{"_txlock": {lock}, "_pragma": pragmas}
-	return (&url.URL{Scheme: "file", Opaque: filepath.ToSlash(e.path), RawQuery: query.Encode()}).String()
+	return (&url.URL{Scheme: "file", Opaque: path.EscapedPath(), RawQuery: query.Encode()}).String()
 }
 
 func (e *engine) close() error {
@@ -83,6 +107,12 @@ func (e *engine) Ping(ctx context.Context) error {
 	}
 	var one int
 	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
+}
+
+// ReleaseMemory gives back the memory that bulk writing has filled.
+func (e *engine) ReleaseMemory(ctx context.Context) error {
+	_, err := e.writer.ExecContext(ctx, `PRAGMA shrink_memory`)
+	return err
 }
 
 // watch calls changed after every commit, by whichever process. It holds one connection of its own: SQLite's data_version
@@ -169,11 +199,15 @@ func (e *engine) Backup(ctx context.Context, file string) error {
 		return fmt.Errorf("backup to %s: the file exists", file)
 	}
 	partial := file + ".partial"
-	if err := e.copyTo(ctx, partial); err != nil {
+	err := e.copyTo(ctx, partial)
+	if err == nil {
+		err = os.Rename(partial, file)
+	}
+	if err != nil {
 		_ = os.Remove(partial)
 		return fmt.Errorf("backup to %s: %w", file, err)
 	}
-	return os.Rename(partial, file)
+	return nil
 }
 
 func (e *engine) copyTo(ctx context.Context, file string) error {

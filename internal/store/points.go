@@ -133,11 +133,15 @@ func cover(tx *tx, d *dictionary, covers Coverage) error {
 		return err
 	}
 	for key, spans := range covers {
+		gpu, ok := d.gpus.ids[key.GPU]
+		if !ok {
+			return fmt.Errorf("cover %s: not in the catalog", key.GPU)
+		}
 		joined, err := join(coverage[key], spans)
 		if err != nil {
 			return err
 		}
-		gpu, grain := d.gpus.ids[key.GPU], key.Grain.String()
+		grain := key.Grain.String()
 		if err := tx.exec(`DELETE FROM coverage WHERE gpu_id = $1 AND grain = $2`, gpu, grain); err != nil {
 			return err
 		}

@@ -174,6 +174,9 @@ func (db *DB) transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions
 	}
 	if err := f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err != nil {
 		_ = sqlTx.Rollback() // the first error is the one that tells
+		if ctx.Err() != nil {
+			return ctx.Err() // its end closes statements and rows, about which err may be
+		}
 		return err
 	}
 	return sqlTx.Commit()

@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"log/slog"
+	"strconv"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/keys"
+)
+
+// log writes the request's line, and the cause of a failure that is ours.
+func (c *call) log() {
+	if c.cause != nil {
+		c.s.Log.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
+			slog.String("id", c.id), slog.String("error", keys.Redact(c.cause.Error())))
+	}
+	if c.s.Requests == nil {
+		return
+	}
+	c.logLine = c.appendLogLine(c.logLine[:0])
+	_, _ = c.s.Requests.Write(c.logLine) // there is nowhere to report that the log cannot be written
+}
+
+// appendLogLine appends one JSON object in the form of the program's other log lines. It names the route rather than the
+// path, so that nothing a caller wrote gets in, except on a path that is none of ours.
+func (c *call) appendLogLine(dst []byte) []byte {
+	path := c.route.path
+	if path == "" {
+		path = keys.Redact(shorten(c.r.URL.Path))
+	}
+	dst = assay.AppendInstant(append(dst, `{"time":"`...), c.now.UnixMilli())
+	dst = appendString(append(dst, `","level":"INFO","msg":"request","id":`...), c.id)
+	dst = appendString(append(dst, `,"method":`...), shorten(c.r.Method))
+	dst = appendString(append(dst, `,"path":`...), path)
+	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(c.status), 10)
+	dst = strconv.AppendInt(append(dst, `,"bytes":`...), c.bytes, 10)
+	dst = strconv.AppendInt(append(dst, `,"micros":`...), c.s.Now().Sub(c.now).Microseconds(), 10)
+	dst = c.client.AppendTo(append(dst, `,"client":"`...))
+	dst = append(dst, '"')
+	if c.caller.KeyID != "" {
+		dst = appendString(append(dst, `,"key":`...), c.caller.KeyID)
+	}
+	return append(dst, "}\n"...)
+}

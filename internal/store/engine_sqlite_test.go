@@ -1,0 +1,202 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// A folder's name goes into an address, where some characters mean something else.
+func TestOpen_OddFolderNames(t *testing.T) {
+	parent := t.TempDir()
+	f := func(name string) {
+		t.Helper()
+		dir := filepath.Join(parent, name)
+		mustAppend(t, storetest.OpenIn(t, dir), rental("a"))
+		if _, err := os.Stat(filepath.Join(dir, store.FileName)); err != nil {
+			t.Error(err)
+		}
+		wantCount(t, storetest.OpenIn(t, dir), 1)
+	}
+	f("with space")
+	f("a#b")
+	f("a?b")
+	f("100%")
+	f("%41")
+	f("a&b=c")
+	f("a:b")
+	f("été 東京")
+}
+
+func TestOpen_FolderIsAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("opening a file as a folder gives the error %v, want one with its name", err)
+	}
+}
+
+func TestOpen_NotADatabase(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, store.FileName), []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), store.FileName) {
+		t.Errorf("a file that is no database opens with the error %v, want one with its name", err)
+	}
+}
+
+func TestPing_FileMovedAway(t *testing.T) {
+	dir := t.TempDir()
+	db := storetest.OpenIn(t, dir)
+	f := func(want string) {
+		t.Helper()
+		err := db.Ping(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("ping gives the error %v, want %q", err, want)
+		}
+	}
+	file, away := filepath.Join(dir, store.FileName), filepath.Join(dir, "away.db")
+	f("")
+	if err := os.Rename(file, away); err != nil {
+		t.Fatal(err)
+	}
+	f("no such file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f("is not the file that was opened")
+	if err := os.Rename(away, file); err != nil {
+		t.Fatal(err)
+	}
+	f("")
+}
+
+func TestPing_ContextEnded(t *testing.T) {
+	db := storetest.Open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := db.Ping(ctx); err == nil {
+		t.Error("ping with an ended context succeeds")
+	}
+}
+
+// backupBatch is how many rows the test's writer commits at once: a copy between two commits has a multiple of it.
+const backupBatch = 70
+
+func TestBackup_WhileWriting(t *testing.T) {
+	db := storetest.Open(t)
+	all := rentals(100 * backupBatch)
+	mustAppend(t, db, all[:10*backupBatch]...)
+	writer := storetest.Another(t, db)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for start := 10 * backupBatch; start < len(all) && ctx.Err() == nil; start += backupBatch {
+			if _, err := writer.AppendTransactions(t.Context(), all[start:start+backupBatch]); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for i := range 3 {
+		folder := t.TempDir()
+		if err := db.Backup(t.Context(), filepath.Join(folder, store.FileName)); err != nil {
+			t.Fatal(err)
+		}
+		checkBackup(t, folder, i)
+	}
+	stop()
+	wg.Wait()
+}
+
+func checkBackup(t *testing.T, folder string, i int) {
+	t.Helper()
+	file := filepath.Join(folder, store.FileName)
+	if names := fileNames(t, folder); len(names) != 1 {
+		t.Errorf("backup %d left the files %q, want one", i, names)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("backup %d: %v (%v), want a file that only its owner can read", i, info, err)
+	}
+	raw, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	var verdict string
+	if err := raw.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&verdict); err != nil || verdict != "ok" {
+		t.Errorf("backup %d: the integrity check says %q (%v)", i, verdict, err)
+	}
+	count, err := storetest.OpenIn(t, folder).CountTransactions(t.Context())
+	if err != nil || count < 10*backupBatch || count%backupBatch != 0 {
+		t.Errorf("backup %d has %d rows (%v), want whole commits of %d", i, count, err, backupBatch)
+	}
+}
+
+func fileNames(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestBackup_RefusesAnExistingFile(t *testing.T) {
+	db, folder := storetest.Open(t), t.TempDir()
+	file := filepath.Join(folder, "backup.db")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Backup(t.Context(), file); err == nil || !strings.Contains(err.Error(), "the file exists") {
+		t.Errorf("a backup onto a file gives the error %v", err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "precious" {
+		t.Errorf("the file now holds %q (%v)", text, err)
+	}
+	if names := fileNames(t, folder); len(names) != 1 {
+		t.Errorf("the folder now holds %q", names)
+	}
+}
+
+func TestBackup_BrokenOffLeavesNothing(t *testing.T) {
+	db, folder := storetest.Open(t), t.TempDir()
+	mustAppend(t, db, rentals(5000)...)
+	done := false
+	for n := int64(1); !done; n++ {
+		file := filepath.Join(folder, fmt.Sprint(n))
+		done = db.Backup(storetest.BreakAt(t, n), file) == nil
+		want := 0
+		if done {
+			want = 1
+		}
+		if names := fileNames(t, folder); len(names) != want {
+			t.Fatalf("broken off at use %d: the folder holds %q, want %d files", n, names, want)
+		}
+	}
+	// What an earlier program left when it was killed is in nobody's way.
+	file := filepath.Join(folder, "next.db")
+	if err := os.WriteFile(file+".partial", []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Backup(t.Context(), file); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file + ".partial"); err == nil {
+		t.Error("the partial file is still there")
+	}
+}

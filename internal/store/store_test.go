@@ -1,0 +1,188 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+func mustCounters(t *testing.T, db *store.DB) store.Counters {
+	t.Helper()
+	c, err := db.Counters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func mustCatalog(t *testing.T, db *store.DB) assay.Catalog {
+	t.Helper()
+	c, err := db.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestOpen_MakesFolderAndCatalogs(t *testing.T) {
+	db := storetest.OpenIn(t, filepath.Join(t.TempDir(), "not", "there"))
+	if got, want := mustCatalog(t, db), assay.DefaultCatalog(); !reflect.DeepEqual(got, want) {
+		t.Errorf("a new database has the catalog\n%+v, want\n%+v", got, want)
+	}
+	if got, want := mustCounters(t, db), (store.Counters{Catalog: 1}); got != want {
+		t.Errorf("a new database has the counters %+v, want %+v", got, want)
+	}
+}
+
+func TestOpen_AgainKeeps(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustAppend(t, db, rental("a"))
+		mustPublish(t, db, hours("H100 SXM", 0, 1))
+		want := mustCounters(t, db)
+
+		again := storetest.Another(t, db)
+		if got := mustCounters(t, again); got != want {
+			t.Errorf("the second opening finds the counters %+v, want %+v", got, want)
+		}
+		if got := mustCatalog(t, again); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
+			t.Errorf("the second opening finds the catalog %+v", got)
+		}
+		wantCount(t, again, 1)
+	})
+}
+
+func TestOpen_FromTheFuture(t *testing.T) {
+	dir := t.TempDir()
+	db := storetest.OpenIn(t, dir)
+	storetest.Exec(t, db, `INSERT INTO migrations (number, applied_at) VALUES (99, 0)`)
+	_, err := store.Open(t.Context(), dir)
+	if err == nil || !strings.Contains(err.Error(), "migration 99") || !strings.Contains(err.Error(), "use a newer assay") {
+		t.Errorf("a database at migration 99 opens with the error %v, want a hint to use a newer program", err)
+	}
+}
+
+// Processes that start together on a new folder, such as a server and an import, all get their database.
+func TestOpen_Together(t *testing.T) {
+	for range 5 {
+		dir := t.TempDir()
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				db, err := store.Open(t.Context(), dir)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := mustCatalog(t, storetest.OpenIn(t, dir)); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
+			t.Fatalf("six openings together make the catalog %+v", got)
+		}
+	}
+}
+
+func TestCounters_EachChangeRaisesItsOwn(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		want := mustCounters(t, db)
+		f := func(what string, change func() error, raise *int64) {
+			t.Helper()
+			if err := change(); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if raise != nil {
+				*raise++
+			}
+			if got := mustCounters(t, db); got != want {
+				t.Errorf("after %s the counters are %+v, want %+v", what, got, want)
+			}
+		}
+		f("appending", func() error {
+			_, err := db.AppendTransactions(t.Context(), []assay.Transaction{rental("a")})
+			return err
+		}, nil)
+		f("a setting", func() error { return db.SetSetting(t.Context(), "a", "b") }, nil)
+		f("publishing", func() error { _, err := db.Publish(t.Context(), hours("B200", 0, 1)); return err }, &want.Publication)
+		f("a new key", func() error { _, err := db.CreateKey(t.Context(), key("aaaaaa")); return err }, &want.Keys)
+		f("revoking", func() error { return db.RevokeKey(t.Context(), "aaaaaa") }, &want.Keys)
+	})
+}
+
+func TestSettings(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		f := func(name, want string) {
+			t.Helper()
+			got, err := db.Setting(t.Context(), name)
+			if err != nil || got != want {
+				t.Errorf("setting %s is %q (%v), want %q", name, got, err, want)
+			}
+		}
+		set := func(name, value string) {
+			t.Helper()
+			if err := db.SetSetting(t.Context(), name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f("fed", "")
+		set("fed", "1")
+		set("Fed", "other")
+		set("fed", "2")
+		f("fed", "2")
+		f("Fed", "other")
+		set("fed", "")
+		f("fed", "")
+	})
+}
+
+// In a bubble the clock moves only when everybody waits, so the time that a notice takes is the watcher's poll exactly.
+func TestChanged_CommitByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := storetest.Open(t)
+		another := storetest.Another(t, db)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for i := range 5 { // the first notices may be about the opening
+			changed, began := db.Changed(), time.Now()
+			if err := another.SetSetting(ctx, "round", fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				t.Fatalf("commit %d of another handle was not noticed", i)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("commit %d was noticed after %v, want within a second", i, took)
+			}
+		}
+	})
+}
+
+func TestChanged_NothingCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := storetest.Open(t)
+		<-db.Changed() // of the opening
+		changed := db.Changed()
+		if _, err := db.Counters(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-changed:
+			t.Error("reading counts as a change")
+		case <-time.After(5 * time.Second):
+		}
+	})
+}

@@ -1,0 +1,281 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// rental is a verified transaction; tests change what they are about.
+func rental(id string) assay.Transaction {
+	return assay.Transaction{Source: "exchange", ID: id, ExecutedAt: 1_767_225_600_000, GPU: "H100 SXM", Region: "us-east",
+		Price: 2_350_000_000, GPUs: 8, HourMicros: 24_000_000, Provider: "Acme", Verified: true}
+}
+
+func rentals(n int) []assay.Transaction {
+	batch := make([]assay.Transaction, n)
+	for i := range batch {
+		batch[i] = rental(fmt.Sprintf("%05d", i))
+	}
+	return batch
+}
+
+func mustAppend(t *testing.T, db *store.DB, batch ...assay.Transaction) store.Appended {
+	t.Helper()
+	appended, err := db.AppendTransactions(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return appended
+}
+
+func wantAppended(t *testing.T, got, want store.Appended) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("appended %+v, want %+v", got, want)
+	}
+}
+
+func wantCount(t *testing.T, db *store.DB, want int) {
+	t.Helper()
+	if got, err := db.CountTransactions(t.Context()); err != nil || got != want {
+		t.Errorf("%d transactions are stored (%v), want %d", got, err, want)
+	}
+}
+
+// verified reads every verified transaction in [from, to).
+func verified(t *testing.T, db *store.DB, from, to int64) (all []assay.Transaction) {
+	t.Helper()
+	err := db.EachVerified(t.Context(), from, to, func(x *assay.Transaction) error {
+		all = append(all, *x)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func wantVerified(t *testing.T, db *store.DB, want ...assay.Transaction) {
+	t.Helper()
+	if got := verified(t, db, math.MinInt64, math.MaxInt64); !slices.Equal(got, want) {
+		t.Errorf("stored are\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestAppend_RepeatChangesNothing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		batch := rentals(200) // several statements, the last one not full
+		wantAppended(t, mustAppend(t, db, batch...), store.Appended{Inserted: 200})
+		wantAppended(t, mustAppend(t, db, batch...), store.Appended{Duplicates: 200})
+		wantAppended(t, mustAppend(t, db), store.Appended{})
+		wantVerified(t, db, batch...)
+	})
+}
+
+func TestAppend_RepeatsInsideABatch(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		other := rental("a")
+		other.Price++
+		got := mustAppend(t, db, rental("a"), rental("b"), rental("a"), other)
+		wantAppended(t, got, store.Appended{Inserted: 2, Duplicates: 1, Conflicts: []int{3}})
+		wantVerified(t, db, rental("a"), rental("b"))
+	})
+}
+
+func TestAppend_ConflictOfEachField(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		batch := rentals(130)
+		mustAppend(t, db, batch...)
+		f := func(change func(*assay.Transaction)) {
+			t.Helper()
+			changed := slices.Clone(batch)
+			change(&changed[100])
+			got := mustAppend(t, db, changed...)
+			wantAppended(t, got, store.Appended{Duplicates: 129, Conflicts: []int{100}})
+			wantVerified(t, db, batch...)
+		}
+		f(func(x *assay.Transaction) { x.ExecutedAt++ })
+		f(func(x *assay.Transaction) { x.ExecutedAt -= assay.Day })
+		f(func(x *assay.Transaction) { x.GPU = "H200" })
+		f(func(x *assay.Transaction) { x.Region = "us-west" })
+		f(func(x *assay.Transaction) { x.Region = "" })
+		f(func(x *assay.Transaction) { x.Price++ })
+		f(func(x *assay.Transaction) { x.GPUs++ })
+		f(func(x *assay.Transaction) { x.HourMicros++ })
+		f(func(x *assay.Transaction) { x.Provider = "acme" })
+		f(func(x *assay.Transaction) { x.Verified = false })
+		wantCount(t, db, 130)
+	})
+}
+
+func TestAppend_LetterCaseAndRegionMatter(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		upper, lower, source, nowhere := rental("A"), rental("a"), rental("a"), rental("b")
+		lower.Provider = "acme"
+		source.Source = "Exchange"
+		nowhere.Region = ""
+		wantAppended(t, mustAppend(t, db, upper, lower, source, nowhere), store.Appended{Inserted: 4})
+		wantVerified(t, db, upper, lower, nowhere, source) // sources stand in the order of their first row
+	})
+}
+
+func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		f := func(change func(*assay.Transaction), want string) {
+			t.Helper()
+			batch := rentals(100)
+			change(&batch[90])
+			_, err := db.AppendTransactions(t.Context(), batch)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got the error %v, want one with %s", err, want)
+			}
+			wantCount(t, db, 0)
+		}
+		f(func(x *assay.Transaction) { x.GPU = "h100 sxm" }, `GPU "h100 sxm" is not in the catalog`)
+		f(func(x *assay.Transaction) { x.Region = "US-EAST" }, `region "US-EAST" is not in the catalog`)
+	})
+}
+
+func TestAppend_ExtremesComeBack(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		least, most := rental("least"), rental("O'Brien \"quoted\"\n\tΩ 東京 🙂")
+		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64
+		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = math.MaxInt64-1, math.MaxInt64, math.MaxInt64, math.MaxInt64
+		most.Provider, most.Source = strings.Repeat("é", 64), " "
+		mustAppend(t, db, most, least)
+		wantVerified(t, db, least, most)
+		first, last, err := db.TransactionSpan(t.Context())
+		if err != nil || first != least.ExecutedAt || last != most.ExecutedAt {
+			t.Errorf("the span is %d to %d (%v), want %d to %d", first, last, err, least.ExecutedAt, most.ExecutedAt)
+		}
+	})
+}
+
+// A batch that breaks off, wherever that is, leaves nothing behind.
+func TestAppend_AllOrNothing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		batch, tried := rentals(300), 0
+		for n := int64(1); ; n += 3 {
+			_, err := db.AppendTransactions(storetest.BreakAt(t, n), batch)
+			if err == nil {
+				break
+			}
+			tried++
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("broken off at use %d: %v", n, err)
+			}
+			wantCount(t, db, 0)
+			wantNoNames(t, db)
+		}
+		wantCount(t, db, 300)
+		if tried < 5 {
+			t.Errorf("the batch was broken off in %d places, want several", tried)
+		}
+	})
+}
+
+// wantNoNames looks for the names that a rolled-back batch had to add: if one stayed, its id would not be free.
+func wantNoNames(t *testing.T, db *store.DB) {
+	t.Helper()
+	storetest.Exec(t, db, `INSERT INTO sources (source_id, source) VALUES (1, 'exchange')`)
+	storetest.Exec(t, db, `DELETE FROM sources`)
+}
+
+func TestAppend_TwoWriters(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		all := rentals(1500)
+		var wg sync.WaitGroup
+		var totals [2]store.Appended
+		for i, handle := range []*store.DB{db, storetest.Another(t, db)} {
+			wg.Go(func() {
+				for batch := range slices.Chunk(all[i*500:i*500+1000], 50) { // the middle third comes twice
+					appended, err := handle.AppendTransactions(t.Context(), batch)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					totals[i].Inserted += appended.Inserted
+					totals[i].Duplicates += appended.Duplicates
+				}
+			})
+		}
+		wg.Wait()
+		inserted, duplicates := totals[0].Inserted+totals[1].Inserted, totals[0].Duplicates+totals[1].Duplicates
+		if inserted != 1500 || duplicates != 500 {
+			t.Errorf("two writers inserted %d and found %d, want 1500 and 500", inserted, duplicates)
+		}
+		wantCount(t, db, 1500)
+	})
+}
+
+func TestEachVerified_HalfOpenAndVerifiedOnly(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		batch := rentals(6)
+		for i, at := range []int64{200, 199, 100, 99, 150, 150} {
+			batch[i].ExecutedAt = at
+		}
+		batch[5].Verified = false
+		mustAppend(t, db, batch...)
+		got := verified(t, db, 100, 200)
+		if want := []assay.Transaction{batch[2], batch[4], batch[1]}; !slices.Equal(got, want) {
+			t.Errorf("[100, 200) gives\n%+v, want\n%+v", got, want)
+		}
+		if got := verified(t, db, 100, 100); len(got) != 0 {
+			t.Errorf("an empty stretch gives %+v", got)
+		}
+	})
+}
+
+// Ids are compared byte by byte: not by a language's rules, which would put a before B and é beside e.
+func TestEachVerified_ByteOrder(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		ids := []string{"z", "é", "B", "a", "Z", "e", "-", "Ä", "10", "9", "", "ab", "aB"}
+		var batch []assay.Transaction
+		for _, id := range ids {
+			batch = append(batch, rental(id))
+		}
+		mustAppend(t, db, batch...)
+		var got []string
+		for _, x := range verified(t, db, math.MinInt64, math.MaxInt64) {
+			got = append(got, x.ID)
+		}
+		slices.Sort(ids)
+		if !slices.Equal(got, ids) {
+			t.Errorf("ids come as %q, want %q", got, ids)
+		}
+	})
+}
+
+func TestEachVerified_StopsAtAnError(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustAppend(t, db, rentals(3)...)
+		stop, calls := errors.New("enough"), 0
+		err := db.EachVerified(t.Context(), math.MinInt64, math.MaxInt64, func(*assay.Transaction) error {
+			calls++
+			return stop
+		})
+		if !errors.Is(err, stop) || calls != 1 {
+			t.Errorf("got %v after %d calls, want %v after 1", err, calls, stop)
+		}
+	})
+}
+
+func TestTransactionSpan_Empty(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		first, last, err := db.TransactionSpan(t.Context())
+		if first != 0 || last != 0 || err != nil {
+			t.Errorf("without transactions the span is %d to %d (%v), want 0 to 0", first, last, err)
+		}
+	})
+}
