@@ -31,8 +31,10 @@ const autoHourlySpan = 31 * assay.Day
 // the caller at all.
 type Ask struct {
 	PaidGPU     bool
-	Start       int64  // the first instant asked for; 0 when not said
-	End         int64  // the last instant asked for; 0 when not said
+	HasStart    bool   // whether Start was said
+	Start       int64  // the first instant asked for
+	HasEnd      bool   // whether End was said
+	End         int64  // the last instant asked for
 	Granularity string // daily, hourly, auto, or empty for the route's default, daily
 }
 
@@ -78,7 +80,7 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
 		return Grant{}, errKeyRequired
 	}
 	from := assay.MonthsBack(now, freeGPUMonths)
-	if ask.Start != 0 && ask.Start < from {
+	if ask.HasStart && ask.Start < from {
 		return Grant{}, errOutside
 	}
 	return Grant{Access: assay.Public3Months, From: from, Grain: assay.Daily}, nil
@@ -90,10 +92,10 @@ func fullGrain(rule Rule, ask Ask, now int64) assay.Grain {
 		return assay.Hourly
 	}
 	end := ask.End
-	if end == 0 {
+	if !ask.HasEnd {
 		end = now
 	}
-	if ask.Granularity == "auto" && ask.Start != 0 && end-ask.Start <= autoHourlySpan {
+	if ask.Granularity == "auto" && ask.HasStart && end-ask.Start <= autoHourlySpan {
 		return assay.Hourly
 	}
 	return assay.Daily

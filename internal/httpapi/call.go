@@ -103,10 +103,13 @@ func (c *call) serve() error {
 	if err := c.identify(); err != nil {
 		return err
 	}
-	if c.route.limit == keyLimiter {
+	if c.route.limit == keyLimiter && c.caller.KeyID != "" {
 		if err := c.count(c.s.keyPolicy, c.s.byKey.Allow(c.caller.KeyID, c.sinceStart())); err != nil {
 			return err
 		}
+	}
+	if _, err := c.decide(access.Ask{}); err != nil {
+		return err // this tier may not call the route at all
 	}
 	a, err := c.route.serve(c)
 	if err != nil {
@@ -119,7 +122,7 @@ var allowHeader = []string{"GET, HEAD, OPTIONS"}
 
 func (c *call) sinceStart() int64 { return int64(c.now.Sub(c.s.started)) }
 
-// identify finds out who calls, unless the route is open to all, and refuses who may not call it at all.
+// identify finds out who calls, unless the route is open to all.
 func (c *call) identify() error {
 	if c.route.rule == access.Public {
 		return nil
@@ -129,11 +132,8 @@ func (c *call) identify() error {
 		return err
 	}
 	if given {
-		if c.caller, err = c.s.Keys.Lookup(text, c.now.UnixMilli()); err != nil {
-			return err
-		}
+		c.caller, err = c.s.Keys.Lookup(text, c.now.UnixMilli())
 	}
-	_, err = c.decide(access.Ask{})
 	return err
 }
 

@@ -89,7 +89,7 @@ func (c *call) dayAsk() (ask dayAsk, err error) {
 		return ask, err
 	}
 	ask.day, ask.given = assay.StartOfDay(at), true
-	ask.Start = ask.day
+	ask.Start, ask.HasStart = ask.day, true
 	return ask, nil
 }
 
@@ -105,7 +105,15 @@ func (ask *dayAsk) find(series *snapshot.Series, gpu string) (int, error) {
 	if i, j := series.Range(ask.day, ask.day+assay.Day-1); i < j {
 		return i, nil
 	}
-	return 0, noDaily(gpu, " on "+time.UnixMilli(ask.day).UTC().Format(assay.DayLayout))
+	return 0, ask.missing(gpu)
+}
+
+// missing says that there is nothing for what was asked.
+func (ask *dayAsk) missing(gpu string) error {
+	if !ask.given {
+		return noDaily(gpu, "")
+	}
+	return noDaily(gpu, " on "+time.UnixMilli(ask.day).UTC().Format(assay.DayLayout))
 }
 
 // grantedLine decides what the caller gets and finds the line it is about.
@@ -145,6 +153,7 @@ func dailyIndexAll(c *call) (answer, error) {
 	if !c.snap.Catalog.HasRegion(ask.region) {
 		return answer{}, noPrice("unknown_region", "any GPU", ask.region)
 	}
+	missing := ask.missing("any GPU")
 	if !ask.given {
 		ask.day, ask.given = c.latestDay(ask.region), true
 	}
@@ -159,7 +168,7 @@ func dailyIndexAll(c *call) (answer, error) {
 		}
 	}
 	if len(rows) == 0 {
-		return answer{}, noDaily("any GPU", "")
+		return answer{}, missing
 	}
 	return object(struct {
 		Success bool         `json:"success"`

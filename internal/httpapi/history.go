@@ -64,8 +64,11 @@ func (c *call) history(gpu assay.GPU, form historyForm) (h history, err error) {
 	if h.series.Len() == 0 {
 		return h, noDaily(gpu.Name, "")
 	}
-	from := max(ask.Start, h.grant.From)
-	if h.start == "" && form.defaultSpan != 0 {
+	from := h.grant.From
+	switch {
+	case ask.HasStart:
+		from = ask.Start // not before the window: that was refused
+	case form.defaultSpan != 0:
 		from = c.now.UnixMilli() - form.defaultSpan
 	}
 	h.i, h.j = h.series.Range(from, to)
@@ -88,11 +91,11 @@ func (h *history) parse(c *call) (ask access.Ask, to int64, err error) {
 		if to = end; dateOnly {
 			to = end + assay.Day - 1
 		}
-		ask.End = to
+		ask.End, ask.HasEnd = to, true
 		h.end, _ = c.param("endDate")
 	}
 	if hasStart {
-		ask.Start = start
+		ask.Start, ask.HasStart = start, true
 		h.start, _ = c.param("startDate")
 		if start > to {
 			return ask, 0, invalid("startDate", h.start, "a date that is not after endDate "+strconv.Quote(shorten(h.end)))
@@ -149,13 +152,17 @@ func (h *history) appendHead(dst []byte, more []byte) []byte {
 	return append(dst, `,"data":[`...)
 }
 
-// tag is the ETag of rows made from the series: the head tells the range's length and who asks, the rest is here.
-func (h *history) tag(kind string, head []byte) string {
+// answer begins the answer of rows made from the history and, at the newest, from the given series. What makes the rows
+// what they are is in the head, the number of the rows and the caller among it, and in what the tag adds.
+func (h *history) answer(kind string, head []byte, newest *snapshot.Series) answer {
+	if h.series.Version() > newest.Version() {
+		newest = h.series
+	}
 	var rest [40]byte
-	b := strconv.AppendInt(rest[:0], h.series.Version(), 36)
+	b := strconv.AppendInt(rest[:0], newest.Version(), 36)
 	b = strconv.AppendInt(append(b, '.'), int64(h.i), 36)
 	b = strconv.AppendBool(append(b, '.'), h.desc)
-	return hash([]byte(kind), head, b)
+	return answer{head: head, tag: hash([]byte(kind), head, b), modified: newest.Modified(), count: h.j - h.i}
 }
 
 // points answers a range as rows of timestamp and value, which lie ready in the series.
@@ -164,12 +171,11 @@ func (h *history) points() answer {
 		return ready(h.body())
 	}
 	head := h.appendHead(make([]byte, 0, 256), nil)
-	a := answer{head: head, tag: h.tag("points", head), modified: h.series.Modified()}
+	a := h.answer("points", head, h.series)
 	if !h.desc {
 		a.rows = h.series.Rows(h.i, h.j)
 		return a
 	}
-	a.count = h.j - h.i
 	a.row = func(dst []byte, k int) []byte { return append(dst, h.series.Row(h.at(k))...) }
 	return a
 }

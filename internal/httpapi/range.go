@@ -34,10 +34,9 @@ func historyRange(c *call) (answer, error) {
 		return answer{}, err
 	}
 	head := h.appendHead(make([]byte, 0, 512), append([]byte(`,"query":`), query...))
-	return answer{
-		head: head, tag: h.tag("range", head), modified: h.series.Modified(), count: h.j - h.i,
-		row: func(dst []byte, k int) []byte { return h.appendRangeRow(dst, c.s.Methodology, h.at(k)) },
-	}, nil
+	a := h.answer("range", head, h.line.Series(assay.Hourly)) // whose prints the statistics describe
+	a.row = func(dst []byte, k int) []byte { return h.appendRangeRow(dst, c.s.Methodology, h.at(k)) }
+	return a, nil
 }
 
 // given is nil for a parameter that was not.

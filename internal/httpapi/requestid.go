@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strconv"
+
+	"github.com/assaydata/assay/internal/keys"
 )
 
 // requestID is the caller's own id when it is sane, else one of ours: a random prefix of this process and a counter.
@@ -33,5 +35,5 @@ func saneID(id string) bool {
 			return false
 		}
 	}
-	return true
+	return keys.Redact(id) == id // an id is logged, so it may not be a key
 }

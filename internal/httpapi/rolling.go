@@ -52,10 +52,9 @@ func rollingAverageHistory(c *call) (answer, error) {
 		return answer{}, err
 	}
 	head := h.appendHead(make([]byte, 0, 256), nil)
-	return answer{
-		head: head, tag: h.tag("average", head), modified: h.series.Modified(), count: h.j - h.i,
-		row: func(dst []byte, k int) []byte { return h.appendAverageRow(dst, h.series.At(h.at(k))) },
-	}, nil
+	a := h.answer("average", head, h.series)
+	a.row = func(dst []byte, k int) []byte { return h.appendAverageRow(dst, h.series.At(h.at(k))) }
+	return a, nil
 }
 
 func (h *history) appendAverageRow(dst []byte, p assay.Point) []byte {

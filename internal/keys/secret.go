@@ -3,7 +3,9 @@ package keys
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
 	"hash/crc32"
+	"io"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -48,10 +50,18 @@ func (s Secret) ID() string { return s.text[prefixLength : prefixLength+idLength
 func (s Secret) Hash() [32]byte { return sha256.Sum256([]byte(s.text)) }
 
 // String hides the secret.
-func (s Secret) String() string { return s.text[:prefixLength+idLength] + "_…" }
+func (s Secret) String() string {
+	if s.text == "" {
+		return ""
+	}
+	return s.text[:prefixLength+idLength] + "_…"
+}
 
 // GoString hides the secret from %#v.
 func (s Secret) GoString() string { return s.String() }
+
+// Format hides the secret from every other verb of fmt, which would go past String to the text.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // LogValue hides the secret from logs.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

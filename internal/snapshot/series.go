@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/assaydata/assay"
 )
@@ -20,6 +21,8 @@ type Series struct {
 	version  int64 // the publication that touched the series last
 	modified int64 // when that was
 
+	extendedOnce atomic.Bool // the room behind the arrays belongs to the first series that extends this one
+
 	memoMu sync.Mutex
 	memo   map[MemoKey]any // what readers have made of this series; guarded by memoMu
 }
@@ -33,6 +36,10 @@ func newSeries(points []assay.Point, version, modified int64) *Series {
 // one never look past its own length.
 func (s *Series) extended(points []assay.Point, version, modified int64) *Series {
 	next := &Series{times: s.times, values: s.values, rows: s.rows, ends: s.ends, version: version, modified: modified}
+	if s.extendedOnce.Swap(true) {
+		next.times, next.values = slices.Clip(s.times), slices.Clip(s.values)
+		next.rows, next.ends = slices.Clip(s.rows), slices.Clip(s.ends)
+	}
 	for _, p := range points {
 		if len(next.ends) > 0 {
 			next.rows = append(next.rows, ',')

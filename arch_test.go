@@ -1,0 +1,260 @@
+package assay_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/assaydata/assay"
+
+// everyone is the import list of the one place that may know all rooms.
+const everyone = "everyone"
+
+// rooms says which packages of ours each package may import, and why no others. The root is "."; a folder inside a room
+// may import the room and what the room may.
+var rooms = map[string]struct {
+	may string
+	why string
+}{
+	".":                 {"", "the vocabulary: whatever it imported, everybody would"},
+	"internal/index":    {".", "the numbers must be recomputable from transactions alone"},
+	"internal/access":   {".", "who may see what is a function of its arguments, to be read and tested as one"},
+	"internal/snapshot": {".", "the read model is memory; where its points come from is the business of live"},
+	"internal/limit":    {"", "a limiter counts keys of any type; it has no word of ours in it"},
+	"internal/store":    {".", "the database keeps what others compute and decides nothing itself"},
+	"internal/keys":     {". internal/store", "a key is checked in memory, and the store tells when keys change"},
+	"internal/ingest":   {". internal/store", "rows come in whether or not anybody computes, serves or follows"},
+	"internal/live":     {". internal/snapshot internal/store", "it carries points from the store into the snapshot, and computes none"},
+	"internal/publish":  {". internal/index internal/store", "it writes for readers that may be other processes, so it knows none of them"},
+	"internal/demo":     {". internal/ingest internal/publish internal/store", "a synthetic market goes in by the same door as a real feed"},
+	"internal/httpapi":  {". internal/access internal/index internal/keys internal/limit internal/snapshot", "answers come from memory"},
+	"internal/bench":    {"", "it measures the program from outside, as it measures others"},
+	"cmd/assay":         {everyone, "the command ties the rooms together"},
+}
+
+// never says why httpapi keeps away from rooms that would be tempting. keys imports the store for its own refresh, which
+// no request waits for; so this is about what httpapi itself can call.
+var never = map[string]string{
+	"internal/store":   "a read never waits for the database",
+	"internal/ingest":  "the API only reads",
+	"internal/publish": "a request must not be able to make a value",
+	"internal/live":    "the holder is all that the follower and the server share",
+	"internal/demo":    "the server does not know made-up data from real but by the snapshot's mark",
+}
+
+// pure says which standard packages the rooms without side effects leave alone, and why.
+var pure = map[string]string{
+	"database/sql": "the database belongs to store",
+	"net/http":     "HTTP belongs to httpapi",
+	"os":           "files and the environment belong to cmd/assay and store",
+}
+
+var pureRooms = []string{"internal/index", "internal/access", "internal/snapshot", "internal/limit"}
+
+// clock is what of package time reads the clock or waits for it.
+var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}
+
+// room is one package of the module, without its tests.
+type room struct {
+	name    string
+	imports []string
+	files   []*ast.File
+}
+
+// readRooms parses the module. The test reads the files itself instead of asking the go command: so the cache of test
+// results sees what was read, and files for other systems count too.
+func readRooms(t *testing.T) map[string]*room {
+	t.Helper()
+	found := map[string]*room{}
+	tree := os.DirFS(".")
+	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return skipFolder(tree, file)
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		name := path.Dir(file)
+		if found[name] == nil {
+			found[name] = &room{name: name}
+		}
+		found[name].add(t, parsed)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// skipFolder keeps the walk inside this module's packages.
+func skipFolder(tree fs.FS, folder string) error {
+	if folder == "." {
+		return nil
+	}
+	_, err := fs.Stat(tree, path.Join(folder, "go.mod"))
+	base := path.Base(folder)
+	if err == nil || base == "testdata" || strings.HasPrefix(base, ".") {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func (r *room) add(t *testing.T, file *ast.File) {
+	t.Helper()
+	r.files = append(r.files, file)
+	for _, spec := range file.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.imports = append(r.imports, name)
+	}
+}
+
+// ours gives the imports that are packages of this module, named like rooms.
+func (r *room) ours() (names []string) {
+	for _, name := range r.imports {
+		if name == module {
+			names = append(names, ".")
+		} else if inside, ok := strings.CutPrefix(name, module+"/"); ok {
+			names = append(names, inside)
+		}
+	}
+	return names
+}
+
+// rule is the row of the table for a package, and the room it stands in.
+func (r *room) rule() (row string, ok bool) {
+	for row = r.name; row != "."; row = path.Dir(row) {
+		if _, ok := rooms[row]; ok {
+			return row, true
+		}
+	}
+	return row, r.name == "."
+}
+
+func TestArch_Arrows(t *testing.T) {
+	found := readRooms(t)
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		r := found[name]
+		row, ok := r.rule()
+		if !ok {
+			t.Errorf("%s is in no room: give it a row in the table, with a reason", name)
+			continue
+		}
+		rule := rooms[row]
+		allowed := strings.Fields(rule.may)
+		if name != row {
+			allowed = append(allowed, row)
+		}
+		for _, dep := range r.ours() {
+			if rule.may != everyone && !slices.Contains(allowed, dep) {
+				t.Errorf("%s imports %s; it may import [%s], because: %s", name, dep, rule.may, rule.why)
+			}
+		}
+	}
+	for name := range rooms {
+		if found[name] == nil {
+			t.Errorf("%s stands in the table and is gone from the module", name)
+		}
+	}
+}
+
+func TestArch_ReadsNeverWaitForTheDatabase(t *testing.T) {
+	found := readRooms(t)
+	for dep, why := range never {
+		if found[dep] == nil {
+			t.Errorf("%s is gone from the module: name the room that took its place", dep)
+		}
+		if slices.Contains(found["internal/httpapi"].ours(), dep) {
+			t.Errorf("httpapi imports %s; it must not: %s", dep, why)
+		}
+	}
+}
+
+func TestArch_RootIsStandardLibraryOnly(t *testing.T) {
+	for _, name := range readRooms(t)["."].imports {
+		if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") {
+			t.Errorf("the root imports %s; clients import the root and should get nothing else with it", name)
+		}
+	}
+}
+
+func TestArch_PureRooms(t *testing.T) {
+	found := readRooms(t)
+	for _, name := range pureRooms {
+		for _, dep := range found[name].imports {
+			if why, bad := pure[dep]; bad {
+				t.Errorf("%s imports %s; it must not: %s", name, dep, why)
+			}
+		}
+		for _, file := range found[name].files {
+			for _, call := range clockCalls(file) {
+				t.Errorf("%s uses time.%s; it must not: now is an argument, so that tests are arithmetic", name, call)
+			}
+		}
+	}
+}
+
+// clockCalls lists the uses of the clock in a file, by whatever name it imports package time.
+func clockCalls(file *ast.File) (calls []string) {
+	name := "time"
+	for _, spec := range file.Imports {
+		if spec.Path.Value == `"time"` && spec.Name != nil {
+			name = spec.Name.Name
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok && slices.Contains(clock, selector.Sel.Name) {
+			if pkg, ok := selector.X.(*ast.Ident); ok && pkg.Name == name {
+				calls = append(calls, selector.Sel.Name)
+			}
+		}
+		return true
+	})
+	return calls
+}
+
+func TestArch_EveryPackageHasADocument(t *testing.T) {
+	for name, r := range readRooms(t) {
+		if !slices.ContainsFunc(r.files, isDocumented) {
+			t.Errorf("%s has no comment that begins with Package or, for a program, Command and its name", name)
+		}
+	}
+}
+
+func isDocumented(file *ast.File) bool {
+	begin := "Package " + file.Name.Name + " "
+	if file.Name.Name == "main" {
+		begin = "Command "
+	}
+	return strings.HasPrefix(file.Doc.Text(), begin)
+}
+
+func TestArch_NoReplaceInGoMod(t *testing.T) {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := regexp.MustCompile(`(?m)^\s*replace\b.*`).Find(text); found != nil {
+		t.Errorf("go.mod has %q: whoever installs the program by its name would build something else", found)
+	}
+}

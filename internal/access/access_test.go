@@ -1,0 +1,156 @@
+package access
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/assaydata/assay"
+)
+
+// The test's today is 31 May, so that the free window begins on the last day of February.
+var (
+	now    = mustInstant("2026-05-31T15:04:05.678Z")
+	window = mustInstant("2026-02-28")
+)
+
+func mustInstant(s string) int64 {
+	ms, _, err := assay.ParseInstant(s)
+	if err != nil {
+		panic(err)
+	}
+	return ms
+}
+
+// asks is everything that can make a difference, each by its name.
+var asks = map[string]Ask{
+	"nothing":                            {},
+	"paid":                               {PaidGPU: true},
+	"paid in the window":                 {PaidGPU: true, HasStart: true, Start: window},
+	"1 ms before the window":             {HasStart: true, Start: window - 1},
+	"long before the window":             {HasStart: true, Start: mustInstant("2001-01-01")},
+	"the epoch":                          {HasStart: true, Start: 0},
+	"start of the window":                {HasStart: true, Start: window},
+	"1 ms into the window":               {HasStart: true, Start: window + 1},
+	"end before the window":              {HasEnd: true, End: window - 1},
+	"daily":                              {Granularity: "daily"},
+	"daily of a day":                     {Granularity: "daily", HasStart: true, Start: now - assay.Day},
+	"hourly":                             {Granularity: "hourly"},
+	"hourly of months":                   {Granularity: "hourly", HasStart: true, Start: window, HasEnd: true, End: now},
+	"paid hourly":                        {PaidGPU: true, Granularity: "hourly"},
+	"auto":                               {Granularity: "auto"},
+	"auto to an end":                     {Granularity: "auto", HasEnd: true, End: now},
+	"auto of 31 days":                    {Granularity: "auto", HasStart: true, Start: now - 31*assay.Day},
+	"auto of 31 days and 1 ms":           {Granularity: "auto", HasStart: true, Start: now - 31*assay.Day - 1},
+	"auto of 31 days to an end":          {Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day},
+	"auto of 31 days and 1 ms to an end": {Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day + 1},
+	"auto of the future":                 {Granularity: "auto", HasStart: true, Start: now + assay.Day},
+}
+
+// outcome says in words what was decided.
+func outcome(rule Rule, tier assay.Tier, ask Ask) string {
+	grant, err := Decide(rule, assay.Caller{Tier: tier}, ask, now)
+	if err != nil {
+		e := assay.AsError(err)
+		return fmt.Sprint(e.Kind.Status(), " ", e.Code)
+	}
+	words := fmt.Sprint(grant.Access, " ", grant.Grain)
+	if grant.From != 0 {
+		words += " from " + assay.FormatInstant(grant.From)[:len(assay.DayLayout)]
+	}
+	return words
+}
+
+func TestDecide(t *testing.T) {
+	type cell struct {
+		rule Rule
+		tier assay.Tier
+		ask  string
+	}
+	left := map[cell]bool{}
+	for _, rule := range []Rule{Public, FreeGPU, Keyed, FullGrain} {
+		for _, tier := range []assay.Tier{assay.Anonymous, assay.Premium, assay.Full} {
+			for ask := range asks {
+				left[cell{rule, tier, ask}] = true
+			}
+		}
+	}
+	f := func(rule Rule, tier assay.Tier, want string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if c := (cell{rule, tier, name}); !left[c] {
+				t.Errorf("%s, %s, %q: no such case, or it stands here twice", rule, tier, name)
+			} else if got := outcome(rule, tier, asks[name]); got != want {
+				t.Errorf("%s, %s, %q: got %q, want %q", rule, tier, name, got, want)
+			}
+			delete(left, cell{rule, tier, name})
+		}
+	}
+	all := slices.Collect(maps.Keys(asks))
+	paid := []string{"paid", "paid in the window", "paid hourly"}
+	early := []string{"1 ms before the window", "long before the window", "the epoch"}
+	short := []string{"auto of 31 days", "auto of 31 days to an end", "auto of the future"}
+	hourly := append([]string{"hourly", "hourly of months", "paid hourly"}, short...)
+	without := func(not ...string) (rest []string) {
+		for _, name := range all {
+			if !slices.Contains(not, name) {
+				rest = append(rest, name)
+			}
+		}
+		return rest
+	}
+
+	f(Public, assay.Anonymous, " daily", all...)
+	f(FreeGPU, assay.Anonymous, "401 key_required", paid...)
+	f(FreeGPU, assay.Anonymous, "401 outside_free_window", early...)
+	f(FreeGPU, assay.Anonymous, "public-3mo daily from 2026-02-28", without(slices.Concat(paid, early)...)...)
+	f(Keyed, assay.Anonymous, "401 key_required", all...)
+	f(FullGrain, assay.Anonymous, "401 key_required", all...)
+
+	f(Public, assay.Premium, "premium daily", all...)
+	f(FreeGPU, assay.Premium, "premium daily", all...)
+	f(Keyed, assay.Premium, "premium daily", all...)
+	f(FullGrain, assay.Premium, "403 full_required", all...)
+
+	f(Public, assay.Full, "full hourly", hourly...)
+	f(Public, assay.Full, "full daily", without(hourly...)...)
+	f(FreeGPU, assay.Full, "full hourly", hourly...)
+	f(FreeGPU, assay.Full, "full daily", without(hourly...)...)
+	f(Keyed, assay.Full, "full hourly", hourly...)
+	f(Keyed, assay.Full, "full daily", without(hourly...)...)
+	f(FullGrain, assay.Full, "full hourly", all...)
+
+	for c := range left {
+		t.Errorf("%s, %s, %q: nobody says what should come out", c.rule, c.tier, c.ask)
+	}
+}
+
+// The contract's client programs print these.
+func TestDecide_Messages(t *testing.T) {
+	f := func(rule Rule, tier assay.Tier, ask string, want string) {
+		t.Helper()
+		_, err := Decide(rule, assay.Caller{Tier: tier}, asks[ask], now)
+		if got := assay.AsError(err).Message; got != want {
+			t.Errorf("%s, %s, %q: got %q, want %q", rule, tier, ask, got, want)
+		}
+	}
+	const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
+	f(Keyed, assay.Anonymous, "nothing", keyRequired)
+	f(FreeGPU, assay.Anonymous, "paid", keyRequired)
+	f(FreeGPU, assay.Anonymous, "1 ms before the window", keyRequired)
+	f(FullGrain, assay.Premium, "nothing", "Premium access is daily-grain only. Hourly and real-time data require a full subscription.")
+}
+
+func TestRule_Words(t *testing.T) {
+	f := func(rule Rule, want string) {
+		t.Helper()
+		if got := rule.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	f(Public, "public")
+	f(FreeGPU, "free-GPU")
+	f(Keyed, "key")
+	f(FullGrain, "Full")
+}

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"text/tabwriter"
+)
+
+// TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the answer
+// names them, access and granularity.
+func TestAccessMatrix(t *testing.T) {
+	callers := []string{"anonymous", "premium", "full", "revoked", "ended trial", "unknown key"}
+	asks := map[string][]string{
+		"/api/gpu/{gpuName}":                             {"H200", "RTX%20PRO%206000%20WS"},
+		"/api/daily-index":                               {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03"},
+		"/api/day-index":                                 {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-03"},
+		"/api/daily-index/all":                           {"", "?date=2025-11-03"},
+		"/api/daily-index/{gpuName}/previous":            {"H200", "RTX%20PRO%206000%20WS"},
+		"/api/gpu/{gpuName}/index-history":               {"H200", "RTX%20PRO%206000%20WS", "H200?startDate=2025-11-04", "H200?startDate=2025-11-03", "H200?granularity=hourly", "H200?granularity=auto&startDate=2026-02-01"},
+		"/api/h100-history":                              {"", "?startDate=2025-11-03", "?granularity=hourly"},
+		"/api/gpu/{gpuName}/history":                     {"H200?datetime=2026-02-01"},
+		"/api/gpu/{gpuName}/history-simple":              {"H200", "H200?granularity=hourly"},
+		"/api/gpu/{gpuName}/history-range":               {"H200", "H200?granularity=hourly"},
+		"/api/gpu/{gpuName}/hourly":                      {"H200"},
+		"/api/gpu/{gpuName}/rolling-24h-average":         {"H200"},
+		"/api/gpu/{gpuName}/rolling-24h-average/history": {"H200"},
+	}
+	r := newRig(t)
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "route\taccess\tasked for\t%s\n", strings.Join(callers, "\t"))
+	for _, route := range routes {
+		targets := asks[route.path]
+		if targets == nil {
+			targets = []string{""}
+		}
+		for _, ask := range targets {
+			name, query, asked := strings.Cut(ask, "?")
+			target := strings.Replace(route.path, "{gpuName}", name, 1)
+			if asked {
+				target += "?" + query
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s", route.path, route.rule, strings.ReplaceAll(ask, "%20", " "))
+			for _, caller := range callers {
+				fmt.Fprintf(table, "\t%s", outcome(r.get(caller, target)))
+			}
+			fmt.Fprintln(table)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "matrix.txt", "What each caller gets. Today is 4 February 2026, so the free window begins on 4 November 2025.\n\n"+b.String())
+}
+
+func outcome(r reply) string {
+	var body struct{ Access, Granularity, Code string }
+	if r.StatusCode != 304 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		if err := unmarshal([]byte(r.body), &body); err != nil {
+			return err.Error()
+		}
+	}
+	words := []string{fmt.Sprint(r.StatusCode)}
+	for _, word := range []string{body.Access, body.Granularity, body.Code} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
+}

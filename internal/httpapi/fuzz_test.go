@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// FuzzRequest sends whatever path and query: the answer is described in openapi.yaml, is no 5xx and leaks no key.
+func FuzzRequest(f *testing.F) {
+	for _, seed := range []string{
+		"/api/gpu/H100%20SXM?region=global", "/api/gpu/%2F/history?datetime=2026-01-01", "/api/gpu/%00", "/api/gpu/%ff%fe/hourly",
+		"/api/daily-index?gpu=H200&date=0001-01-01", "/api/gpu/H200/index-history?startDate=2026-01-01T00:00:00+14:00&endDate=9999-12-31&limit=1e400",
+		"/api/gpu/H200/history-range?limit=-0&granularity=auto&order=desc", "//", "/../..", "/api/h100-history?startDate=&&=&%zz",
+		"/api/daily-index/H200/previous?region=%F0%9F%92%A9", "/api/gpu/H200/history-simple?limit=10000&limit=",
+	} {
+		f.Add(seed)
+	}
+	r := newRig(f)
+	f.Fuzz(func(t *testing.T, target string) {
+		r.t = t
+		if !strings.HasPrefix(target, "/") {
+			target = "/" + target
+		}
+		parsed, err := url.ParseRequestURI(target)
+		if err != nil {
+			return // net/http refuses it before it reaches us
+		}
+		for _, caller := range []string{"", "premium", "full"} {
+			request := httptest.NewRequest(http.MethodGet, "/", nil)
+			request.URL, request.RequestURI = parsed, target
+			if caller != "" {
+				request.Header.Set("Authorization", "Bearer "+r.keys[caller])
+			}
+			r.logs.Reset()
+			r.asked++
+			request.RemoteAddr = fmt.Sprintf("[2001:db8:%x::1]:1", r.asked&0xffff) // another /64, another limit
+			got := r.send(request)
+			if got.StatusCode >= 500 || got.StatusCode < 200 {
+				t.Errorf("%s: %d %s", target, got.StatusCode, got.body)
+			}
+			if strings.Contains(r.logs.String(), r.keys["full"]) {
+				t.Errorf("%s: the log holds the key", target)
+			}
+		}
+	})
+}
+
+// FuzzAuthorization sends whatever Authorization header: only the right key opens the door, and nothing of it is logged.
+func FuzzAuthorization(f *testing.F) {
+	r := newRig(f)
+	for _, seed := range []string{"", "Bearer", "bearer x", "BEARER sk_live_", "Basic YTpi", "Bearer " + r.keys["revoked"], "Bearer \x00", "Bearer " + strings.Repeat("k", 5000)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		r.t = t
+		r.logs.Reset()
+		request := httptest.NewRequest(http.MethodGet, "/api/gpu/H200/history?datetime=2026-01-01", nil)
+		request.Header["Authorization"] = []string{header}
+		got := r.send(request)
+		if got.StatusCode != 401 && !strings.Contains(header, r.keys["full"]) && !strings.Contains(header, r.keys["premium"]) {
+			t.Errorf("%q: %d", header, got.StatusCode)
+		}
+		if len(header) > 20 && strings.Contains(r.logs.String(), header[15:]) {
+			t.Errorf("%q is in the log", header)
+		}
+	})
+}
+
+// FuzzForwarded sends whatever forwarding headers through a trusted proxy: there is always one address to count.
+func FuzzForwarded(f *testing.F) {
+	for _, seed := range []string{"1.2.3.4", "1.2.3.4, 10.0.0.1", "::1", "[2001:db8::1]:80", "for=_hidden", `for="[::1]"`, ",,,", "unknown", "1.2.3.4:99999"} {
+		f.Add(seed, seed)
+	}
+	r := newRig(f, trust("192.0.2.0/24"))
+	f.Fuzz(func(t *testing.T, xff, forwarded string) {
+		r.t = t
+		request := httptest.NewRequest(http.MethodGet, "/api/gpu/H200", nil)
+		request.Header["X-Forwarded-For"], request.Header["Forwarded"] = []string{xff}, []string{forwarded}
+		if got := r.proxies.client(request); !got.IsValid() {
+			t.Errorf("%q, %q: no address", xff, forwarded)
+		}
+	})
+}

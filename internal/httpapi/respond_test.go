@@ -1,0 +1,275 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// targets are answers of every form: ready bodies large and small, rows in one piece, rows one by one.
+var targets = []string{
+	"/api/gpu/H200",
+	"/api/gpu-types",
+	"/api/memory-types",
+	"/openapi.json",
+	"/openapi.yaml",
+	"/api/daily-index/all",
+	"/api/gpu/H200/index-history",
+	"/api/gpu/H200/index-history?granularity=hourly",
+	"/api/gpu/H200/index-history?startDate=2025-09-01&endDate=2026-01-01",
+	"/api/gpu/H200/index-history?order=desc",
+	"/api/gpu/H200/index-history?limit=2",
+	"/api/gpu/H200/history-range?limit=100",
+	"/api/gpu/H200/rolling-24h-average/history",
+	"/api/gpu/H200/history?datetime=2026-01-01",
+}
+
+func TestRespond_CodingsAgree(t *testing.T) {
+	r := newRig(t)
+	for _, target := range targets {
+		plain := r.get("full", target)
+		tags := map[string]bool{plain.Header.Get("Etag"): true}
+		for coding, open := range map[string]func(io.Reader) (io.Reader, error){
+			"gzip": func(b io.Reader) (io.Reader, error) { return gzip.NewReader(b) },
+			"zstd": func(b io.Reader) (io.Reader, error) { return zstd.NewReader(b) },
+		} {
+			got := r.get("full", target, "Accept-Encoding", coding)
+			if got.Header.Get("Content-Encoding") == "" {
+				if len(plain.body) >= compressFrom {
+					t.Errorf("%s is not compressed with %s", target, coding)
+				}
+				continue
+			}
+			body, err := open(strings.NewReader(got.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(body)
+			if err != nil || string(text) != plain.body {
+				t.Errorf("%s in %s is another text: %v", target, coding, err)
+			}
+			if len(got.body) >= len(plain.body) || tags[got.Header.Get("Etag")] {
+				t.Errorf("%s in %s: %d bytes of %d, ETag %s", target, coding, len(got.body), len(plain.body), got.Header.Get("Etag"))
+			}
+			tags[got.Header.Get("Etag")] = true
+		}
+	}
+}
+
+func TestRespond_HeadIsGetWithoutBody(t *testing.T) {
+	r := newRig(t)
+	for _, target := range append(targets, "/health", "/nothing", "/api/gpu/TPU") {
+		for _, coding := range []string{"identity", "gzip", "zstd"} {
+			get, head := r.get("full", target, "Accept-Encoding", coding, "X-Request-Id", "x"), r.do(http.MethodHead, "full", target, "Accept-Encoding", coding, "X-Request-Id", "x")
+			if head.body != "" || head.StatusCode != get.StatusCode {
+				t.Errorf("HEAD %s: %d with %d bytes, GET %d", target, head.StatusCode, len(head.body), get.StatusCode)
+			}
+			for _, name := range []string{"Content-Type", "Content-Encoding", "Etag", "Cache-Control", "Last-Modified"} {
+				if head.Header.Get(name) != get.Header.Get(name) {
+					t.Errorf("HEAD %s: %s is %q, with GET %q", target, name, head.Header.Get(name), get.Header.Get(name))
+				}
+			}
+			if length := head.Header.Get("Content-Length"); length != "" && length != itoa(len(get.body)) {
+				t.Errorf("HEAD %s says %s bytes, GET has %d", target, length, len(get.body))
+			}
+		}
+	}
+}
+
+func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
+
+func TestRespond_NotModified(t *testing.T) {
+	r := newRig(t)
+	for _, target := range targets {
+		etag := r.get("full", target).Header.Get("Etag")
+		if len(etag) < 5 || etag[0] != '"' {
+			t.Errorf("%s has the ETag %s", target, etag)
+		}
+		for given, status := range map[string]int{etag: 304, "W/" + etag: 304, `"a", ` + etag: 304, "*": 304, `"a"`: 200, strings.Trim(etag, `"`): 200} {
+			got := r.get("full", target, "If-None-Match", given)
+			if got.StatusCode != status || (status == 304) != (got.body == "") {
+				t.Errorf("%s with %s: %d and %d bytes", target, given, got.StatusCode, len(got.body))
+			}
+		}
+	}
+}
+
+// TestRespond_ETagFollowsTheData: another caller, range or publication is another ETag; the same is the same, also after
+// the clock has moved.
+func TestRespond_ETagFollowsTheData(t *testing.T) {
+	r := newRig(t)
+	seen := map[string]string{}
+	for _, caller := range []string{"", "premium", "full"} {
+		for _, target := range []string{"/api/gpu/H200", "/api/gpu/B200", "/api/gpu/H200/index-history", "/api/gpu/H200/index-history?limit=1",
+			"/api/gpu/H200/index-history?limit=1&order=desc", "/api/gpu/H200/index-history?startDate=2026-01-01", "/api/gpu/H200/index-history?startDate=2026-01-02&endDate=2026-01-09",
+			"/api/gpu/H200/index-history?startDate=2026-01-03&endDate=2026-01-10"} {
+			etag := r.get(caller, target).Header.Get("Etag")
+			if other, ok := seen[etag]; ok {
+				t.Errorf("%s as %q and %s share %s", target, caller, other, etag)
+			}
+			seen[etag] = target + " as " + caller
+		}
+	}
+	const price, days = "/api/gpu/H200", "/api/gpu/H200/index-history?startDate=2026-01-01"
+	priceTag, daysTag := r.get("", price).Header.Get("Etag"), r.get("", days).Header.Get("Etag")
+	r.now = r.now.Add(time.Hour)
+	if r.get("", price).Header.Get("Etag") != priceTag || r.get("", days).Header.Get("Etag") != daysTag {
+		t.Error("the ETag changes with the clock")
+	}
+	line := assay.Line{GPU: "H200", Region: assay.Global}
+	r.use(r.Snapshots.Load().With(snapshot.Update{Version: 8, Series: []snapshot.SeriesUpdate{{Line: line, Grain: assay.Hourly, Version: 8, Published: 1,
+		Points: []assay.Point{{At: fixtureNow.UnixMilli(), Value: assay.One}}}}}))
+	if r.get("", price).Header.Get("Etag") == priceTag {
+		t.Error("the ETag of the price stays with a new print")
+	}
+	if r.get("", days).Header.Get("Etag") != daysTag {
+		t.Error("the ETag of the days changes with a new hour")
+	}
+}
+
+func TestRespond_CacheControl(t *testing.T) {
+	r := newRig(t)
+	f := func(now time.Time, caller, want string) {
+		t.Helper()
+		r.now = now
+		if got := r.get(caller, "/api/gpu/H200").Header.Get("Cache-Control"); got != want {
+			t.Errorf("at %s: %s, want %s", now.Format(time.TimeOnly), got, want)
+		}
+	}
+	covered := time.Date(2026, 2, 4, 12, 0, 0, 0, time.UTC)
+	f(covered.Add(time.Minute), "", "public, max-age=3540")
+	f(covered.Add(time.Minute), "full", "private, max-age=3540")
+	f(covered.Add(time.Hour-time.Second), "", "public, max-age=1")
+	f(covered.Add(time.Hour), "", "public, max-age=1") // due, and not yet there
+	f(covered.Add(3*time.Hour), "premium", "private, max-age=1")
+}
+
+func TestNegotiate(t *testing.T) {
+	f := func(want coding, header ...string) {
+		t.Helper()
+		if got := negotiate(header); got != want {
+			t.Errorf("%q: %d, want %d", header, got, want)
+		}
+	}
+	f(identity)
+	f(identity, "")
+	f(identity, "br, deflate")
+	f(gzipCoding, "gzip")
+	f(gzipCoding, "GZIP, br")
+	f(zstdCoding, "gzip, deflate, br, zstd")
+	f(gzipCoding, "zstd;q=0.5, gzip;q=0.8")
+	f(gzipCoding, "gzip", "zstd;q=0")
+	f(identity, "gzip;q=0")
+	f(identity, "gzip;q=nonsense")
+	f(gzipCoding, "*")
+	f(identity, "*;q=0")
+}
+
+// TestAppend: what is appended is what encoding/json would have written, and what was there before stays.
+func TestAppend(t *testing.T) {
+	f := func(got []byte, want any) {
+		t.Helper()
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != "x"+string(text) {
+			t.Errorf("appended %s, want x%s", got, text)
+		}
+	}
+	x := func() []byte { return []byte("x") }
+	for _, s := range []string{"", "H100 SXM", `a"b\c`, "<&>", "ü\x00\n", "\xff", "日本"} {
+		f(appendString(x(), s), s)
+	}
+	type stats struct {
+		Min     *assay.Nanos `json:"min_index"`
+		Max     *assay.Nanos `json:"max_index"`
+		StdDev  *assay.Nanos `json:"std_dev"`
+		Samples int          `json:"samples_count"`
+	}
+	low, high, dev := assay.Nanos(1_500_000_000), assay.Nanos(2_000_100_000), assay.Nanos(1_000)
+	f(appendStats(x(), index.Stats{Min: low, Max: high, StdDev: dev, Samples: 24}), stats{&low, &high, &dev, 24})
+	f(appendStats(x(), index.Stats{}), stats{})
+	type row struct {
+		GPUType string      `json:"gpu_type"`
+		Region  string      `json:"region"`
+		Average assay.Nanos `json:"average_usd_per_hour"`
+		At      string      `json:"timestamp"`
+	}
+	h := &history{line: fixture().Line("H200", assay.Global)}
+	f(h.appendAverageRow(x(), assay.Point{At: 1, Value: low}), row{"H200", "global", low, "1970-01-01T00:00:00.001Z"})
+}
+
+// TestAllocations: no allocation of an answer grows with the range it covers.
+func TestAllocations(t *testing.T) {
+	r := newRig(t)
+	r.Requests = nil
+	measure := func(target, coding string) (allocations float64, size int) {
+		request := httptest.NewRequest(http.MethodGet, target, nil)
+		request.Header.Set("Authorization", "Bearer "+r.keys["full"])
+		request.Header.Set("Accept-Encoding", coding)
+		w := &discard{header: http.Header{}}
+		allocations = testing.AllocsPerRun(50, func() {
+			clear(w.header)
+			w.size = 0
+			r.now = r.now.Add(time.Hour) // so that no limiter steps in
+			r.ServeHTTP(w, request)
+		})
+		return allocations, w.size
+	}
+	for _, coding := range []string{"identity", "gzip", "zstd"} {
+		for _, pair := range [][2]string{
+			{"/api/gpu/H200/index-history?granularity=hourly&startDate=2026-02-02T00:00:00Z", "/api/gpu/H200/index-history?granularity=hourly&startDate=2026-01-20T02:00:00Z"},
+			{"/api/gpu/H200/history-simple?granularity=hourly&limit=50", "/api/gpu/H200/history-simple?granularity=hourly&limit=350"},
+			{"/api/gpu/H200/history-range?granularity=hourly&limit=50", "/api/gpu/H200/history-range?granularity=hourly&limit=350"},
+		} {
+			short, shortSize := measure(pair[0], coding)
+			long, longSize := measure(pair[1], coding)
+			if longSize < 2*shortSize && coding == "identity" {
+				t.Fatalf("%s has %d bytes, %s %d: nothing is compared", pair[0], shortSize, pair[1], longSize)
+			}
+			if long > short+4 { // the collector may empty a pool, and zstd has a few blocks of its own, but no row may cost anything
+				t.Errorf("%s in %s: %.0f allocations, %s: %.0f", pair[0], coding, short, pair[1], long)
+			}
+		}
+	}
+	if price, _ := measure("/api/gpu/H200", "identity"); price > 12 {
+		t.Errorf("the current price costs %.0f allocations", price)
+	}
+}
+
+// discard is a response writer that keeps nothing.
+type discard struct {
+	header http.Header
+	size   int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(int)             {}
+func (d *discard) Write(b []byte) (int, error) { d.size += len(b); return len(b), nil }
+
+func BenchmarkPrice(b *testing.B) {
+	r := newRig(b)
+	r.Requests = &bytes.Buffer{}
+	request := httptest.NewRequest(http.MethodGet, "/api/gpu/H200", nil)
+	w := &discard{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		r.now = r.now.Add(time.Second)
+		r.Requests.(*bytes.Buffer).Reset()
+		r.ServeHTTP(w, request)
+	}
+}

@@ -1,0 +1,348 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// fixtureNow is the moment at which the tests live, a Wednesday in winter.
+var fixtureNow = time.Date(2026, 2, 4, 12, 34, 56, 0, time.UTC)
+
+// rig is a server on a fixed snapshot, with keys in a real store and a clock that stands still until it is moved.
+type rig struct {
+	*Server
+	t     testing.TB
+	now   time.Time
+	logs  bytes.Buffer
+	keys  map[string]string // caller to key text
+	ping  error
+	panic bool
+	asked int // requests so far; each comes from an address of its own unless it names one
+}
+
+// newRig makes a rig. The options change the configuration before the server is made.
+func newRig(t testing.TB, options ...func(*Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, now: fixtureNow, keys: map[string]string{}}
+	db := storetest.Open(t)
+	db.Now = func() time.Time { return r.now }
+	ctx := context.Background()
+	for _, k := range []struct {
+		caller  string
+		tier    assay.Tier
+		expires int64
+	}{{"premium", assay.Premium, 0}, {"full", assay.Full, 0}, {"revoked", assay.Premium, 0}, {"ended trial", assay.Premium, fixtureNow.UnixMilli()}} {
+		secret, key, err := keys.Create(ctx, db, k.tier, k.caller, k.expires)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.keys[k.caller] = secret.Reveal()
+		if k.caller == "revoked" {
+			if err := db.RevokeKey(ctx, key.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.keys["unknown key"] = keys.Mint(assay.Full).Reveal()
+	keyring := &keys.Keyring{Store: db, Log: slog.New(slog.DiscardHandler)}
+	if err := keyring.Load(ctx); err != nil {
+		t.Fatal(err)
+	}
+	config := Config{
+		Snapshots: &snapshot.Holder{}, Keys: keyring, Now: func() time.Time { return r.now },
+		Requests: &r.logs, Log: slog.New(slog.NewJSONHandler(&r.logs, nil)), Methodology: index.Plain(), Version: "test", KeyLimit: 600,
+		Ping: func(context.Context) error {
+			if r.panic {
+				panic("a bug")
+			}
+			return r.ping
+		},
+	}
+	for _, option := range options {
+		option(&config)
+	}
+	var err error
+	if r.Server, err = New(config); err != nil {
+		t.Fatal(err)
+	}
+	r.use(fixture())
+	return r
+}
+
+// use makes a snapshot the current one.
+func (r *rig) use(s *snapshot.Snapshot) {
+	r.Warm(s)
+	r.Snapshots.Store(s)
+}
+
+// fixture is the snapshot of most tests: daily from 1 August 2025, which includes the end of summer time, and hourly from
+// 20 January 2026, for all six GPUs worldwide and for one of them in one region.
+func fixture() *snapshot.Snapshot {
+	var u snapshot.Update
+	u.Version, u.Covered = 7, time.Date(2026, 2, 4, 12, 0, 0, 0, time.UTC).UnixMilli()
+	lines := []assay.Line{{GPU: "H100 SXM", Region: "us-east"}}
+	for _, gpu := range assay.DefaultCatalog().GPUs {
+		lines = append(lines, assay.Line{GPU: gpu.Name, Region: assay.Global})
+	}
+	for n, line := range lines {
+		daily := fixturePoints(assay.Daily, time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC), n)
+		hourly := fixturePoints(assay.Hourly, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC), n)
+		u.Series = append(u.Series,
+			snapshot.SeriesUpdate{Line: line, Grain: assay.Daily, Points: daily, Version: 6, Published: time.Date(2026, 2, 3, 21, 0, 1, 0, time.UTC).UnixMilli()},
+			snapshot.SeriesUpdate{Line: line, Grain: assay.Hourly, Points: hourly, Version: 7, Published: time.Date(2026, 2, 4, 12, 0, 1, 0, time.UTC).UnixMilli()})
+	}
+	return snapshot.New(assay.DefaultCatalog(), 1).With(u)
+}
+
+// fixturePoints are points at every slot from the start until now, with values of up to four decimals.
+func fixturePoints(grain assay.Grain, start time.Time, n int) (points []assay.Point) {
+	m := index.Plain()
+	for at := m.NextSlot(grain, start.UnixMilli()); at <= fixtureNow.UnixMilli(); at = m.NextSlot(grain, at) {
+		i := int64(len(points))
+		value := assay.Nanos(20_000+1_000*int64(n)+(i*37)%911) * assay.Unit(4)
+		points = append(points, assay.Point{At: at, Value: value})
+	}
+	return points
+}
+
+// reply is a response whose body has been read.
+type reply struct {
+	*http.Response
+	body string
+}
+
+// get asks as a caller: "" or one of the rig's keys.
+func (r *rig) get(caller, target string, headers ...string) reply {
+	r.t.Helper()
+	return r.do(http.MethodGet, caller, target, headers...)
+}
+
+// do sends one request through the handler and holds the answer against the description of the API.
+func (r *rig) do(method, caller, target string, headers ...string) reply {
+	r.t.Helper()
+	request := httptest.NewRequest(method, "/", nil)
+	r.asked++
+	request.RemoteAddr = fmt.Sprintf("192.0.%d.%d:1234", r.asked/256, r.asked%256)
+	request.RequestURI = target
+	parsed, err := url.ParseRequestURI(target)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	request.URL = parsed
+	if caller != "" && caller != "anonymous" {
+		request.Header.Set("Authorization", "Bearer "+r.keys[caller])
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "peer" {
+			request.RemoteAddr = headers[i+1]
+			continue
+		}
+		request.Header.Add(headers[i], headers[i+1])
+	}
+	return r.send(request)
+}
+
+func (r *rig) send(request *http.Request) reply {
+	r.t.Helper()
+	recorder := httptest.NewRecorder()
+	r.ServeHTTP(recorder, request)
+	response := recorder.Result()
+	for name, values := range response.Header { // as the network would deliver them
+		response.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.validate(request, response, body)
+	return reply{response, string(body)}
+}
+
+var description = sync.OnceValues(func() (*openapi3.T, error) {
+	document, err := openapi3.NewLoader().LoadFromData(openAPIText)
+	if err != nil {
+		return nil, err
+	}
+	return document, document.Validate(context.Background())
+})
+
+// validate holds an answer against openapi.yaml: its status must be described, its headers and its body must fit.
+func (r *rig) validate(request *http.Request, response *http.Response, body []byte) {
+	r.t.Helper()
+	document, err := description()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if request.Method == http.MethodOptions || response.Header.Get("Content-Encoding") != "" {
+		return // a preflight has no description; compressed bodies are compared with plain ones where they are made
+	}
+	_, pattern := r.mux.Handler(request)
+	item := document.Paths.Find(pattern)
+	if item == nil || response.StatusCode == http.StatusMethodNotAllowed || bytes.Contains(body, []byte(`"unknown_path"`)) {
+		r.validateError(document, response, body)
+		return
+	}
+	if request.Method == http.MethodHead {
+		return // it has no body, and GET's answer is compared with it where it matters
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request,
+			Route: &routers.Route{Spec: document, Path: pattern, PathItem: item, Method: http.MethodGet, Operation: item.Get}},
+		Status: response.StatusCode, Header: response.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	input.SetBodyBytes(body)
+	if err := openapi3filter.ValidateResponse(context.Background(), input); err != nil {
+		r.t.Errorf("%s %s: the answer does not fit openapi.yaml: %v\n%.300s", request.Method, request.RequestURI, err, body)
+	}
+}
+
+// validateError holds an answer that belongs to no described route against the error shape.
+func (r *rig) validateError(document *openapi3.T, response *http.Response, body []byte) {
+	r.t.Helper()
+	if response.StatusCode < 400 || len(body) == 0 {
+		return
+	}
+	var value any
+	if err := unmarshal(body, &value); err != nil {
+		r.t.Errorf("the body of a %d is not JSON: %v", response.StatusCode, err)
+		return
+	}
+	if err := document.Components.Schemas["Error"].Value.VisitJSON(value); err != nil {
+		r.t.Errorf("the body of a %d is not an error: %v\n%s", response.StatusCode, err, body)
+	}
+}
+
+// trust is the option of a rig behind a proxy.
+func trust(prefixes ...string) func(*Config) {
+	return func(c *Config) {
+		for _, p := range prefixes {
+			c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix(p))
+		}
+	}
+}
+
+func TestRoutes_AreTheDescribedOnes(t *testing.T) {
+	document, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registered := map[string]bool{}
+	for _, r := range routes {
+		registered[r.path] = true
+		if document.Paths.Find(r.path) == nil {
+			t.Errorf("%s is not in openapi.yaml", r.path)
+		}
+	}
+	for path, item := range document.Paths.Map() {
+		if !registered[path] {
+			t.Errorf("%s is in openapi.yaml and not a route", path)
+		}
+		if len(item.Operations()) != 1 || item.Get == nil {
+			t.Errorf("%s: openapi.yaml describes other methods than GET", path)
+		}
+	}
+	if document.Info.Version != "1.0.0" {
+		t.Errorf("the description has version %s", document.Info.Version)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	r := newRig(t)
+	if got := r.get("", "/health"); got.StatusCode != 200 || !strings.Contains(got.body, `"latest":"2026-02-04T12:00:00.000Z","age_seconds":2096`) {
+		t.Errorf("healthy: %d %s", got.StatusCode, got.body)
+	}
+	r.ping = errors.New("disk gone, secret path /srv/x")
+	got := r.get("", "/health")
+	if got.StatusCode != 503 || !strings.Contains(got.body, `"error":"Service unavailable"`) || !strings.Contains(got.body, `"database":"disconnected"`) {
+		t.Errorf("unhealthy: %d %s", got.StatusCode, got.body)
+	}
+	if strings.Contains(got.body, "disk gone") {
+		t.Error("the 503 shows its cause")
+	}
+	if got := r.get("", "/api/gpu/H200"); got.StatusCode != 200 {
+		t.Errorf("with the database away a read answers %d", got.StatusCode)
+	}
+	r.use(snapshot.New(assay.DefaultCatalog(), 2))
+	r.ping = nil
+	if got := r.get("", "/health"); !strings.Contains(got.body, `"latest":null,"age_seconds":null`) {
+		t.Errorf("without data: %s", got.body)
+	}
+}
+
+func TestServe_PanicIsA500WithoutInternals(t *testing.T) {
+	r := newRig(t)
+	r.panic = true
+	got := r.get("", "/health")
+	if got.StatusCode != 500 || !strings.Contains(got.body, `"error":"Internal server error"`) || strings.Contains(got.body, "a bug") {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	if !strings.Contains(r.logs.String(), "a bug") || !strings.Contains(r.logs.String(), got.Header.Get("X-Request-Id")) {
+		t.Errorf("the log does not tell of it: %s", r.logs.String())
+	}
+}
+
+func TestServe_RequestID(t *testing.T) {
+	r := newRig(t)
+	f := func(given string, echoed bool) {
+		t.Helper()
+		got := r.get("", "/api/gpu/H200", "X-Request-Id", given).Header.Get("X-Request-Id")
+		if got == "" || (got == given) != echoed {
+			t.Errorf("id %q came back as %q", given, got)
+		}
+	}
+	f("abc-123_x.Y", true)
+	f(strings.Repeat("a", 64), true)
+	f(strings.Repeat("a", 65), false)
+	f("has space", false)
+	f("semi;colon", false)
+	f("ünïcode", false)
+	one, two := r.get("", "/health").Header.Get("X-Request-Id"), r.get("", "/health").Header.Get("X-Request-Id")
+	if one == two {
+		t.Errorf("two requests have the id %s", one)
+	}
+}
+
+func TestServe_LogsOneLineWithoutSecrets(t *testing.T) {
+	r := newRig(t)
+	secret := r.keys["full"]
+	r.get("full", "/api/gpu/H200/hourly?limit=1&api_key="+secret)
+	r.get("", "/api/gpu/"+secret)
+	r.get("", "/"+secret)
+	r.get("", "/api/gpu/H200/index-history?startDate="+secret)
+	r.get("", "/api/gpu/H200", "Authorization", "Bearer "+secret+"x")
+	r.get("", "/api/gpu/H200", "Authorization", secret)
+	r.get("", "/api/gpu/H200", "X-Request-Id", secret)
+	logs := r.logs.String()
+	if strings.Contains(logs, secret) || strings.Contains(logs, secret[16:]) {
+		t.Errorf("the log holds a key:\n%s", logs)
+	}
+	if got := strings.Count(logs, "\n"); got != 7 {
+		t.Errorf("7 requests left %d lines:\n%s", got, logs)
+	}
+	if !strings.Contains(logs, `"key":"`+secret[8:14]+`"`) {
+		t.Errorf("the log does not name the key's id:\n%s", logs)
+	}
+}

@@ -1,0 +1,267 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+)
+
+// seriesAt has a point at each instant, whose value is the instant in whole dollars.
+func seriesAt(times ...int64) *Series { return newSeries(pointsAt(times...), 1, 1) }
+
+func pointsAt(times ...int64) (points []assay.Point) {
+	for _, at := range times {
+		points = append(points, assay.Point{At: at, Value: assay.Nanos(at) * assay.One})
+	}
+	return points
+}
+
+// pointsOf reads a series back, by its positions.
+func pointsOf(s *Series) (points []assay.Point) {
+	for i := range s.Len() {
+		points = append(points, s.At(i))
+	}
+	return points
+}
+
+func TestSeries_Range(t *testing.T) {
+	s := seriesAt(10, 20, 30)
+	f := func(from, to int64, i, j int) {
+		t.Helper()
+		if gotI, gotJ := s.Range(from, to); gotI != i || gotJ != j {
+			t.Errorf("[%d, %d]: got %d to %d, want %d to %d", from, to, gotI, gotJ, i, j)
+		}
+	}
+	f(10, 30, 0, 3)
+	f(math.MinInt64, math.MaxInt64, 0, 3)
+	f(20, 20, 1, 2)
+	f(11, 29, 1, 2)
+	f(11, 19, 1, 1)
+	f(10, 29, 0, 2)
+	f(9, 9, 0, 0)
+	f(31, 99, 3, 3)
+	f(31, math.MaxInt64, 3, 3)
+	f(30, 10, 2, 2) // the wrong way round is empty, not a panic
+	s = &Series{}
+	f(math.MinInt64, math.MaxInt64, 0, 0)
+}
+
+func TestSeries_Find(t *testing.T) {
+	s := seriesAt(10, 20, 30)
+	f := func(at int64, want int, found bool) {
+		t.Helper()
+		if got, ok := s.Find(at); ok != found || ok && got != want {
+			t.Errorf("%d: got %d, %v", at, got, ok)
+		}
+	}
+	f(10, 0, true)
+	f(20, 1, true)
+	f(30, 2, true)
+	f(9, 0, false)
+	f(15, 0, false)
+	f(31, 0, false)
+	s = &Series{}
+	f(10, 0, false)
+}
+
+func TestSeries_Nearest(t *testing.T) {
+	s := seriesAt(10, 20, 31)
+	f := func(at int64, want int64) {
+		t.Helper()
+		if got := s.At(s.Nearest(at)).At; got != want {
+			t.Errorf("nearest to %d: got %d, want %d", at, got, want)
+		}
+	}
+	f(10, 10)
+	f(20, 20)
+	f(31, 31)
+	f(14, 10)
+	f(15, 10) // equally near: the earlier
+	f(16, 20)
+	f(25, 20)
+	f(26, 31)
+	f(9, 10)
+	f(32, 31)
+	f(-1<<40, 10)
+	f(1<<40, 31)
+	s = seriesAt(10)
+	f(0, 10)
+	f(10, 10)
+	f(99, 10)
+}
+
+// jsonRow is a row as encoding/json would be given it.
+type jsonRow struct {
+	Timestamp  string      `json:"timestamp"`
+	IndexValue json.Number `json:"index_value"`
+}
+
+// slowRows encodes the points with encoding/json and joins them.
+func slowRows(t *testing.T, points []assay.Point) []byte {
+	t.Helper()
+	rows := make([]jsonRow, len(points))
+	for i, p := range points {
+		rows[i] = jsonRow{time.UnixMilli(p.At).UTC().Format(assay.InstantLayout), json.Number(p.Value.String())}
+	}
+	out, err := json.Marshal(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[1 : len(out)-1] // without the brackets of the list
+}
+
+func randomPoints(rng *rand.Rand, n int) []assay.Point {
+	points := make([]assay.Point, n)
+	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	for i := range points {
+		at += 1 + rng.Int64N(assay.Day)
+		points[i] = assay.Point{At: at, Value: assay.Nanos(rng.Int64() >> rng.IntN(63))}
+	}
+	return points
+}
+
+func TestSeries_RowsEqualEncodingJSON(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	points := randomPoints(rng, 500)
+	s := newSeries(points, 1, 1)
+	for range 1000 {
+		i := rng.IntN(len(points) + 1)
+		j := i + rng.IntN(len(points)-i+1)
+		if got, want := s.Rows(i, j), slowRows(t, points[i:j]); !bytes.Equal(got, want) {
+			t.Fatalf("rows %d to %d: got %s, want %s", i, j, got, want)
+		}
+		if got := s.Values(i, j); len(got) != j-i || len(got) > 0 && got[0] != points[i].Value {
+			t.Fatalf("values %d to %d: got %v", i, j, got)
+		}
+	}
+	for i, p := range points {
+		if got, want := s.Row(i), slowRows(t, []assay.Point{p}); !bytes.Equal(got, want) {
+			t.Fatalf("row %d: got %s, want %s", i, got, want)
+		}
+	}
+	if got := s.Rows(3, 2); got != nil {
+		t.Errorf("rows the wrong way round: %s", got)
+	}
+}
+
+func TestAppendRow_KeepsThePrefix(t *testing.T) {
+	got := string(AppendRow([]byte("kept:"), assay.Point{At: 0, Value: 2_350_000_000}))
+	if want := `kept:{"timestamp":"1970-01-01T00:00:00.000Z","index_value":2.35}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// checkSeries compares a series with what it should hold, in all its forms.
+func checkSeries(t *testing.T, what string, s *Series, want []assay.Point) {
+	t.Helper()
+	if got := pointsOf(s); !slices.Equal(got, want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	} else if rows := s.Rows(0, s.Len()); !bytes.Equal(rows, slowRows(t, want)) {
+		t.Errorf("%s: got the rows %s", what, rows)
+	}
+}
+
+func TestSeries_ExtendedLeavesTheOldOneAlone(t *testing.T) {
+	old := newSeries(pointsAt(10, 20, 30), 1, 100)
+	next := old.extended(pointsAt(40, 50), 2, 200)
+	checkSeries(t, "the old series", old, pointsAt(10, 20, 30))
+	checkSeries(t, "the next series", next, pointsAt(10, 20, 30, 40, 50))
+	if old.Version() != 1 || old.Modified() != 100 || next.Version() != 2 || next.Modified() != 200 {
+		t.Errorf("versions %d and %d, modified %d and %d", old.Version(), next.Version(), old.Modified(), next.Modified())
+	}
+}
+
+func TestSeries_ExtendedShares(t *testing.T) {
+	old := newSeries(pointsAt(10), 1, 1)
+	for at := int64(20); ; at += 10 {
+		next := old.extended(pointsAt(at), 1, 1)
+		if at > 10_000 {
+			t.Fatal("every extension copied what was there")
+		}
+		if &next.times[0] == &old.times[0] && &next.values[0] == &old.values[0] && &next.rows[0] == &old.rows[0] && &next.ends[0] == &old.ends[0] {
+			return
+		}
+		old = next
+	}
+}
+
+// Two series that extend the same one must not write into the same room behind it.
+func TestSeries_TwoSuccessors(t *testing.T) {
+	base := seriesAt(10)
+	for at := int64(20); at < 100; at += 10 { // grown one by one, so that there is room behind
+		base = base.extended(pointsAt(at), 1, 1)
+	}
+	before := pointsOf(base)
+	one, two := base.extended(pointsAt(200), 2, 2), base.extended(pointsAt(300), 2, 2)
+	checkSeries(t, "the first", one, slices.Concat(before, pointsAt(200)))
+	checkSeries(t, "the second", two, slices.Concat(before, pointsAt(300)))
+	checkSeries(t, "the base", base, before)
+}
+
+func TestSeries_Merged(t *testing.T) {
+	changed := func(at int64) assay.Point { return assay.Point{At: at, Value: -assay.Nanos(at)} }
+	f := func(what string, points, want []assay.Point) {
+		t.Helper()
+		old := seriesAt(10, 20, 30)
+		next := old.merged(points, 2, 200)
+		checkSeries(t, what, next, want)
+		checkSeries(t, what+", the old series", old, pointsAt(10, 20, 30))
+		if next.Version() != 2 || next.Modified() != 200 {
+			t.Errorf("%s: version %d, modified %d", what, next.Version(), next.Modified())
+		}
+	}
+	f("nothing", nil, pointsAt(10, 20, 30))
+	f("behind", pointsAt(40, 50), pointsAt(10, 20, 30, 40, 50))
+	f("in the middle", pointsAt(15, 25), pointsAt(10, 15, 20, 25, 30))
+	f("before", pointsAt(1, 2), pointsAt(1, 2, 10, 20, 30))
+	f("replaced", []assay.Point{changed(20)}, slices.Concat(pointsAt(10), []assay.Point{changed(20)}, pointsAt(30)))
+	f("the last replaced", []assay.Point{changed(30)}, slices.Concat(pointsAt(10, 20), []assay.Point{changed(30)}))
+	f("replaced, inserted and behind", []assay.Point{changed(10), {At: 11, Value: 11 * assay.One}, {At: 40, Value: 40 * assay.One}},
+		slices.Concat([]assay.Point{changed(10)}, pointsAt(11, 20, 30, 40)))
+	checkSeries(t, "into nothing", (&Series{}).merged(pointsAt(10), 1, 1), pointsAt(10))
+	// Further apart than 32 bits count milliseconds.
+	checkSeries(t, "far apart", seriesAt(10, 1<<33).merged(pointsAt(1<<32), 2, 2), pointsAt(10, 1<<32, 1<<33))
+}
+
+func TestSeries_MemoIsMadeOnceForEachKey(t *testing.T) {
+	s := seriesAt(10)
+	var made atomic.Int64
+	get := func(key MemoKey) any {
+		return s.Memo(key, func() any { return fmt.Sprint(key, " made as number ", made.Add(1)) })
+	}
+	keys := []MemoKey{
+		{Kind: "history", Access: assay.AccessFull, From: 0},
+		{Kind: "history", Access: assay.AccessFull, From: 1},
+		{Kind: "history", Access: assay.AccessPremium, From: 0},
+		{Kind: "price", Access: assay.AccessFull, From: 0},
+	}
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for _, key := range keys {
+				get(key)
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[any]bool{}
+	for _, key := range keys {
+		seen[get(key)] = true
+	}
+	if made.Load() != int64(len(keys)) || len(seen) != len(keys) {
+		t.Errorf("%d were made and %d are different, want %d", made.Load(), len(seen), len(keys))
+	}
+	s = s.extended(nil, 2, 2)
+	if get(keys[0]); made.Load() != int64(len(keys))+1 {
+		t.Error("the next series shows what was made of the old one")
+	}
+}
