@@ -35,6 +35,7 @@ type Demo struct {
 	Now       func() time.Time
 	Log       *slog.Logger
 
+	days    int // of history when not months; a test's is short
 	market  *Market
 	catalog assay.Catalog
 	fed     int64
@@ -56,11 +57,13 @@ func (d *Demo) Prepare(ctx context.Context, progress Progress) error {
 	if err := d.deliver(ctx, now, false, func(done float64) { progress("importing transactions", done) }); err != nil {
 		return err
 	}
+	publisher := *d.Publisher
+	publisher.Now = func() time.Time { return time.UnixMilli(now) } // an hour that has ended meanwhile is not delivered yet
 	if known {
-		_, err = d.Publisher.CatchUp(ctx)
+		_, err = publisher.CatchUp(ctx)
 	} else {
 		start, span := d.fed, float64(max(1, now-d.fed))
-		_, err = d.Publisher.Backfill(ctx, start, now, func(at int64) { progress("publishing the index", float64(at-start)/span) })
+		_, err = publisher.Backfill(ctx, start, now, func(at int64) { progress("publishing the index", float64(at-start)/span) })
 	}
 	if err != nil {
 		return err
@@ -99,8 +102,16 @@ func (d *Demo) open(ctx context.Context, now int64) (known bool, err error) {
 	if seed == "" && first != 0 {
 		return false, fmt.Errorf("the folder holds transactions that are not the demo's: use another folder")
 	}
-	d.fed = assay.MonthsBack(now, months)
+	d.fed = d.begin(now)
 	return false, d.Store.SetSetting(ctx, settingSeed, strconv.FormatInt(d.Seed, 10))
+}
+
+// begin is where the history of a demo that is new at the given instant begins.
+func (d *Demo) begin(now int64) int64 {
+	if d.days > 0 {
+		return assay.StartOfDay(now) - int64(d.days)*assay.Day
+	}
+	return assay.MonthsBack(now, months)
 }
 
 // deliver imports the arrivals in (fed, until]: the late ones, or the others.
@@ -108,10 +119,7 @@ func (d *Demo) deliver(ctx context.Context, until int64, late bool, progress fun
 	importer := d.importer(until)
 	var rows []Arrival
 	// What arrives late was executed up to maxLate before.
-	begin := assay.StartOfDay(d.fed - maxLate)
-	if fresh := assay.MonthsBack(until, months); begin < fresh {
-		begin = fresh
-	}
+	begin := max(assay.StartOfDay(d.fed-maxLate), d.begin(until))
 	for hour := begin; hour <= until; hour += assay.Hour {
 		rows = d.market.AppendHour(rows[:0], hour)
 		for i := range rows {

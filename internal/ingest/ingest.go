@@ -4,6 +4,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ type Importer struct {
 	Rejected  func(Reject) // hears every rejected row
 	Committed func(Counts) // hears the counts after every commit
 
+	size   int // rows of a batch when not batchRows; a test's is small
 	counts Counts
 	batch  []assay.Transaction
 	places []place // where each row of the batch came from
@@ -133,7 +135,7 @@ func (im *Importer) Add(ctx context.Context, t assay.Transaction) error {
 func (im *Importer) add(ctx context.Context, t assay.Transaction, at place) error {
 	im.batch = append(im.batch, t)
 	im.places = append(im.places, at)
-	if len(im.batch) < batchRows {
+	if len(im.batch) < cmp.Or(im.size, batchRows) {
 		return nil
 	}
 	return im.flush(ctx)
@@ -241,6 +243,9 @@ func (im *Importer) checkValues(t *assay.Transaction) error {
 		}
 		if len(text.value) > maxText {
 			return fmt.Errorf("%s is longer than %d bytes", text.name, maxText)
+		}
+		if strings.IndexByte(text.value, 0) >= 0 { // JSON can spell it \u0000; not every database can keep it
+			return fmt.Errorf("%s has a NUL character", text.name)
 		}
 	}
 	if _, ok := im.Catalog.GPU(t.GPU); !ok {

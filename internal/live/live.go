@@ -49,7 +49,7 @@ func (f *Follower) Run(ctx context.Context) error {
 
 // Load brings the snapshot up to the store's current version; the first call builds it.
 func (f *Follower) Load(ctx context.Context) error {
-	counters, err := f.Store.Counters(ctx)
+	counters, coverage, err := f.Store.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the counters: %w", err)
 	}
@@ -57,7 +57,7 @@ func (f *Follower) Load(ctx context.Context) error {
 	if current != nil && current.Version == counters.Publication && current.CatalogVersion == counters.Catalog {
 		return nil
 	}
-	next, err := f.next(ctx, current, counters)
+	next, err := f.next(ctx, current, counters, coverage)
 	if err != nil {
 		return fmt.Errorf("read version %d: %w", counters.Publication, err)
 	}
@@ -68,12 +68,8 @@ func (f *Follower) Load(ctx context.Context) error {
 	return nil
 }
 
-func (f *Follower) next(ctx context.Context, current *snapshot.Snapshot, counters store.Counters) (*snapshot.Snapshot, error) {
+func (f *Follower) next(ctx context.Context, current *snapshot.Snapshot, counters store.Counters, coverage store.Coverage) (*snapshot.Snapshot, error) {
 	update := snapshot.Update{Version: counters.Publication}
-	coverage, err := f.Store.Coverage(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for key := range coverage {
 		if key.Grain == assay.Hourly {
 			update.Covered = max(update.Covered, coverage.End(key))

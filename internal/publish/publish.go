@@ -7,6 +7,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type Publisher struct {
 	Methodology index.Methodology
 	Now         func() time.Time
 	Log         *slog.Logger
+
+	size int // points of a version when not versionPoints; a test's is small
 }
 
 // versionPoints is about how many points one version of a backfill carries: enough to be fast, few enough that the
@@ -39,8 +42,9 @@ const retryAfter = time.Second
 func (p *Publisher) Run(ctx context.Context) error {
 	started := p.Now().UnixMilli()
 	for {
+		next := p.Methodology.NextSlot(assay.Hourly, p.Now().UnixMilli()) // days end on the hour too
 		_, err := p.catchUp(ctx, started)
-		wait := p.untilNextSlot()
+		wait := min(time.UnixMilli(next).Sub(p.Now()), longestWait) // none, when a slot has ended meanwhile
 		if err != nil && ctx.Err() == nil {
 			p.Log.Error("publish", "error", err)
 			wait = retryAfter
@@ -56,12 +60,6 @@ func (p *Publisher) Run(ctx context.Context) error {
 // longestWait bounds the wait for the next slot, so that a clock set forward is noticed.
 const longestWait = 10 * time.Second
 
-// untilNextSlot is the time to the next end of an hour; days end on the hour too.
-func (p *Publisher) untilNextSlot() time.Duration {
-	now := p.Now()
-	return min(time.UnixMilli(p.Methodology.NextSlot(assay.Hourly, now.UnixMilli())).Sub(now), longestWait)
-}
-
 // CatchUp publishes what has ended since the coverage ends. It does nothing for a GPU that has no coverage.
 func (p *Publisher) CatchUp(ctx context.Context) (points int, err error) {
 	return p.catchUp(ctx, p.Now().UnixMilli())
@@ -69,33 +67,44 @@ func (p *Publisher) CatchUp(ctx context.Context) (points int, err error) {
 
 // catchUp is CatchUp, with GPUs that have no coverage starting at the slot that ran at the given instant.
 func (p *Publisher) catchUp(ctx context.Context, started int64) (points int, err error) {
-	due, err := p.due(ctx, func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span {
+	return p.determine(ctx, nil, func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span {
 		from := coverage.End(key)
 		if from == 0 {
 			from = p.Methodology.LastSlot(key.Grain, started)
 		}
 		return []store.Span{{From: from, To: p.Methodology.LastSlot(key.Grain, now)}}
 	})
-	if err != nil {
-		return 0, err
-	}
-	return p.publish(ctx, due, nil)
 }
 
 // Backfill publishes the slots whose windows lie in [from, to) and have ended, except those that are covered. The
 // progress function, if there is one, hears how far it has come.
 func (p *Publisher) Backfill(ctx context.Context, from, to int64, progress func(at int64)) (points int, err error) {
-	due, err := p.due(ctx, func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span {
+	return p.determine(ctx, progress, func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span {
 		wanted := store.Span{
 			From: p.Methodology.NextSlot(key.Grain, from-1),
 			To:   p.Methodology.LastSlot(key.Grain, min(to, now)),
 		}
 		return subtract(wanted, coverage[key])
 	})
-	if err != nil {
-		return 0, err
+}
+
+// chooser tells which spans of a GPU and grain are wanted.
+type chooser func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span
+
+// determine publishes what is wanted. When another publisher has covered part of it meanwhile, it looks anew at what is
+// left: going on behind the refused version would leave a hole.
+func (p *Publisher) determine(ctx context.Context, progress func(at int64), wanted chooser) (points int, err error) {
+	for {
+		due, err := p.due(ctx, wanted)
+		if err != nil {
+			return points, err
+		}
+		n, err := p.publish(ctx, due, progress)
+		points += n
+		if !errors.Is(err, store.ErrOvertaken) {
+			return points, err
+		}
 	}
-	return p.publish(ctx, due, progress)
 }
 
 // subtract is what is left of a span without the given ones, which are apart and in order.
@@ -110,7 +119,7 @@ func subtract(span store.Span, covered []store.Span) (left []store.Span) {
 }
 
 // due asks for each GPU and grain which spans to publish.
-func (p *Publisher) due(ctx context.Context, spans func(store.Coverage, store.CoverageKey, int64) []store.Span) (store.Coverage, error) {
+func (p *Publisher) due(ctx context.Context, wanted chooser) (store.Coverage, error) {
 	catalog, err := p.Store.Catalog(ctx)
 	if err != nil {
 		return nil, err
@@ -119,11 +128,11 @@ func (p *Publisher) due(ctx context.Context, spans func(store.Coverage, store.Co
 	if err != nil {
 		return nil, err
 	}
-	due := store.Coverage{}
+	due, now := store.Coverage{}, p.Now().UnixMilli()
 	for _, grain := range assay.Grains {
 		for _, gpu := range catalog.GPUs {
 			key := store.CoverageKey{GPU: gpu.Name, Grain: grain}
-			for _, span := range spans(coverage, key, p.Now().UnixMilli()) {
+			for _, span := range wanted(coverage, key, now) {
 				if span.From < span.To {
 					due[key] = append(due[key], span)
 				}
@@ -150,7 +159,7 @@ func (p *Publisher) publish(ctx context.Context, due store.Coverage, progress fu
 		if progress != nil {
 			progress(end)
 		}
-		if accumulators[assay.Hourly].Len() < versionPoints && end < finish {
+		if accumulators[assay.Hourly].Len() < cmp.Or(p.size, versionPoints) && end < finish {
 			continue
 		}
 		n, err := p.version(ctx, accumulators, clip(due, store.Span{From: done, To: end}))
@@ -215,9 +224,6 @@ func (p *Publisher) version(ctx context.Context, accumulators map[assay.Grain]*i
 	}
 	from, to := bounds(covers)
 	version, err := p.Store.Publish(ctx, publication)
-	if errors.Is(err, store.ErrOvertaken) {
-		return 0, nil // the other publisher has determined these slots; the next pass goes on behind them
-	}
 	if err != nil {
 		return 0, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
@@ -34,6 +36,32 @@ func TestOpen_OddFolderNames(t *testing.T) {
 	f("a&b=c")
 	f("a:b")
 	f("été 東京")
+}
+
+// Another process is just making the file: it holds the write lock and the file is not in WAL mode yet. SQLite gives up on
+// that at once, whatever the busy timeout.
+func TestOpen_FileBeingMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		other, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		other.SetMaxOpenConns(1)
+		for _, statement := range []string{`CREATE TABLE other (x)`, `BEGIN IMMEDIATE`} {
+			if _, err := other.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		go func() {
+			<-time.After(time.Second)
+			if _, err := other.ExecContext(t.Context(), `COMMIT`); err != nil {
+				t.Error(err)
+			}
+		}()
+		storetest.OpenIn(t, dir)
+	})
 }
 
 func TestOpen_FolderIsAFile(t *testing.T) {

@@ -60,6 +60,19 @@ func (db *DB) Coverage(ctx context.Context) (c Coverage, err error) {
 	return c, err
 }
 
+// Head reads the counters and the coverage as of the publication they count: two readings would let a version slip in
+// between.
+func (db *DB) Head(ctx context.Context) (counters Counters, coverage Coverage, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		if counters, err = readCounters(tx); err != nil {
+			return err
+		}
+		coverage, err = readCoverage(tx)
+		return err
+	})
+	return counters, coverage, err
+}
+
 func readCoverage(tx *tx) (Coverage, error) {
 	c := Coverage{}
 	err := tx.each(`SELECT gpu_name, grain, from_ms, to_ms FROM coverage JOIN gpus USING (gpu_id)

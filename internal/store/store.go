@@ -86,22 +86,28 @@ type Counters struct {
 // Counters reads the counters.
 func (db *DB) Counters(ctx context.Context) (c Counters, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		return tx.each(`SELECT name, value FROM counters`, nil, func(scan scanFunc) error {
-			var name string
-			var value int64
-			if err := scan(&name, &value); err != nil {
-				return err
-			}
-			switch name {
-			case "catalog":
-				c.Catalog = value
-			case "keys":
-				c.Keys = value
-			case "publication":
-				c.Publication = value
-			}
-			return nil
-		})
+		c, err = readCounters(tx)
+		return err
+	})
+	return c, err
+}
+
+func readCounters(tx *tx) (c Counters, err error) {
+	err = tx.each(`SELECT name, value FROM counters`, nil, func(scan scanFunc) error {
+		var name string
+		var value int64
+		if err := scan(&name, &value); err != nil {
+			return err
+		}
+		switch name {
+		case "catalog":
+			c.Catalog = value
+		case "keys":
+			c.Keys = value
+		case "publication":
+			c.Publication = value
+		}
+		return nil
 	})
 	return c, err
 }
@@ -172,14 +178,15 @@ func (db *DB) transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions
 	if err != nil {
 		return err
 	}
-	if err := f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err != nil {
+	if err = f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
+		err = sqlTx.Commit()
+	} else {
 		_ = sqlTx.Rollback() // the first error is the one that tells
-		if ctx.Err() != nil {
-			return ctx.Err() // its end closes statements and rows, about which err may be
-		}
-		return err
 	}
-	return sqlTx.Commit()
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err() // its end rolls back and closes behind our back, which is all that err says
+	}
+	return err
 }
 
 // migrate runs the migrations that this database has not seen, and fills a new database's catalogs.

@@ -174,7 +174,7 @@ func TestChanged_CommitByAnother(t *testing.T) {
 func TestChanged_NothingCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
-		<-db.Changed() // of the opening
+		synctest.Wait() // the watcher has had its first look
 		changed := db.Changed()
 		if _, err := db.Counters(t.Context()); err != nil {
 			t.Fatal(err)

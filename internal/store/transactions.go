@@ -111,13 +111,17 @@ func (n *names) add(tx *tx, insert, text string) (int64, error) {
 
 // findConflicts gives the positions of the rows whose stored content differs from what was to be inserted.
 func findConflicts(tx *tx, args []any, rows int) (conflicts []int, err error) {
+	find, err := tx.PrepareContext(tx.ctx, `SELECT count(*) FROM transactions WHERE executed_at = $1 AND source_id = $2 AND id = $3
+		AND gpu_id = $4 AND region_id = $5 AND provider_id = $6 AND price_nanos = $7 AND gpus = $8 AND hour_micros = $9
+		AND verified = $10`)
+	if err != nil {
+		return nil, err
+	}
+	defer find.Close()
 	for i := range rows {
 		row := args[i*transactionColumns : (i+1)*transactionColumns]
 		same := 0
-		err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transactions WHERE executed_at = $1 AND source_id = $2 AND id = $3
-			AND gpu_id = $4 AND region_id = $5 AND provider_id = $6 AND price_nanos = $7 AND gpus = $8 AND hour_micros = $9
-			AND verified = $10`, row[:transactionColumns-1]...).Scan(&same)
-		if err != nil {
+		if err := find.QueryRowContext(tx.ctx, row[:transactionColumns-1]...).Scan(&same); err != nil {
 			return nil, err
 		}
 		if same == 0 {

@@ -1,0 +1,378 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// halfPast is when the demos of these tests begin: in the middle of an hour, with a fixing behind it.
+var halfPast = marketAt(2026, 3, 9) + 20*assay.Hour + assay.Hour/2
+
+// newDemo is a demo with a history of some days, whose clock stands.
+func newDemo(db *store.DB, days int, now int64) *Demo {
+	return runningDemo(db, days, func() time.Time { return time.UnixMilli(now) })
+}
+
+func runningDemo(db *store.DB, days int, now func() time.Time) *Demo {
+	log := slog.New(slog.DiscardHandler)
+	return &Demo{Store: db, Seed: 1, Now: now, Log: log, days: days,
+		Publisher: &publish.Publisher{Store: db, Methodology: index.Plain(), Now: now, Log: log}}
+}
+
+func silent(string, float64) {}
+
+func mustPrepare(t *testing.T, d *Demo) {
+	t.Helper()
+	if err := d.Prepare(t.Context(), silent); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// state is everything a demo brings about.
+type state struct {
+	transactions int
+	verified     []assay.Transaction
+	points       map[seriesName][]assay.Point
+	coverage     store.Coverage
+	seed, fed    string
+}
+
+type seriesName struct {
+	assay.Line
+	grain assay.Grain
+}
+
+func readState(t *testing.T, db *store.DB) state {
+	t.Helper()
+	ctx := t.Context()
+	s := state{points: map[seriesName][]assay.Point{}}
+	var errs [6]error
+	s.transactions, errs[0] = db.CountTransactions(ctx)
+	s.coverage, errs[1] = db.Coverage(ctx)
+	s.seed, errs[2] = db.Setting(ctx, settingSeed)
+	s.fed, errs[3] = db.Setting(ctx, settingFed)
+	errs[4] = db.EachVerified(ctx, math.MinInt64, math.MaxInt64, func(x *assay.Transaction) error {
+		s.verified = append(s.verified, *x)
+		return nil
+	})
+	catalog := assay.DefaultCatalog()
+	for _, gpu := range catalog.GPUs {
+		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
+			for _, grain := range assay.Grains {
+				line := assay.Line{GPU: gpu.Name, Region: region}
+				series, err := db.Series(ctx, line, grain, math.MinInt64, math.MaxInt64, math.MaxInt64)
+				s.points[seriesName{line, grain}], errs[5] = series.Points, cmp.Or(errs[5], err)
+			}
+		}
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func wantState(t *testing.T, db *store.DB, want state) {
+	t.Helper()
+	got := readState(t, db)
+	if got.transactions != want.transactions || !slices.Equal(got.verified, want.verified) {
+		t.Errorf("%d transactions are stored, %d of them verified; want %d and %d, and the same ones",
+			got.transactions, len(got.verified), want.transactions, len(want.verified))
+	}
+	for name, points := range want.points {
+		if !slices.Equal(got.points[name], points) {
+			t.Errorf("%v has the points\n%v, want\n%v", name, got.points[name], points)
+		}
+	}
+	if !reflect.DeepEqual(got.coverage, want.coverage) || got.seed != want.seed || got.fed != want.fed {
+		t.Errorf("coverage %v, seed %s, fed %s; want %v, %s, %s", got.coverage, got.seed, got.fed, want.coverage, want.seed, want.fed)
+	}
+}
+
+// wantNoHole checks that every GPU's global hourly series has each hour from one slot to another.
+func (s state) wantNoHole(t *testing.T, first, last int64) {
+	t.Helper()
+	for _, gpu := range assay.DefaultCatalog().GPUs {
+		points := s.points[seriesName{assay.Line{GPU: gpu.Name, Region: assay.Global}, assay.Hourly}]
+		at := first
+		for _, p := range points {
+			if p.At != at {
+				break
+			}
+			at += assay.Hour
+		}
+		if at != last+assay.Hour || len(points) != int((at-first)/assay.Hour) {
+			t.Errorf("%s: %d hourly points, without a hole from %s to before %s, want them to %s", gpu.Name, len(points),
+				assay.FormatInstant(first), assay.FormatInstant(at), assay.FormatInstant(last))
+		}
+	}
+}
+
+// arrivals are the rows of the market of seed 1, executed from begin on, that have arrived by an instant.
+func arrivals(begin, by int64) []Arrival {
+	rows := marketRows(NewMarket(1, assay.DefaultCatalog()), begin, by)
+	return slices.DeleteFunc(rows, func(a Arrival) bool { return a.At > by })
+}
+
+func TestPrepare_NewStore(t *testing.T) {
+	db := storetest.Open(t)
+	const days = 3
+	begin := assay.StartOfDay(halfPast) - days*assay.Day
+	steps := map[string]float64{}
+	err := newDemo(db, days, halfPast).Prepare(t.Context(), func(step string, done float64) {
+		if done < steps[step] || done > 1 {
+			t.Errorf("%s went from %f to %f", step, steps[step], done)
+		}
+		steps[step] = done
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(steps) != 2 {
+		t.Errorf("heard of the steps %v, want two", steps)
+	}
+	s, rows := readState(t, db), arrivals(begin, halfPast)
+	if s.transactions != len(rows) {
+		t.Errorf("%d transactions are stored, want the %d that have arrived", s.transactions, len(rows))
+	}
+	s.wantNoHole(t, begin+assay.Hour, halfPast-assay.Hour/2)
+	wantWithoutLate(t, s, rows)
+}
+
+// wantWithoutLate checks the hourly values of all models: late rows are stored, but came when their hour was published.
+func wantWithoutLate(t *testing.T, s state, rows []Arrival) {
+	t.Helper()
+	late := 0
+	slots := map[assay.Line]map[int64][]assay.Transaction{}
+	for _, a := range rows {
+		if a.Late() {
+			late++
+			continue
+		}
+		line := assay.Line{GPU: a.GPU, Region: assay.Global}
+		if slots[line] == nil {
+			slots[line] = map[int64][]assay.Transaction{}
+		}
+		slot := index.Plain().NextSlot(assay.Hourly, a.ExecutedAt)
+		slots[line][slot] = append(slots[line][slot], a.Transaction)
+	}
+	if late == 0 {
+		t.Error("no row is late: the test has nothing to tell")
+	}
+	for line, bySlot := range slots {
+		for _, p := range s.points[seriesName{line, assay.Hourly}] {
+			if v, _ := index.Compute(bySlot[p.At], index.Plain()); v.Value != p.Value {
+				t.Errorf("%v at %s is %s, want %s", line, assay.FormatInstant(p.At), p.Value, v.Value)
+			}
+		}
+	}
+}
+
+func TestPrepare_FollowsFromTheSeed(t *testing.T) {
+	one, two, other := storetest.Open(t), storetest.Open(t), storetest.Open(t)
+	mustPrepare(t, newDemo(one, 1, halfPast))
+	mustPrepare(t, newDemo(two, 1, halfPast))
+	want := readState(t, one)
+	wantState(t, two, want)
+
+	d := newDemo(other, 1, halfPast)
+	d.Seed = 2
+	mustPrepare(t, d)
+	if got := readState(t, other); reflect.DeepEqual(got.points, want.points) {
+		t.Error("seeds 1 and 2 publish the same points")
+	}
+}
+
+// Broken off at one step after the other, the demo comes to what it would have come to in one go.
+func TestPrepare_BrokenOffAndRepeated(t *testing.T) {
+	clean, db := storetest.Open(t), storetest.Open(t)
+	mustPrepare(t, newDemo(clean, 1, halfPast))
+	want := readState(t, clean)
+
+	f := func(ctx context.Context, d *Demo, progress Progress, reached func(state) bool) {
+		t.Helper()
+		if err := d.Prepare(ctx, progress); !errors.Is(err, context.Canceled) {
+			t.Errorf("broken off, Prepare gives the error %v", err)
+		}
+		s := readState(t, db)
+		if !reached(s) || s.fed != "" {
+			t.Errorf("broke off elsewhere: seed %q, %d transactions, %d lines covered, fed %q", s.seed, s.transactions, len(s.coverage), s.fed)
+		}
+	}
+	f(storetest.BreakAt(t, 20), newDemo(db, 1, halfPast), silent, func(s state) bool { return s.seed == "" })
+	f(storetest.BreakAt(t, 300), newDemo(db, 1, halfPast), silent, func(s state) bool { return s.seed != "" && s.transactions == 0 })
+	ctx, cancel := context.WithCancel(t.Context())
+	f(ctx, newDemo(db, 1, halfPast), func(step string, _ float64) {
+		if step == "publishing the index" {
+			cancel()
+		}
+	}, func(s state) bool { return s.transactions > 0 && len(s.coverage) == 0 })
+	ctx, cancel = context.WithCancel(t.Context())
+	d := newDemo(db, 1, halfPast)
+	d.Publisher.Log = slog.New(cancelling{slog.DiscardHandler, cancel})
+	f(ctx, d, silent, func(s state) bool { return len(s.coverage) > 0 && s.transactions < want.transactions })
+
+	mustPrepare(t, newDemo(db, 1, halfPast))
+	wantState(t, db, want)
+}
+
+// cancelling ends a context as soon as something is logged: of the publisher, that is the first publication.
+type cancelling struct {
+	slog.Handler
+	cancel context.CancelFunc
+}
+
+func (c cancelling) Enabled(context.Context, slog.Level) bool {
+	c.cancel()
+	return false
+}
+
+func TestPrepare_RestartAfterThreeDays(t *testing.T) {
+	db := storetest.Open(t)
+	const days = 2
+	begin, later := assay.StartOfDay(halfPast)-days*assay.Day, halfPast+3*assay.Day
+	mustPrepare(t, newDemo(db, days, halfPast))
+	before := readState(t, db)
+	mustPrepare(t, newDemo(db, days+3, later))
+	after := readState(t, db)
+
+	after.wantNoHole(t, begin+assay.Hour, later-assay.Hour/2)
+	if rows := arrivals(begin, later); after.transactions != len(rows) {
+		t.Errorf("%d transactions are stored, want the %d that have arrived", after.transactions, len(rows))
+	}
+	for name, points := range before.points {
+		if !slices.Equal(after.points[name][:len(points)], points) {
+			t.Errorf("the restart has changed %v", name)
+		}
+	}
+	mustPrepare(t, newDemo(db, days+3, later))
+	wantState(t, db, after)
+}
+
+// Time goes on while a demo is prepared. An hour that ends meanwhile is left to the publisher's loop: its last rows have
+// not been delivered.
+func TestPrepare_HourEndsMeanwhile(t *testing.T) {
+	db := storetest.Open(t)
+	begin := assay.StartOfDay(halfPast) - assay.Day
+	f := func(now int64) {
+		t.Helper()
+		d := newDemo(db, 1, now)
+		d.Publisher.Now = func() time.Time { return time.UnixMilli(now + assay.Hour) }
+		mustPrepare(t, d)
+		readState(t, db).wantNoHole(t, begin+assay.Hour, now-assay.Hour/2)
+	}
+	f(halfPast)
+	f(halfPast + 2*assay.Hour) // known by now
+}
+
+func TestPrepare_Refused(t *testing.T) {
+	f := func(db *store.DB, d *Demo, want string) {
+		t.Helper()
+		before := readState(t, db)
+		err := d.Prepare(t.Context(), silent)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %v, want one with %q", err, want)
+		}
+		wantState(t, db, before)
+	}
+	db := storetest.Open(t)
+	mustPrepare(t, newDemo(db, 1, halfPast))
+	d := newDemo(db, 1, halfPast+assay.Day)
+	d.Seed = 2
+	f(db, d, "the folder holds the market of seed 1, not 2: use that seed or another folder")
+
+	foreign := storetest.Open(t)
+	row := arrivals(halfPast-assay.Day, halfPast)[0].Transaction
+	if _, err := foreign.AppendTransactions(t.Context(), []assay.Transaction{row}); err != nil {
+		t.Fatal(err)
+	}
+	f(foreign, newDemo(foreign, 1, halfPast), "the folder holds transactions that are not the demo's: use another folder")
+}
+
+// bubbleClock is the bubble's clock, moved to an instant.
+func bubbleClock(at int64) func() time.Time {
+	ahead := time.Until(time.UnixMilli(at))
+	return func() time.Time { return time.Now().Add(ahead) }
+}
+
+// The feed and the publisher run side by side, as they do in the program. Before the hour ends, the store has what its
+// index needs, so that no line has a hole.
+func TestFeed_DeliversBeforeTheHourEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := storetest.Open(t)
+		one := halfPast + assay.Hour/2
+		d := runningDemo(db, 1, bubbleClock(one-90*assay.Second))
+		db.Now = d.Now
+		mustPrepare(t, d)
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 2)
+		go func() { stopped <- d.Feed(ctx) }()
+		go func() { stopped <- d.Publisher.Run(ctx) }()
+
+		<-time.After(time.UnixMilli(one - 1).Sub(d.Now()))
+		synctest.Wait()
+		begin := assay.StartOfDay(one) - assay.Day
+		delivered, err := db.CountTransactions(ctx)
+		if least, most := len(arrivals(begin, one-1-assay.Second)), len(arrivals(begin, one-1)); err != nil || delivered < least || delivered > most {
+			t.Errorf("a millisecond before the hour %d rows are stored (%v), want %d to %d", delivered, err, least, most)
+		}
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		readState(t, db).wantNoHole(t, begin+assay.Hour, one)
+
+		cancel()
+		for range 2 {
+			if err := <-stopped; err != nil {
+				t.Errorf("ended with %v, want nil", err)
+			}
+		}
+	})
+}
+
+// A demo that is stopped while it feeds and started again has every row once.
+func TestFeed_StoppedAndStarted(t *testing.T) {
+	db := storetest.Open(t)
+	now := halfPast
+	clock := func() time.Time { return time.UnixMilli(now) }
+	begin := assay.StartOfDay(now) - assay.Day
+	f := func(d *Demo) {
+		t.Helper()
+		if n, err := db.CountTransactions(t.Context()); err != nil || n != len(arrivals(begin, now)) {
+			t.Errorf("at %s %d rows are stored (%v), want %d", assay.FormatInstant(now), n, err, len(arrivals(begin, now)))
+		}
+		if d.fed > now {
+			t.Errorf("at %s the demo believes to be at %s", assay.FormatInstant(now), assay.FormatInstant(d.fed))
+		}
+	}
+	for range 2 {
+		d := runningDemo(db, 1, clock)
+		mustPrepare(t, d)
+		f(d)
+		d.hour = assay.StartOfDay(d.fed - maxLate) // as Feed begins
+		for _, step := range []int64{0, assay.Second, assay.Minute, 90 * assay.Minute, 1} {
+			now += step
+			if err := d.feed(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			f(d)
+			if len(d.pending) > 0 && d.pending[0].At <= now {
+				t.Errorf("what was delivered at %s is kept", assay.FormatInstant(d.pending[0].At))
+			}
+		}
+		now += assay.Hour
+	}
+}

@@ -1,0 +1,168 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// running is a publisher that runs in a bubble, on the bubble's clock moved to the tests' time.
+type running struct {
+	*Publisher
+	db      *store.DB
+	ahead   atomic.Int64 // how far its clock is ahead of the bubble's
+	stopped chan error
+	stop    context.CancelFunc
+}
+
+func newRunning(t *testing.T, at int64) *running {
+	r := &running{db: storetest.Open(t), stopped: make(chan error, 1)}
+	r.ahead.Store(int64(time.Until(time.UnixMilli(at))))
+	r.Publisher, _ = newPublisher(r.db, at)
+	r.Publisher.Now = func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+	r.db.Now = r.Publisher.Now
+	return r
+}
+
+func (r *running) start(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r.stop = cancel
+	go func() { r.stopped <- r.Run(ctx) }()
+}
+
+// until waits for the bubble's clock to reach the instant.
+func (r *running) until(ms int64) {
+	<-time.After(time.UnixMilli(ms).Sub(r.Publisher.Now()))
+	synctest.Wait()
+}
+
+func (r *running) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := <-r.stopped; err != nil {
+		t.Errorf("Run ended with %v, want nil", err)
+	}
+}
+
+// publishedAt gives when each version was published.
+func (r *running) publishedAt(t *testing.T) (at []int64) {
+	t.Helper()
+	changes, err := r.db.Changes(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes {
+		at = append(at, c.PublishedAt)
+	}
+	return slices.Compact(at)
+}
+
+func TestRun_PublishesWhenTheHourEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		eight := instant(5, 20, 0)
+		r := newRunning(t, eight-25*assay.Second)
+		mustAppend(t, r.db, rentals(eight-assay.Hour, eight+assay.Hour)...)
+		r.start(t)
+		r.until(eight - 1)
+		if got := r.publishedAt(t); len(got) != 0 {
+			t.Errorf("published at %v, before the hour has ended", got)
+		}
+		r.until(eight + assay.Second)
+		if got := r.publishedAt(t); !slices.Equal(got, []int64{eight}) {
+			t.Errorf("published at %v, want %v and no later", got, eight)
+		}
+		r.end(t)
+	})
+}
+
+// While a pass runs, time goes on: the hour may end between the look at the clock and the end of the pass. However the
+// pass and the clock lie, the hour is published at once, not with the next look ten seconds later.
+func TestRun_HourEndsDuringAPass(t *testing.T) {
+	for before := int64(2); before < 10; before++ {
+		synctest.Test(t, func(t *testing.T) {
+			noon := instant(5, 12, 0)
+			r := newRunning(t, noon-before)
+			mustAppend(t, r.db, rentals(noon-assay.Hour, noon)...)
+			clock := r.Publisher.Now
+			r.Publisher.Now = func() time.Time { // every look at it takes a millisecond
+				r.ahead.Add(int64(time.Millisecond))
+				return clock()
+			}
+			r.start(t)
+			synctest.Wait() // the first pass is over
+			r.until(noon + assay.Second)
+			if got := readWorld(t, r.db).series("H100 SXM", assay.Hourly); len(got) != 1 {
+				t.Errorf("started %d ms before noon, a second after it the points are %v, want noon's", before, got)
+			}
+			r.end(t)
+		})
+	}
+}
+
+func TestRun_CatchesUpFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRunning(t, instant(7, 12, 30))
+		mustAppend(t, r.db, rentals(start, instant(7, 12, 30))...)
+		ok(t)(r.Backfill(t.Context(), start, instant(5, 21, 0), nil))
+		r.start(t)
+		synctest.Wait()
+		points := readWorld(t, r.db).series("H100 SXM", assay.Hourly)
+		for i, p := range points {
+			if want := start + int64(i+1)*assay.Hour; p.At != want {
+				t.Fatalf("point %d stands at %s, want %s", i, assay.FormatInstant(p.At), assay.FormatInstant(want))
+			}
+		}
+		if last := points[len(points)-1].At; last != instant(7, 12, 0) {
+			t.Errorf("the last point stands at %s, want 12:00", assay.FormatInstant(last))
+		}
+		r.end(t)
+	})
+}
+
+func TestRun_ClockSetForward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRunning(t, instant(5, 12, 30))
+		mustAppend(t, r.db, rentals(instant(5, 12, 0), instant(5, 13, 0))...)
+		r.start(t)
+		synctest.Wait()
+		r.ahead.Add(int64(30 * time.Minute))
+		r.until(instant(5, 13, 0) + 11*assay.Second)
+		if got := r.publishedAt(t); len(got) != 1 || got[0] > instant(5, 13, 0)+10*assay.Second {
+			t.Errorf("after the clock was set to 13:00 there were publications at %v, want one within ten seconds", got)
+		}
+		r.end(t)
+	})
+}
+
+func TestRun_GoesOnAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noon := instant(5, 12, 0)
+		r := newRunning(t, noon-assay.Second)
+		var log bytes.Buffer
+		r.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+		mustAppend(t, r.db, rentals(noon-assay.Hour, noon)...)
+		r.start(t)
+		synctest.Wait()
+		storetest.Exec(t, r.db, `ALTER TABLE points RENAME TO away`)
+		r.until(noon + 2500)
+		if n := strings.Count(log.String(), "no such table"); n != 3 {
+			t.Errorf("in two and a half seconds without the table %d failures were logged, want 3:\n%s", n, &log)
+		}
+		storetest.Exec(t, r.db, `ALTER TABLE away RENAME TO points`)
+		r.until(noon + 4000)
+		if got := readWorld(t, r.db).series("H100 SXM", assay.Hourly); len(got) != 1 || got[0].At != noon {
+			t.Errorf("after the failure the points are %v, want noon's", got)
+		}
+		r.end(t)
+	})
+}
