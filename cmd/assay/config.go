@@ -32,6 +32,12 @@ func parse(flags *flag.FlagSet, args []string) error {
 		}
 		return usageError{errors.New(strings.Replace(err.Error(), "flag -", "flag --", 1))}
 	}
+	// The flag package stops at the first argument: a flag behind it would be taken for a file, and --dir for its default.
+	for _, arg := range flags.Args() {
+		if len(arg) > 1 && arg[0] == '-' {
+			return usageError{fmt.Errorf("flag %s must stand before the arguments", arg)}
+		}
+	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	var bad error

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -43,12 +45,15 @@ func runDemo(ctx context.Context, c *command, args []string, s streams) error {
 	if err := noArguments(flags); err != nil {
 		return err
 	}
-	service, err := openService(ctx, config, clockFrom(end), s.err)
+	now, startClock := clockFrom(end)
+	service, err := openService(ctx, config, now, s.err)
 	if err != nil {
 		return err
 	}
 	defer service.close()
-	market := &demo.Demo{Store: service.store, Publisher: service.publisher, Seed: *seed, Now: service.now, Log: service.log}
+	quiet := *service.publisher // the progress bar tells how far it has come
+	quiet.Log = slog.New(slog.DiscardHandler)
+	market := &demo.Demo{Store: service.store, Publisher: &quiet, Seed: *seed, Now: service.now, Log: service.log}
 	if err := prepareDemo(ctx, service, market, s); err != nil {
 		return err
 	}
@@ -64,28 +69,43 @@ func runDemo(ctx context.Context, c *command, args []string, s streams) error {
 	if !*noFeed {
 		service.parts = append(service.parts, market.Feed)
 	}
+	startClock()
 	return service.run(ctx, func(address string) { printDemo(s, *seed, address, made) })
 }
 
-// clockFrom is the clock, or one that starts at the given instant.
-func clockFrom(end int64) func() time.Time {
+// clockFrom is the clock, or one that stands at the given instant until it is started: what is prepared before that must
+// not depend on how long the preparing takes.
+func clockFrom(end int64) (now func() time.Time, start func()) {
 	if end == 0 {
-		return time.Now
+		return time.Now, func() {}
 	}
-	started := time.Now()
-	return func() time.Time { return time.UnixMilli(end).Add(time.Since(started)) }
+	var started atomic.Pointer[time.Time]
+	now = func() time.Time {
+		at := time.UnixMilli(end)
+		if since := started.Load(); since != nil {
+			at = at.Add(time.Since(*since))
+		}
+		return at
+	}
+	return now, func() { at := time.Now(); started.Store(&at) }
 }
 
 // prepareDemo fills the store, showing how far it has come.
 func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) error {
-	if err := v.store.SetSetting(ctx, live.SettingSynthetic, "true"); err != nil {
+	// A folder with transactions is the demo's, and has its mark since it was empty, or it is refused and must not get one.
+	first, _, err := v.store.TransactionSpan(ctx)
+	if err == nil && first == 0 {
+		err = v.store.SetSetting(ctx, live.SettingSynthetic, "true")
+	}
+	if err != nil {
 		return err
 	}
 	bar := newProgress(s.err)
 	if err := market.Prepare(ctx, func(step string, done float64) { bar.show(step, done, "") }); err != nil {
+		bar.leave()
 		return err
 	}
-	bar.finish()
+	bar.complete()
 	// Seeding needs far more memory than serving.
 	defer debug.FreeOSMemory()
 	return v.store.ReleaseMemory(ctx)

@@ -107,6 +107,7 @@ func (r *importRun) files(ctx context.Context, names []string, source string) er
 	}
 	for _, name := range names {
 		if err := r.file(ctx, name); err != nil {
+			r.bar.leave()
 			return fmt.Errorf("%w (committed so far: %s)", err, r.summary())
 		}
 	}
@@ -157,7 +158,7 @@ func (r *importRun) summary() string {
 }
 
 func (r *importRun) conclude(ctx context.Context, dir string) error {
-	r.bar.finish()
+	r.bar.complete()
 	counts, took := r.importer.Counts(), time.Since(r.begun)
 	fmt.Fprintf(r.streams.out, "imported: %s (%.1f s, %s rows/s)\n", r.summary(), took.Seconds(), rate(counts.Inserted+counts.Duplicates+counts.Rejected, took))
 	hint, err := unpublishedHint(ctx, r.db, dir)

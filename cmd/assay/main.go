@@ -98,12 +98,12 @@ func exitCode(err error, name string, w io.Writer) int {
 }
 
 func runHelp(ctx context.Context, _ *command, args []string, s streams) error {
-	if len(args) == 0 {
+	if len(args) == 0 || args[0] == "help" {
 		printOverview(s.out)
 		return nil
 	}
 	for _, c := range commands() {
-		if c.name == args[0] && c.name != "help" {
+		if c.name == args[0] {
 			return c.run(ctx, c, []string{"-help"}, s)
 		}
 	}

@@ -13,6 +13,7 @@ type progress struct {
 	w        io.Writer
 	terminal bool
 	step     string
+	note     string // the one shown last
 	begun    time.Time
 	shown    time.Time
 }
@@ -35,20 +36,33 @@ func (p *progress) show(step string, done float64, note string) {
 	}
 	now := time.Now()
 	if step != p.step {
-		p.finish()
+		p.complete()
 		p.step, p.begun = step, now
-	} else if now.Sub(p.shown) < 100*time.Millisecond && done < 1 {
+	} else if now.Sub(p.shown) < 100*time.Millisecond {
 		return
 	}
 	p.shown = now
-	filled := min(max(int(done*barWidth), 0), barWidth)
-	fmt.Fprintf(p.w, "\r%-24s [%s%s] %3.0f%%  %4.1f s  %s\x1b[K", step, strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled),
-		100*min(done, 1), now.Sub(p.begun).Seconds(), note)
+	p.draw(done, note)
 }
 
-// finish ends the line of the step.
-func (p *progress) finish() {
-	if p.terminal && p.step != "" {
+func (p *progress) draw(done float64, note string) {
+	filled := min(max(int(done*barWidth), 0), barWidth)
+	p.note = note
+	fmt.Fprintf(p.w, "\r%-24s [%s%s] %3.0f%%  %4.1f s  %s\x1b[K", p.step, strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled),
+		100*min(done, 1), time.Since(p.begun).Seconds(), note)
+}
+
+// complete ends the line of a step that has come to its end.
+func (p *progress) complete() {
+	if p.step != "" {
+		p.draw(1, p.note)
+	}
+	p.leave()
+}
+
+// leave ends the line of a step as it is.
+func (p *progress) leave() {
+	if p.step != "" {
 		fmt.Fprintln(p.w)
 	}
 	p.step = ""

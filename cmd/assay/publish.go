@@ -58,10 +58,11 @@ func runPublish(ctx context.Context, c *command, args []string, s streams) error
 	points, err := publisher.Backfill(ctx, from, to, func(at int64) {
 		bar.show("publishing", float64(at-from)/float64(to-from), "")
 	})
-	bar.finish()
 	if err != nil {
+		bar.leave()
 		return err
 	}
+	bar.complete()
 	fmt.Fprintf(s.out, "published: %s values from %s to %s\n", thousands(points), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -128,35 +126,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	for _, part := range append(v.parts, v.publisher.Run, follower.Run, keyring.Run) {
 		group.Go(func() error { return part(ctx) })
 	}
-	group.Go(func() error { return v.serveHTTP(ctx, api) })
+	group.Go(func() error { return api.Serve(ctx, v.listener) })
 	ready(v.listener.Addr().String())
 	return group.Wait()
-}
-
-// Limits of a connection. Long answers have a limit of their own, in httpapi.
-const (
-	drainTimeout   = 30 * time.Second
-	maxHeaderBytes = 64 << 10
-)
-
-// serveHTTP serves until the context ends, and then lets the requests in flight finish.
-func (v *service) serveHTTP(ctx context.Context, handler http.Handler) error {
-	idle := newIdleConns()
-	server := &http.Server{ //nolint:gosec // G112: idle bounds the time a request may take to arrive
-		Handler: handler, ConnState: idle.changed, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn),
-	}
-	go idle.run(ctx)
-	drained := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		v.log.Info("shutting down")
-		timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-		defer cancel()
-		drained <- server.Shutdown(timeout)
-	}()
-	if err := server.Serve(idleListener{v.listener}); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return <-drained
 }

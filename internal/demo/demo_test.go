@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,8 +31,10 @@ func newDemo(db *store.DB, days int, now int64) *Demo {
 
 func runningDemo(db *store.DB, days int, now func() time.Time) *Demo {
 	log := slog.New(slog.DiscardHandler)
-	return &Demo{Store: db, Seed: 1, Now: now, Log: log, days: days,
-		Publisher: &publish.Publisher{Store: db, Methodology: index.Plain(), Now: now, Log: log}}
+	return &Demo{
+		Store: db, Seed: 1, Now: now, Log: log, days: days,
+		Publisher: &publish.Publisher{Store: db, Methodology: index.Plain(), Now: now, Log: log},
+	}
 }
 
 func silent(string, float64) {}
@@ -148,6 +151,9 @@ func TestPrepare_NewStore(t *testing.T) {
 	s, rows := readState(t, db), arrivals(begin, halfPast)
 	if s.transactions != len(rows) {
 		t.Errorf("%d transactions are stored, want the %d that have arrived", s.transactions, len(rows))
+	}
+	if fed := strconv.FormatInt(halfPast, 10); s.fed != fed || s.seed != "1" {
+		t.Errorf("the store remembers seed %q, fed to %q; want 1 and %s", s.seed, s.fed, fed)
 	}
 	s.wantNoHole(t, begin+assay.Hour, halfPast-assay.Hour/2)
 	wantWithoutLate(t, s, rows)

@@ -38,8 +38,10 @@ func golden(t *testing.T, name, got string) {
 func unmarshal(text []byte, v any) error { return json.Unmarshal(text, v) }
 
 // shown are the headers that a golden answer shows.
-var shown = []string{"Content-Type", "Cache-Control", "Vary", "Etag", "Last-Modified", "Ratelimit-Policy", "Ratelimit", "Retry-After",
-	"Www-Authenticate", "Allow", "Deprecation", "Sunset", "Link"}
+var shown = []string{
+	"Content-Type", "Cache-Control", "Vary", "Etag", "Last-Modified", "Ratelimit-Policy", "Ratelimit", "Retry-After",
+	"Www-Authenticate", "Allow", "Deprecation", "Sunset", "Link",
+}
 
 func (r reply) text() string {
 	var b strings.Builder

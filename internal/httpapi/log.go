@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"log/slog"
 	"strconv"
 
 	"github.com/assaydata/assay"
@@ -11,8 +10,7 @@ import (
 // log writes the request's line, and the cause of a failure that is ours.
 func (c *call) log() {
 	if c.cause != nil {
-		c.s.Log.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
-			slog.String("id", c.id), slog.String("error", keys.Redact(c.cause.Error())))
+		c.s.Log.Error("request failed", "id", c.id, "error", keys.Redact(c.cause.Error()))
 	}
 	if c.s.Requests == nil {
 		return

@@ -130,8 +130,9 @@ func (c *call) sendForm(status int, f form, coding coding) {
 	}
 }
 
-// writeAll writes a body whose length is known. What the network does to it is not ours to report. A reader of something
-// long gets a limit of time; short answers fit the connection's buffer, so nobody can hold them up.
+// writeAll writes a body whose length is known, in one piece with its header. What the network does to it is not ours to
+// report. A reader of something long gets a limit of time; short answers fit the connection's buffer, so nobody can hold
+// them up.
 func (c *call) writeAll(pieces ...[]byte) {
 	size := 0
 	for _, piece := range pieces {
@@ -139,6 +140,11 @@ func (c *call) writeAll(pieces ...[]byte) {
 	}
 	if size > longBody {
 		c.limitWriting()
+	}
+	if size >= smallBody {
+		if held, ok := c.r.Context().Value(connKey{}).(*conn); ok {
+			held.hold()
+		}
 	}
 	for _, piece := range pieces {
 		_, _ = c.Write(piece)

@@ -112,9 +112,11 @@ func TestRespond_ETagFollowsTheData(t *testing.T) {
 	r := newRig(t)
 	seen := map[string]string{}
 	for _, caller := range []string{"", "premium", "full"} {
-		for _, target := range []string{"/api/gpu/H200", "/api/gpu/B200", "/api/gpu/H200/index-history", "/api/gpu/H200/index-history?limit=1",
+		for _, target := range []string{
+			"/api/gpu/H200", "/api/gpu/B200", "/api/gpu/H200/index-history", "/api/gpu/H200/index-history?limit=1",
 			"/api/gpu/H200/index-history?limit=1&order=desc", "/api/gpu/H200/index-history?startDate=2026-01-01", "/api/gpu/H200/index-history?startDate=2026-01-02&endDate=2026-01-09",
-			"/api/gpu/H200/index-history?startDate=2026-01-03&endDate=2026-01-10"} {
+			"/api/gpu/H200/index-history?startDate=2026-01-03&endDate=2026-01-10",
+		} {
 			etag := r.get(caller, target).Header.Get("Etag")
 			if other, ok := seen[etag]; ok {
 				t.Errorf("%s as %q and %s share %s", target, caller, other, etag)
@@ -129,8 +131,10 @@ func TestRespond_ETagFollowsTheData(t *testing.T) {
 		t.Error("the ETag changes with the clock")
 	}
 	line := assay.Line{GPU: "H200", Region: assay.Global}
-	r.use(r.Snapshots.Load().With(snapshot.Update{Version: 8, Series: []snapshot.SeriesUpdate{{Line: line, Grain: assay.Hourly, Version: 8, Published: 1,
-		Points: []assay.Point{{At: fixtureNow.UnixMilli(), Value: assay.One}}}}}))
+	r.use(r.Snapshots.Load().With(snapshot.Update{Version: 8, Series: []snapshot.SeriesUpdate{{
+		Line: line, Grain: assay.Hourly, Version: 8, Published: 1,
+		Points: []assay.Point{{At: fixtureNow.UnixMilli(), Value: assay.One}},
+	}}}))
 	if r.get("", price).Header.Get("Etag") == priceTag {
 		t.Error("the ETag of the price stays with a new print")
 	}

@@ -208,8 +208,10 @@ func (r *rig) validate(request *http.Request, response *http.Response, body []by
 		return // it has no body, and GET's answer is compared with it where it matters
 	}
 	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request,
-			Route: &routers.Route{Spec: document, Path: pattern, PathItem: item, Method: http.MethodGet, Operation: item.Get}},
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: request,
+			Route:   &routers.Route{Spec: document, Path: pattern, PathItem: item, Method: http.MethodGet, Operation: item.Get},
+		},
 		Status: response.StatusCode, Header: response.Header,
 		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
 	}

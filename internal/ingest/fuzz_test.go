@@ -13,14 +13,18 @@ import (
 
 // FuzzRow reads lines that nobody would write. Each is taken or rejected, once, and what is taken can be believed.
 func FuzzRow(f *testing.F) {
-	rows := []map[string]string{good(), with("price", "1e400"), with("price", "-0"), with("gpus", "１"), with("hours", "0.0000001"),
-		with("executed_at", "2026-01-02 03:04:05+1400"), with("id", `"`), with("provider", "a,b\x00"), with("region", "")}
+	rows := []map[string]string{
+		good(), with("price", "1e400"), with("price", "-0"), with("gpus", "１"), with("hours", "0.0000001"),
+		with("executed_at", "2026-01-02 03:04:05+1400"), with("id", `"`), with("provider", "a,b\x00"), with("region", ""),
+	}
 	for _, row := range rows {
 		f.Add(false, csvLine(row))
 		f.Add(true, jsonLine(row))
 	}
-	for _, text := range []string{"", "\n\r\n", bom + "{}", `"`, `a"b,"c`, "\xff", `{"price":NaN}`, `{"id":{}}`, `[`, `null`,
-		csvLine(good()) + `"` + csvLine(good()), jsonLine(good()) + "{\n" + jsonLine(good()), strings.Repeat("x", 70_000) + "\n{}"} {
+	for _, text := range []string{
+		"", "\n\r\n", bom + "{}", `"`, `a"b,"c`, "\xff", `{"price":NaN}`, `{"id":{}}`, `[`, `null`,
+		csvLine(good()) + `"` + csvLine(good()), jsonLine(good()) + "{\n" + jsonLine(good()), strings.Repeat("x", 70_000) + "\n{}",
+	} {
 		f.Add(false, text)
 		f.Add(true, text)
 	}

@@ -32,8 +32,10 @@ type outcome struct {
 }
 
 func newImporter(db *store.DB, out *outcome) *Importer {
-	return &Importer{Store: db, Catalog: assay.DefaultCatalog(), Source: "desk", NotAfter: notAfter,
-		Rejected: func(r Reject) { out.rejects = append(out.rejects, r) }}
+	return &Importer{
+		Store: db, Catalog: assay.DefaultCatalog(), Source: "desk", NotAfter: notAfter,
+		Rejected: func(r Reject) { out.rejects = append(out.rejects, r) },
+	}
 }
 
 func importFile(t *testing.T, db *store.DB, name, content string) (out outcome) {
@@ -69,14 +71,18 @@ func stored(t *testing.T, db *store.DB) (all []assay.Transaction) {
 
 // good is the row that the tests vary, and goodTransaction what becomes of it.
 func good() map[string]string {
-	return map[string]string{"id": "t-1", "source": "exchange", "executed_at": "2026-01-02T03:04:05.678Z", "gpu_name": "H100 SXM",
-		"region": "us-east", "price": "2.35", "gpus": "8", "hours": "24.5", "provider": "Acme", "verified": "true"}
+	return map[string]string{
+		"id": "t-1", "source": "exchange", "executed_at": "2026-01-02T03:04:05.678Z", "gpu_name": "H100 SXM",
+		"region": "us-east", "price": "2.35", "gpus": "8", "hours": "24.5", "provider": "Acme", "verified": "true",
+	}
 }
 
 func goodTransaction() assay.Transaction {
-	return assay.Transaction{Source: "exchange", ID: "t-1", GPU: "H100 SXM", Region: "us-east", Provider: "Acme", Verified: true,
+	return assay.Transaction{
+		Source: "exchange", ID: "t-1", GPU: "H100 SXM", Region: "us-east", Provider: "Acme", Verified: true,
 		ExecutedAt: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC).UnixMilli(),
-		Price:      2_350_000_000, GPUs: 8, HourMicros: 24_500_000}
+		Price:      2_350_000_000, GPUs: 8, HourMicros: 24_500_000,
+	}
 }
 
 // with is the good row with a field changed.

@@ -44,8 +44,10 @@ func newPublisher(db *store.DB, at int64) (*Publisher, *clock) {
 func rentals(from, to int64) (all []assay.Transaction) {
 	for at := from; at < to; at += assay.Hour / 4 {
 		quarter := at / (assay.Hour / 4)
-		t := assay.Transaction{Source: "test", ID: fmt.Sprint(quarter), ExecutedAt: at, GPU: "H100 SXM", Region: "us-east",
-			Price: 2*assay.One + assay.Nanos(quarter%97)*10_000_000, GPUs: 1 + quarter%8, HourMicros: 1_000_000, Provider: "Acme", Verified: true}
+		t := assay.Transaction{
+			Source: "test", ID: fmt.Sprint(quarter), ExecutedAt: at, GPU: "H100 SXM", Region: "us-east",
+			Price: 2*assay.One + assay.Nanos(quarter%97)*10_000_000, GPUs: 1 + quarter%8, HourMicros: 1_000_000, Provider: "Acme", Verified: true,
+		}
 		all = append(all, t)
 		if quarter%12 == 0 {
 			t.ID, t.GPU, t.Region = "h200-"+t.ID, "H200", ""
@@ -87,8 +89,13 @@ func readWorld(t *testing.T, db *store.DB) world {
 	}
 	w := world{map[string][]assay.Point{}, coverage}
 	for _, grain := range assay.Grains {
-		for _, line := range []assay.Line{{GPU: "H100 SXM", Region: assay.Global}, {GPU: "H100 SXM", Region: "us-east"},
-			{GPU: "H200", Region: assay.Global}, {GPU: "H200", Region: "us-east"}, {GPU: "B200", Region: assay.Global}} {
+		for _, line := range []assay.Line{
+			{GPU: "H100 SXM", Region: assay.Global},
+			{GPU: "H100 SXM", Region: "us-east"},
+			{GPU: "H200", Region: assay.Global},
+			{GPU: "H200", Region: "us-east"},
+			{GPU: "B200", Region: assay.Global},
+		} {
 			s, err := db.Series(t.Context(), line, grain, math.MinInt64, math.MaxInt64, math.MaxInt64)
 			if err != nil {
 				t.Fatal(err)

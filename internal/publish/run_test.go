@@ -29,8 +29,8 @@ func newRunning(t *testing.T, at int64) *running {
 	r := &running{db: storetest.Open(t), stopped: make(chan error, 1)}
 	r.ahead.Store(int64(time.Until(time.UnixMilli(at))))
 	r.Publisher, _ = newPublisher(r.db, at)
-	r.Publisher.Now = func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
-	r.db.Now = r.Publisher.Now
+	r.Now = func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+	r.db.Now = r.Now
 	return r
 }
 
@@ -42,7 +42,7 @@ func (r *running) start(t *testing.T) {
 
 // until waits for the bubble's clock to reach the instant.
 func (r *running) until(ms int64) {
-	<-time.After(time.UnixMilli(ms).Sub(r.Publisher.Now()))
+	<-time.After(time.UnixMilli(ms).Sub(r.Now()))
 	synctest.Wait()
 }
 
@@ -93,8 +93,8 @@ func TestRun_HourEndsDuringAPass(t *testing.T) {
 			noon := instant(5, 12, 0)
 			r := newRunning(t, noon-before)
 			mustAppend(t, r.db, rentals(noon-assay.Hour, noon)...)
-			clock := r.Publisher.Now
-			r.Publisher.Now = func() time.Time { // every look at it takes a millisecond
+			clock := r.Now
+			r.Now = func() time.Time { // every look at it takes a millisecond
 				r.ahead.Add(int64(time.Millisecond))
 				return clock()
 			}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
@@ -39,29 +37,30 @@ func TestOpen_OddFolderNames(t *testing.T) {
 }
 
 // Another process is just making the file: it holds the write lock and the file is not in WAL mode yet. SQLite gives up on
-// that at once, whatever the busy timeout.
+// that at once, whatever the busy timeout. The lock goes after more uses of the context than one attempt makes.
 func TestOpen_FileBeingMade(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		other, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
-		if err != nil {
-			t.Fatal(err)
+	dir := t.TempDir()
+	other, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := other.ExecContext(t.Context(), statement); err != nil {
+			t.Errorf("%s: %v", statement, err)
 		}
-		defer other.Close()
-		other.SetMaxOpenConns(1)
-		for _, statement := range []string{`CREATE TABLE other (x)`, `BEGIN IMMEDIATE`} {
-			if _, err := other.ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
-		}
-		go func() {
-			<-time.After(time.Second)
-			if _, err := other.ExecContext(t.Context(), `COMMIT`); err != nil {
-				t.Error(err)
-			}
-		}()
-		storetest.OpenIn(t, dir)
-	})
+	}
+	exec(`CREATE TABLE other (x)`)
+	exec(`BEGIN IMMEDIATE`)
+	db, err := store.Open(storetest.AtUse(t.Context(), 50, func() { exec(`COMMIT`) }), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestOpen_FolderIsAFile(t *testing.T) {

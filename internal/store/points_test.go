@@ -249,8 +249,10 @@ func TestSeries_AsOfAVersion(t *testing.T) {
 
 func TestPublish_ManyPointsAndExtremes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		line := store.SeriesPoints{Line: assay.Line{GPU: "B200", Region: "us-east"}, Grain: assay.Daily,
-			Points: []assay.Point{{At: math.MinInt64, Value: math.MinInt64}}}
+		line := store.SeriesPoints{
+			Line: assay.Line{GPU: "B200", Region: "us-east"}, Grain: assay.Daily,
+			Points: []assay.Point{{At: math.MinInt64, Value: math.MinInt64}},
+		}
 		for i := range int64(1000) {
 			line.Points = append(line.Points, assay.Point{At: i, Value: assay.Nanos(-i)})
 		}

@@ -18,8 +18,10 @@ import (
 
 // rental is a verified transaction; tests change what they are about.
 func rental(id string) assay.Transaction {
-	return assay.Transaction{Source: "exchange", ID: id, ExecutedAt: 1_767_225_600_000, GPU: "H100 SXM", Region: "us-east",
-		Price: 2_350_000_000, GPUs: 8, HourMicros: 24_000_000, Provider: "Acme", Verified: true}
+	return assay.Transaction{
+		Source: "exchange", ID: id, ExecutedAt: 1_767_225_600_000, GPU: "H100 SXM", Region: "us-east",
+		Price: 2_350_000_000, GPUs: 8, HourMicros: 24_000_000, Provider: "Acme", Verified: true,
+	}
 }
 
 func rentals(n int) []assay.Transaction {

@@ -78,20 +78,25 @@ func folder(t testing.TB, db *store.DB) string {
 func BreakAt(t testing.TB, n int64) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	c := &breaking{Context: ctx, end: cancel}
+	return AtUse(ctx, n, cancel)
+}
+
+// AtUse is a context that calls f when it is used for the nth time.
+func AtUse(ctx context.Context, n int64, f func()) context.Context {
+	c := &counted{Context: ctx, f: f}
 	c.left.Store(n)
 	return c
 }
 
-type breaking struct {
+type counted struct {
 	context.Context
-	end  context.CancelFunc
+	f    func()
 	left atomic.Int64
 }
 
-func (c *breaking) Done() <-chan struct{} {
-	if c.left.Add(-1) <= 0 {
-		c.end()
+func (c *counted) Done() <-chan struct{} {
+	if c.left.Add(-1) == 0 {
+		c.f()
 	}
 	return c.Context.Done()
 }

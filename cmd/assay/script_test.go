@@ -1,0 +1,427 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var (
+	// program is the file of the program under test, built beforehand; it is empty when there is none.
+	program string
+
+	// sharedFolder is for what takes long to make and several tests look at. It goes away with the test process.
+	sharedFolder string
+)
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	var err error
+	if sharedFolder, err = os.MkdirTemp("", "assay-test"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(sharedFolder)
+	if program, err = findProgram(); err != nil {
+		fmt.Fprintln(os.Stderr, "ASSAY_TEST_BINARY:", err)
+		return 1
+	}
+	defer func() { stopSharedDemo() }() // what it is then, not what it is now
+	return m.Run()
+}
+
+// findProgram makes the program known as assay, wherever it is and whatever its file is called.
+func findProgram() (string, error) {
+	name := os.Getenv("ASSAY_TEST_BINARY")
+	if name == "" {
+		return "", nil
+	}
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(file); err != nil {
+		return "", err
+	}
+	bin := filepath.Join(sharedFolder, "bin")
+	link := filepath.Join(bin, "assay")
+	return link, errors.Join(os.Mkdir(bin, 0o700), os.Symlink(file, link))
+}
+
+// TestScript runs the scripts of testdata against the program. Besides the commands of testscript they have these:
+//
+//	exits CODE PROGRAM ARG…               run a program; it must end with the exit code
+//	refuses FLAG VALUE PROGRAM ARG…       it must end with 2 and name the flag, on the command line and in the environment
+//	capture VAR                           keep the last standard output, without its line end, in a variable
+//	compress FILE                         make FILE of the file whose name lacks the suffix, .gz or .zst
+//	serve-start NAME ARG…                 start assay in the background; its output is in NAME.out and NAME.err; sets $URL
+//	serve-stop NAME                       end it by SIGTERM; it must exit with 0
+//	demo-shared                           sets $URL, $PREMIUM and $FULL to the demo that the tests share
+//	http [-key VAR] [-method M] PATH      print the status, two headers and the body of an answer
+//	http-to FILE HTTP-ARG…                write them to a file, which keeps a long body out of the test's log
+//	eventually LIMIT PATTERN HTTP-ARG…    repeat http until it prints the pattern
+//	leaked VAR PATH…                      the secret in the variable stands in a file
+func TestScript(t *testing.T) {
+	needProgram(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Values[inBackground] = map[string]*process{}
+			return nil
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": cmdExits, "refuses": cmdRefuses, "capture": cmdCapture, "compress": cmdCompress,
+			"serve-start": cmdServeStart, "serve-stop": cmdServeStop, "demo-shared": cmdDemoShared,
+			"http": cmdHTTP, "http-to": cmdHTTPTo, "eventually": cmdEventually, "leaked": cmdLeaked,
+		},
+	})
+}
+
+// needProgram skips a test of the whole program where none is given: these tests take long, and running the tests of all
+// packages should not run them a second time.
+func needProgram(t *testing.T) {
+	t.Helper()
+	if program == "" {
+		t.Skip("make script runs this test, with the program that ASSAY_TEST_BINARY names")
+	}
+}
+
+// inBackground is the key of a script's programs in the background, which go by name.
+const inBackground = "background"
+
+// process is the program in the background.
+type process struct {
+	url    string
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when the program has ended
+}
+
+// startLimit is how long a server may take to answer: a demo makes its market first, perhaps on a busy machine.
+const startLimit = 3 * time.Minute
+
+// startServer starts the program on a free port, with its output in dir, and waits until it answers.
+func startServer(dir, name string, args ...string) (*process, error) {
+	out, err := os.Create(filepath.Join(dir, name+".out"))
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	log, err := os.Create(filepath.Join(dir, name+".err"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p := &process{cmd: exec.Command(program, append(args, "--addr", "127.0.0.1:0")...), exited: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, log
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // nothing that the program could take for a flag
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait() // stop looks at the exit code
+		close(p.exited)
+	}()
+	if err := until(startLimit, 10*time.Millisecond, func() error { return p.ready(out.Name()) }); err != nil {
+		p.kill()
+		text, _ := os.ReadFile(log.Name())
+		return nil, fmt.Errorf("start assay %v: %w\n%s", args, err, text)
+	}
+	return p, nil
+}
+
+var servedAt = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// ready finds out the address from what the program has printed, and asks there.
+func (p *process) ready(output string) error {
+	select {
+	case <-p.exited:
+		return errGivenUp{errors.New("the program has ended")}
+	default:
+	}
+	text, err := os.ReadFile(output)
+	if err != nil {
+		return err
+	}
+	if p.url = servedAt.FindString(string(text)); p.url == "" {
+		return errors.New("no address is printed")
+	}
+	response, err := http.Get(p.url + "/health")
+	if err == nil {
+		response.Body.Close()
+	}
+	return err
+}
+
+// stop ends the program as an operator would, and waits for it.
+func (p *process) stop() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(time.Minute):
+		p.kill()
+		return errors.New("still running a minute after SIGTERM")
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("exit code %d after SIGTERM, not 0", code)
+	}
+	return nil
+}
+
+// kill ends the program at once; one that has ended already stays so.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// errGivenUp is an error that trying again does not mend.
+type errGivenUp struct{ error }
+
+// until tries again and again, and gives the last error when the limit has passed.
+func until(limit, pause time.Duration, try func() error) error {
+	timeout := time.After(limit)
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if errors.As(err, &errGivenUp{}) {
+			return err
+		}
+		select {
+		case <-timeout:
+			return fmt.Errorf("not within %v: %w", limit, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if code := exitCodeOf(ts, args[1:]); code != want {
+		ts.Fatalf("exit code %d, not %d", code, want)
+	}
+}
+
+// exitCodeOf runs a program to its end.
+func exitCodeOf(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec(args[0], args[1:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+func cmdRefuses(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: refuses FLAG VALUE PROGRAM ARG…")
+	}
+	flag, value, command := args[0], args[1], args[2:]
+	variable := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	for _, line := range [][]string{
+		append(command[:len(command):len(command)], "--"+flag+"="+value),
+		append([]string{"env", variable + "=" + value}, command...),
+	} {
+		if code := exitCodeOf(ts, line); code != exitUsage {
+			ts.Fatalf("%q: exit code %d, not %d", line, code, exitUsage)
+		}
+		if text := ts.ReadFile("stderr"); !strings.Contains(text, "-"+flag) {
+			ts.Fatalf("%q: the message does not name the flag: %s", line, text)
+		}
+	}
+}
+
+func cmdCapture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: capture VAR")
+	}
+	ts.Setenv(args[0], strings.TrimSuffix(ts.ReadFile("stdout"), "\n"))
+}
+
+func cmdCompress(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: compress FILE")
+	}
+	suffix := filepath.Ext(args[0])
+	var packed bytes.Buffer
+	var w io.WriteCloser
+	switch suffix {
+	case ".gz":
+		w = gzip.NewWriter(&packed)
+	case ".zst":
+		var err error
+		w, err = zstd.NewWriter(&packed)
+		ts.Check(err)
+	default:
+		ts.Fatalf("compress %s: allowed are .gz and .zst", args[0])
+	}
+	_, err := io.WriteString(w, ts.ReadFile(strings.TrimSuffix(args[0], suffix)))
+	ts.Check(errors.Join(err, w.Close()))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), packed.Bytes(), 0o600))
+}
+
+func cmdServeStart(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: serve-start NAME ARG…")
+	}
+	p, err := startServer(ts.MkAbs("."), args[0], args[1:]...)
+	ts.Check(err)
+	ts.Value(inBackground).(map[string]*process)[args[0]] = p
+	ts.Defer(p.kill)
+	ts.Setenv("URL", p.url)
+}
+
+func cmdServeStop(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serve-stop NAME")
+	}
+	p, ok := ts.Value(inBackground).(map[string]*process)[args[0]]
+	if !ok {
+		ts.Fatalf("nothing is started as %s", args[0])
+	}
+	ts.Check(p.stop())
+}
+
+func cmdDemoShared(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: demo-shared")
+	}
+	demo, err := sharedDemo()
+	ts.Check(err)
+	ts.Setenv("URL", demo.url)
+	ts.Setenv("PREMIUM", demo.keys.Premium)
+	ts.Setenv("FULL", demo.keys.Full)
+}
+
+func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("http cannot be negated")
+	}
+	text, err := ask(ts, args)
+	ts.Check(err)
+	fmt.Fprint(ts.Stdout(), text)
+}
+
+func cmdHTTPTo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: http-to FILE HTTP-ARG…")
+	}
+	text, err := ask(ts, args[1:])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// ask makes one request and gives the answer as text. The request's id is set, so that error bodies are always the same.
+func ask(ts *testscript.TestScript, args []string) (string, error) {
+	method, key := http.MethodGet, ""
+	for ; len(args) > 2; args = args[2:] {
+		switch args[0] {
+		case "-method":
+			method = args[1]
+		case "-key":
+			key = ts.Getenv(args[1])
+		default:
+			ts.Fatalf("http: unknown option %s", args[0])
+		}
+	}
+	if len(args) != 1 {
+		ts.Fatalf("usage: http [-key VAR] [-method M] PATH")
+	}
+	request, err := http.NewRequest(method, ts.Getenv("URL")+args[0], nil)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("X-Request-Id", "script")
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	text := response.Status + "\n"
+	for _, name := range []string{"Allow", "X-Assay-Synthetic"} {
+		if value := response.Header.Get(name); value != "" {
+			text += name + ": " + value + "\n"
+		}
+	}
+	return text + string(body) + "\n", nil
+}
+
+func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: eventually LIMIT PATTERN HTTP-ARG…")
+	}
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	pattern, err := regexp.Compile(`(?m)` + args[1])
+	ts.Check(err)
+	text := ""
+	// Ten times a second stays far below the limits of requests a minute.
+	ts.Check(until(limit, 100*time.Millisecond, func() error {
+		if text, err = ask(ts, args[2:]); err == nil && !pattern.MatchString(text) {
+			err = fmt.Errorf("answered %s", text)
+		}
+		return err
+	}))
+	fmt.Fprint(ts.Stdout(), text)
+}
+
+func cmdLeaked(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: leaked VAR PATH…")
+	}
+	key := ts.Getenv(args[0])
+	parts := strings.SplitN(key, "_", 4) // sk, tier, public id, secret
+	if len(parts) != 4 || len(parts[3]) < 32 {
+		ts.Fatalf("%s does not hold a key", args[0])
+	}
+	var found []string
+	for _, path := range args[1:] {
+		ts.Check(filepath.WalkDir(ts.MkAbs(path), func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			content, err := os.ReadFile(file)
+			if bytes.Contains(content, []byte(parts[3])) {
+				found = append(found, file)
+			}
+			return err
+		}))
+	}
+	if leaked := len(found) > 0; leaked == neg {
+		ts.Fatalf("the secret of %s stands in %d files: %v", args[0], len(found), found)
+	}
+}

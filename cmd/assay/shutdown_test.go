@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay/internal/ingest"
+)
+
+// longPath has an answer that is longer than the buffers of a connection, so that the server is busy with it as long as
+// it is read.
+const longPath = "/api/gpu/H100%20SXM/hourly?startDate=2002-01-01"
+
+// longHistory is a folder with a price for each of 200,000 hours, and a Full key.
+var longHistory = sync.OnceValues(func() (key string, err error) {
+	var rows bytes.Buffer
+	fmt.Fprintln(&rows, strings.Join(ingest.Columns, ","))
+	from := time.Date(2002, 1, 1, 0, 30, 0, 0, time.UTC)
+	for i := range 200_000 {
+		at := from.Add(time.Duration(i) * time.Hour).Format(time.RFC3339)
+		fmt.Fprintf(&rows, "%d,exchange,%s,H100 SXM,,2.%03d,1,1,Alder,true\n", i, at, i%1000)
+	}
+	if err := os.WriteFile(filepath.Join(sharedFolder, "hours.csv"), rows.Bytes(), 0o600); err != nil {
+		return "", err
+	}
+	var out []byte
+	for _, line := range []string{
+		"import transactions --dir hours hours.csv", "publish --dir hours --from 2002-01-01 --to 2025-06-01",
+		"key create --dir hours --tier full --name reader",
+	} {
+		cmd := exec.Command(program, strings.Fields(line)...)
+		cmd.Dir = sharedFolder
+		if out, err = cmd.Output(); err != nil {
+			return "", fmt.Errorf("assay %s: %w", line, err)
+		}
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
+// historyServer serves the long history.
+type historyServer struct {
+	*process
+	key string
+}
+
+func startHistoryServer(t *testing.T) *historyServer {
+	t.Helper()
+	needProgram(t)
+	key, err := longHistory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := startServer(sharedFolder, "hours", "serve", "--dir", "hours", "--key-limit", "1000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return &historyServer{p, key}
+}
+
+// get begins a request for the long answer; the caller reads it.
+func (s *historyServer) get(ctx context.Context, client *http.Client) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+longPath, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+s.key)
+	response, err := client.Do(request)
+	if err == nil && response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return nil, errors.New(response.Status)
+	}
+	return response, err
+}
+
+// newClient makes a client with connections of its own, which takes answers as they are.
+func newClient(t *testing.T) *http.Client {
+	transport := &http.Transport{DisableCompression: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func TestShutdown_DropsNoRequest(t *testing.T) {
+	s := startHistoryServer(t)
+	const readers, before = 8, 50 // so many answers are read before the signal
+	var complete atomic.Int64
+	enough := make(chan struct{})
+	var wg sync.WaitGroup
+	for range readers {
+		client := newClient(t)
+		wg.Go(func() {
+			for {
+				tried := &attempt{}
+				if err := s.read(tried.trace(t.Context()), client); err != nil {
+					if !tried.unheard(err) {
+						t.Errorf("a request was dropped: %v (connection used before: %t, answer begun: %t)", err, tried.reused.Load(), tried.begun.Load())
+					}
+					return
+				}
+				if complete.Add(1) == before {
+					close(enough)
+				}
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() { wg.Wait(); close(ended) }()
+	select {
+	case <-enough:
+	case <-ended:
+		t.Fatal("the readers have ended before the signal")
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	// What the server says it has answered is what came through, to the last request.
+	if answered := countAnswered(t, filepath.Join(sharedFolder, "hours.err")); answered != complete.Load() {
+		t.Errorf("the server has answered %d requests, and %d answers came through", answered, complete.Load())
+	}
+}
+
+// read makes a request and reads the answer to its end. A body that is shorter than its Content-Length is an error.
+func (s *historyServer) read(ctx context.Context, client *http.Client) error {
+	response, err := s.get(ctx, client)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	n, err := io.Copy(io.Discard, response.Body)
+	if err == nil && n != response.ContentLength {
+		err = fmt.Errorf("%d bytes of %d", n, response.ContentLength)
+	}
+	return err
+}
+
+// attempt is what became of a request on its way.
+type attempt struct{ reused, begun atomic.Bool }
+
+func (a *attempt) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(info httptrace.GotConnInfo) { a.reused.Store(info.Reused) },
+		GotFirstResponseByte: func() { a.begun.Store(true) },
+	})
+}
+
+// unheard tells whether a request failed before the server took it: nobody listened any more, or the server had closed
+// the waiting connection when the request came, which HTTP/1.1 cannot prevent.
+func (a *attempt) unheard(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || a.reused.Load() && !a.begun.Load()
+}
+
+// countAnswered counts the requests for the long answer in a log.
+func countAnswered(t *testing.T, file string) (n int64) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var entry struct {
+			Path   string
+			Status int
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Errorf("the log has the line %q: %v", line, err)
+		}
+		if entry.Path == "/api/gpu/{gpuName}/hourly" && entry.Status == http.StatusOK {
+			n++
+		}
+	}
+	return n
+}
+
+func TestShutdown_SlowReaderGetsTheRest(t *testing.T) {
+	s := startHistoryServer(t)
+	whole, err := s.get(t.Context(), newClient(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := io.ReadAll(whole.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A small buffer on this side keeps most of the answer with the server.
+	slow := &http.Client{Transport: &http.Transport{
+		DisableCompression: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err == nil {
+				err = conn.(*net.TCPConn).SetReadBuffer(32 << 10)
+			}
+			return conn, err
+		},
+	}}
+	response, err := s.get(t.Context(), slow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	got := make([]byte, len(want)/2)
+	if _, err := io.ReadFull(response.Body, got); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	// The shutdown has begun when nobody listens any more.
+	if err := until(time.Minute, time.Millisecond, func() error {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err == nil {
+			conn.Close()
+			return errors.New("still listening")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("after %d of %d bytes: %v", len(got)+len(rest), len(want), err)
+	}
+	if got = append(got, rest...); string(got) != string(want) {
+		t.Errorf("an answer of %d bytes, not the right one of %d", len(got), len(want))
+	}
+	<-s.exited
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d, not 0", code)
+	}
+}
