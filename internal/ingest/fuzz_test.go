@@ -76,7 +76,7 @@ func checkLines(t *testing.T, asJSON bool, text string) {
 func unbelievable(x *assay.Transaction) string {
 	_, known := catalog.GPU(x.GPU)
 	switch {
-	case x.Price <= 0 || x.Price > 1_000_000*assay.One:
+	case x.Price < assay.One/10_000 || x.Price > 1_000*assay.One:
 		return "price"
 	case x.GPUs < 1 || x.GPUs > 1_000_000:
 		return "gpus"

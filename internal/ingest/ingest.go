@@ -225,9 +225,11 @@ func (im *Importer) check(f *Fields) (t assay.Transaction, err error) {
 	return t, im.checkValues(&t)
 }
 
-// Bounds of what can be believed. They also keep the index's sums inside 128 bits.
+// Bounds of what can be believed. They also keep the index's sums inside 128 bits, a published value above zero, and the
+// change from the lowest to the highest inside a number.
 const (
-	maxPrice      = 1_000_000 * assay.One
+	minPrice      = assay.One / 10_000
+	maxPrice      = 1_000 * assay.One
 	maxGPUs       = 1_000_000
 	maxHourMicros = 100_000 * 1_000_000
 	maxText       = 128
@@ -255,8 +257,8 @@ func (im *Importer) checkValues(t *assay.Transaction) error {
 		return fmt.Errorf("region %q is not in the catalog: allowed are %s, or nothing", t.Region, strings.Join(im.Catalog.Regions, ", "))
 	}
 	switch {
-	case t.Price <= 0 || t.Price > maxPrice:
-		return fmt.Errorf("price %s is out of bounds: above 0 and at most %s", t.Price, maxPrice)
+	case t.Price < minPrice || t.Price > maxPrice:
+		return fmt.Errorf("price %s is out of bounds: %s to %s", t.Price, minPrice, maxPrice)
 	case t.GPUs <= 0 || t.GPUs > maxGPUs:
 		return fmt.Errorf("gpus %d is out of bounds: 1 to %d", t.GPUs, maxGPUs)
 	case t.HourMicros <= 0 || t.HourMicros > maxHourMicros:
