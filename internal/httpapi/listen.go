@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -29,7 +30,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Log.Info("shutting down")
 		timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 		defer cancel()
-		drained <- server.Shutdown(timeout)
+		err := server.Shutdown(timeout)
+		if err != nil {
+			err = errors.Join(fmt.Errorf("requests in flight did not finish within %v: %w", drainTimeout, err), server.Close())
+		}
+		drained <- err
 	}()
 	if err := server.Serve(listener{l}); !errors.Is(err, http.ErrServerClosed) {
 		return err

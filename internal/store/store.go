@@ -173,18 +173,19 @@ func (db *DB) write(ctx context.Context, f func(*tx) error) error {
 	return db.transact(ctx, db.writer, nil, f)
 }
 
+// transact runs f in a transaction. Once the context has ended, its end is the error: what the database says then is that
+// it was interrupted, rolled back or closed behind our back.
 func (db *DB) transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions, f func(*tx) error) error {
 	sqlTx, err := pool.BeginTx(ctx, options)
-	if err != nil {
-		return err
-	}
-	if err = f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
-		err = sqlTx.Commit()
-	} else {
-		_ = sqlTx.Rollback() // the first error is the one that tells
+	if err == nil {
+		if err = f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
+			err = sqlTx.Commit()
+		} else {
+			_ = sqlTx.Rollback() // the first error is the one that tells
+		}
 	}
 	if err != nil && ctx.Err() != nil {
-		return ctx.Err() // its end rolls back and closes behind our back, which is all that err says
+		return ctx.Err()
 	}
 	return err
 }
