@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -131,15 +130,11 @@ func (c *call) sendForm(status int, f form, coding coding) {
 }
 
 // writeAll writes a body whose length is known, in one piece with its header. What the network does to it is not ours to
-// report. A reader of something long gets a limit of time; short answers fit the connection's buffer, so nobody can hold
-// them up.
+// report.
 func (c *call) writeAll(pieces ...[]byte) {
 	size := 0
 	for _, piece := range pieces {
 		size += len(piece)
-	}
-	if size > longBody {
-		c.limitWriting()
 	}
 	if size >= smallBody {
 		if held, ok := c.r.Context().Value(connKey{}).(*conn); ok {
@@ -150,15 +145,6 @@ func (c *call) writeAll(pieces ...[]byte) {
 		_, _ = c.Write(piece)
 	}
 }
-
-func (c *call) limitWriting() {
-	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
-}
-
-const (
-	longBody     = 64 << 10
-	writeTimeout = 2 * time.Minute
-)
 
 // sendRows writes an envelope with its rows. Nothing here grows with the number of rows.
 func (c *call) sendRows(a answer, coding coding) {
@@ -182,7 +168,6 @@ func (c *call) sendRows(a answer, coding coding) {
 	switch {
 	case c.r.Method == http.MethodHead:
 	case coding != identity || a.row != nil:
-		c.limitWriting()
 		w, done := encoder(coding, c)
 		a.writeTo(w)
 		done()
