@@ -16,7 +16,10 @@ import (
 var publishCommand = &command{
 	name: "publish", arguments: "[flags]", summary: "publish the history of imported transactions",
 	details: `Determines every hour and day that lies in the given time and has not been determined before. What has been
-published is fixed: load all files first. A running server shows the new values within a second.`,
+published is fixed: load all files first. A running server shows the new values within a second.
+
+A day is determined when its whole window, from fixing to fixing, lies in the given time. Who publishes in
+pieces lets them overlap by a day: what has been determined before is left alone.`,
 	run: runPublish,
 }
 

@@ -290,10 +290,11 @@ func (c *call) instant(name string) (ms int64, dateOnly, ok bool, err error) {
 	return ms, dateOnly, true, nil
 }
 
-// gpu gives the GPU that the path names.
-func (c *call) gpu() (assay.GPU, error) { return c.gpuNamed(c.r.PathValue("gpuName")) }
+// pathGPU is the name of the GPU in the path.
+func (c *call) pathGPU() string { return c.r.PathValue("gpuName") }
 
-func (c *call) gpuNamed(name string) (assay.GPU, error) {
+// gpu finds a GPU by its exact name.
+func (c *call) gpu(name string) (assay.GPU, error) {
 	if gpu, ok := c.snap.GPU(name); ok {
 		return gpu, nil
 	}
@@ -319,6 +320,29 @@ func (c *call) line(gpu assay.GPU, region string) (*snapshot.Line, error) {
 		return line, nil
 	}
 	return nil, noPrice("unknown_region", gpu.Name, region)
+}
+
+// pathLine is grantedLine for a route whose path names a GPU and that asks for nothing but a region.
+func (c *call) pathLine() (grant access.Grant, line *snapshot.Line, err error) {
+	gpu, err := c.gpu(c.pathGPU())
+	if err != nil {
+		return grant, nil, err
+	}
+	region, err := c.region()
+	if err != nil {
+		return grant, nil, err
+	}
+	return c.grantedLine(gpu, access.Ask{PaidGPU: !gpu.Free}, region)
+}
+
+// grantedLine decides what the caller gets and finds the line it is about.
+func (c *call) grantedLine(gpu assay.GPU, ask access.Ask, region string) (access.Grant, *snapshot.Line, error) {
+	grant, err := c.decide(ask)
+	if err != nil {
+		return grant, nil, err
+	}
+	line, err := c.line(gpu, region)
+	return grant, line, err
 }
 
 func noPrice(code, gpu, region string) error {

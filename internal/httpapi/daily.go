@@ -69,7 +69,7 @@ func (c *call) gpuParam() (assay.GPU, error) {
 	case name == "":
 		name = other
 	}
-	return c.gpuNamed(name)
+	return c.gpu(name)
 }
 
 // dayAsk is a region and, unless it asks for the latest, a day.
@@ -114,16 +114,6 @@ func (ask *dayAsk) missing(gpu string) error {
 		return noDaily(gpu, "")
 	}
 	return noDaily(gpu, " on "+time.UnixMilli(ask.day).UTC().Format(assay.DayLayout))
-}
-
-// grantedLine decides what the caller gets and finds the line it is about.
-func (c *call) grantedLine(gpu assay.GPU, ask access.Ask, region string) (access.Grant, *snapshot.Line, error) {
-	grant, err := c.decide(ask)
-	if err != nil {
-		return grant, nil, err
-	}
-	line, err := c.line(gpu, region)
-	return grant, line, err
 }
 
 // When /api/day-index was deprecated and when it may go.
@@ -191,24 +181,16 @@ func (c *call) latestDay(region string) (day int64) {
 
 // dailyIndexPrevious answers the settled day before the latest, and the change since.
 func dailyIndexPrevious(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	region, err := c.region()
-	if err != nil {
-		return answer{}, err
-	}
-	grant, line, err := c.grantedLine(gpu, access.Ask{PaidGPU: !gpu.Free}, region)
+	grant, line, err := c.pathLine()
 	if err != nil {
 		return answer{}, err
 	}
 	series := line.Series(assay.Daily)
 	switch series.Len() {
 	case 0:
-		return answer{}, noDaily(gpu.Name, "")
+		return answer{}, noDaily(line.GPU, "")
 	case 1:
-		return answer{}, noDaily(gpu.Name, " before "+assay.FormatInstant(series.At(0).At)[:len(assay.DayLayout)])
+		return answer{}, noDaily(line.GPU, " before "+assay.FormatInstant(series.At(0).At)[:len(assay.DayLayout)])
 	}
 	type settled struct {
 		IndexValue assay.Nanos `json:"index_value"`

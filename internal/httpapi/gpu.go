@@ -2,30 +2,17 @@ package httpapi
 
 import (
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/snapshot"
 )
 
 // currentPrice answers the newest hourly print of a GPU.
 func currentPrice(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	region, err := c.region()
-	if err != nil {
-		return answer{}, err
-	}
-	grant, err := c.decide(access.Ask{PaidGPU: !gpu.Free})
-	if err != nil {
-		return answer{}, err
-	}
-	line, err := c.line(gpu, region)
+	grant, line, err := c.pathLine()
 	if err != nil {
 		return answer{}, err
 	}
 	if line.Series(assay.Hourly).Len() == 0 {
-		return answer{}, noPrice("no_data", gpu.Name, region)
+		return answer{}, noPrice("no_data", line.GPU, line.Region)
 	}
 	return ready(priceBody(line, grant.Access)), nil
 }

@@ -42,9 +42,13 @@ type history struct {
 	order       string
 }
 
-// history reads the parameters of a history route and finds its rows.
-func (c *call) history(gpu assay.GPU, form historyForm) (h history, err error) {
+// history reads the parameters of a history route of a GPU and finds its rows.
+func (c *call) history(gpuName string, form historyForm) (h history, err error) {
 	h.form = form
+	gpu, err := c.gpu(gpuName)
+	if err != nil {
+		return h, err
+	}
 	ask, to, err := h.parse(c)
 	if err != nil {
 		return h, err
@@ -213,43 +217,19 @@ func warmHistory(line *snapshot.Line, free int64) {
 }
 
 // indexHistory answers a GPU's series, inside the free window without a key.
-func indexHistory(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	return c.points(gpu, openForm)
-}
+func indexHistory(c *call) (answer, error) { return c.points(c.pathGPU(), openForm) }
 
 // h100History is indexHistory of one GPU, from before the others had theirs.
-func h100History(c *call) (answer, error) {
-	gpu, err := c.gpuNamed(defaultGPU)
-	if err != nil {
-		return answer{}, err
-	}
-	return c.points(gpu, openForm)
-}
+func h100History(c *call) (answer, error) { return c.points(defaultGPU, openForm) }
 
 // historySimple answers a GPU's series, newest first.
-func historySimple(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	return c.points(gpu, simpleForm)
-}
+func historySimple(c *call) (answer, error) { return c.points(c.pathGPU(), simpleForm) }
 
 // hourly answers a GPU's hourly series.
-func hourly(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	return c.points(gpu, hourlyForm)
-}
+func hourly(c *call) (answer, error) { return c.points(c.pathGPU(), hourlyForm) }
 
-func (c *call) points(gpu assay.GPU, form historyForm) (answer, error) {
-	h, err := c.history(gpu, form)
+func (c *call) points(gpuName string, form historyForm) (answer, error) {
+	h, err := c.history(gpuName, form)
 	if err != nil {
 		return answer{}, err
 	}

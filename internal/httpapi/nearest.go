@@ -15,7 +15,7 @@ type seriesPoint struct {
 
 // nearest answers the record nearest to an instant: of the daily series for Premium, of the hourly for Full.
 func nearest(c *call) (answer, error) {
-	gpu, err := c.gpu()
+	gpu, err := c.gpu(c.pathGPU())
 	if err != nil {
 		return answer{}, err
 	}

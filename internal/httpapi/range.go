@@ -21,11 +21,7 @@ type rangeQuery struct {
 
 // historyRange answers a GPU's series with the statistics of each row's day.
 func historyRange(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	h, err := c.history(gpu, rangeForm)
+	h, err := c.history(c.pathGPU(), rangeForm)
 	if err != nil {
 		return answer{}, err
 	}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/snapshot"
 )
 
@@ -16,21 +15,13 @@ type averageRow struct {
 
 // rollingAverage answers the mean of the hourly prints of the last 24 hours.
 func rollingAverage(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	region, err := c.region()
-	if err != nil {
-		return answer{}, err
-	}
-	grant, line, err := c.grantedLine(gpu, access.Ask{PaidGPU: !gpu.Free}, region)
+	grant, line, err := c.pathLine()
 	if err != nil {
 		return answer{}, err
 	}
 	prints := line.Series(assay.Hourly)
 	if prints.Len() == 0 {
-		return answer{}, noPrice("no_data", gpu.Name, region)
+		return answer{}, noPrice("no_data", line.GPU, line.Region)
 	}
 	last := prints.At(prints.Len() - 1).At
 	average, _ := c.s.average24(prints, last)
@@ -43,11 +34,7 @@ func rollingAverage(c *call) (answer, error) {
 
 // rollingAverageHistory answers the rolling average at every daily fixing.
 func rollingAverageHistory(c *call) (answer, error) {
-	gpu, err := c.gpu()
-	if err != nil {
-		return answer{}, err
-	}
-	h, err := c.history(gpu, averageForm)
+	h, err := c.history(c.pathGPU(), averageForm)
 	if err != nil {
 		return answer{}, err
 	}
