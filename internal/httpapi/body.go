@@ -13,13 +13,14 @@ import (
 // body is a whole answer, ready in every content coding, with the headers that belong to it.
 type body struct {
 	forms        [len(codings)]form
-	lastModified []string // nil when not known
+	lastModified string // empty when not known
 }
 
 // form is a body in one content coding.
 type form struct {
-	payload      []byte
-	etag, length []string
+	payload []byte
+	etag    string
+	length  []string
 }
 
 // compressFrom is the size at which compression begins to pay. A smaller body has the identity form only.
@@ -38,7 +39,7 @@ func newBody(raw []byte, modified int64) *body {
 }
 
 func newForm(payload []byte, tag string, coding coding) form {
-	return form{payload, []string{etag(tag, coding)}, []string{strconv.Itoa(len(payload))}}
+	return form{payload, etag(tag, coding), []string{strconv.Itoa(len(payload))}}
 }
 
 // form gives the body in a coding, or as it is when it is too small for that.
@@ -52,11 +53,11 @@ func (b *body) form(wanted coding) (form, coding) {
 // etag is strong: the bytes of each coding are a representation of their own.
 func etag(tag string, coding coding) string { return `"` + tag + codings[coding].suffix + `"` }
 
-func lastModified(ms int64) []string {
+func lastModified(ms int64) string {
 	if ms == 0 {
-		return nil
+		return ""
 	}
-	return []string{time.UnixMilli(ms).UTC().Format(http.TimeFormat)}
+	return time.UnixMilli(ms).UTC().Format(http.TimeFormat)
 }
 
 // hash is a short digest of what makes an answer what it is, the same on every node.

@@ -35,36 +35,44 @@ type call struct {
 	bytes     int64 // of the body
 	cause     error // of a 500, for the log
 
-	logLine []byte // room for the log line
-	values  values // room for header values
+	conn    *conn   // nil when the request did not come over one of ours
+	fields  []field // of the answer's header, beside those that net/http must know of
+	logLine []byte  // room for the log line
 }
 
-// values are header values that differ from request to request. They live in the call, which saves an allocation each:
-// net/http has copied them by the time the call is used again.
-type values struct{ id, rateLimit [1]string }
+// field is a line of the answer's header.
+type field struct{ name, value string }
+
+// set adds a line to the answer's header. Values are ours, without line ends.
+func (c *call) set(name, value string) { c.fields = append(c.fields, field{name, value}) }
 
 type param struct{ name, value string }
 
 func (c *call) begin(s *Server, w http.ResponseWriter, r *http.Request) {
-	*c = call{ResponseWriter: w, s: s, r: r, now: s.Now(), snap: s.Snapshots.Load(), params: c.params[:0], logLine: c.logLine}
+	*c = call{ResponseWriter: w, s: s, r: r, now: s.Now(), snap: s.Snapshots.Load(), params: c.params[:0], fields: c.fields[:0], logLine: c.logLine}
+	c.conn, _ = r.Context().Value(connKey{}).(*conn)
 	c.client = s.proxies.client(r)
 	c.id = s.requestID(r)
-	h := w.Header()
-	c.values.id[0] = c.id
-	h["X-Request-Id"] = c.values.id[:]
+	c.set("X-Request-Id", c.id)
 	if c.snap.Synthetic {
-		h["X-Assay-Synthetic"] = syntheticHeader
+		c.set("X-Assay-Synthetic", "true")
 	}
 }
 
-var syntheticHeader = []string{"true"}
-
 // end lets go of everything, so that the pool keeps nothing alive.
-func (c *call) end() { *c = call{params: c.params[:0], logLine: c.logLine} }
+func (c *call) end() { *c = call{params: c.params[:0], fields: c.fields[:0], logLine: c.logLine} }
 
-// WriteHeader remembers the status.
+// WriteHeader remembers the status and hands the header's lines over: to our connection, which writes them as they are,
+// or else to net/http, which keeps each in a map, copies, sorts and checks it.
 func (c *call) WriteHeader(status int) {
 	c.status = status
+	if c.conn != nil {
+		c.conn.hold(c.fields)
+	} else {
+		for _, f := range c.fields {
+			c.Header().Add(f.name, f.value)
+		}
+	}
 	c.ResponseWriter.WriteHeader(status)
 }
 
@@ -84,7 +92,7 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // serve takes the route's checks in the contract's order and sends its answer.
 func (c *call) serve() error {
 	if c.r.Method == http.MethodOptions {
-		c.Header()["Allow"] = allowHeader
+		c.set("Allow", allowed)
 		c.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -94,7 +102,7 @@ func (c *call) serve() error {
 		}
 	}
 	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
-		c.Header()["Allow"] = allowHeader
+		c.set("Allow", allowed)
 		return &assay.Error{
 			Kind: assay.MethodNotAllowed, Code: "method_not_allowed",
 			Message: fmt.Sprintf("This path takes GET and HEAD, not %s.", shorten(c.r.Method)),
@@ -118,7 +126,8 @@ func (c *call) serve() error {
 	return c.send(a)
 }
 
-var allowHeader = []string{"GET, HEAD, OPTIONS"}
+// allowed are the methods of every route.
+const allowed = "GET, HEAD, OPTIONS"
 
 func (c *call) sinceStart() int64 { return int64(c.now.Sub(c.s.started)) }
 
@@ -156,19 +165,17 @@ func bearer(header []string) (text string, given bool, err error) {
 
 // count tells the caller where it stands with a limiter, and refuses what is over the limit.
 func (c *call) count(policy policy, d limit.Decision) error {
-	h := c.Header()
 	seconds := int((d.Reset + time.Second - 1) / time.Second)
 	var room [48]byte
 	state := append(append(append(room[:0], '"'), policy.name...), `";r=`...)
 	state = strconv.AppendInt(state, int64(d.Remaining), 10)
 	state = strconv.AppendInt(append(state, ";t="...), int64(seconds), 10)
-	c.values.rateLimit[0] = string(state)
-	h["RateLimit"] = c.values.rateLimit[:]
-	h["RateLimit-Policy"] = policy.header
+	c.set("RateLimit", string(state))
+	c.set("RateLimit-Policy", policy.header)
 	if d.Allowed {
 		return nil
 	}
-	h["Retry-After"] = []string{strconv.Itoa(seconds)}
+	c.set("Retry-After", strconv.Itoa(seconds))
 	return &assay.Error{
 		Kind: assay.TooMany, Code: "rate_limited",
 		Message: fmt.Sprintf("Rate limit of %d requests per minute exceeded. Retry in %d seconds.", policy.limit, seconds),
@@ -179,11 +186,11 @@ func (c *call) count(policy policy, d limit.Decision) error {
 type policy struct {
 	name   string
 	limit  int
-	header []string
+	header string
 }
 
 func newPolicy(name string, limit int) policy {
-	return policy{name, limit, []string{fmt.Sprintf(`"%s";q=%d;w=%d`, name, limit, int(limitWindow/time.Second))}}
+	return policy{name, limit, fmt.Sprintf(`"%s";q=%d;w=%d`, name, limit, int(limitWindow/time.Second))}
 }
 
 // invalid says which parameter is wrong, its value, and what is allowed.

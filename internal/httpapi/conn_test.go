@@ -34,7 +34,7 @@ func newWatchedServer(t *testing.T) *watchedServer {
 				<-s.release
 			}
 			if held, ok := r.Context().Value(connKey{}).(*conn); ok && r.URL.Path == "/held" {
-				held.hold()
+				held.hold([]field{{"X-Held", "yes"}})
 				_, _ = io.WriteString(w, strings.Repeat("a", 10_000))
 				return
 			}
@@ -247,8 +247,8 @@ func TestConns_HeldAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(response.Body)
-		if err != nil || len(body) != 10_000 {
-			t.Errorf("with %q: %d bytes, %v", header, len(body), err)
+		if err != nil || len(body) != 10_000 || response.Header.Get("X-Held") != "yes" {
+			t.Errorf("with %q: %d bytes, %v, %v", header, len(body), response.Header, err)
 		}
 	}
 }
@@ -284,13 +284,13 @@ func TestConn_Hold(t *testing.T) {
 	}
 	write(10)
 	f(10) // nothing is held unless asked for
-	c.hold()
+	c.hold(nil)
 	write(4096)
 	write(2000)
 	f()
 	c.release()
 	f(6096)
-	c.hold()
+	c.hold(nil)
 	write(4096)
 	write(100_000) // together in one call on a real connection; here each is seen
 	f(4096, 100_000)

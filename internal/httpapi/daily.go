@@ -117,16 +117,17 @@ func (ask *dayAsk) missing(gpu string) error {
 }
 
 // When /api/day-index was deprecated and when it may go.
-var (
-	dayIndexDeprecated = []string{"@1767225600"} // 2026-01-01, as RFC 9745 writes it
-	dayIndexSunset     = []string{"Fri, 31 Dec 2027 00:00:00 GMT"}
-	dayIndexSuccessor  = []string{`</api/daily-index>; rel="successor-version"`}
+const (
+	dayIndexDeprecated = "@1767225600" // 2026-01-01, as RFC 9745 writes it
+	dayIndexSunset     = "Fri, 31 Dec 2027 00:00:00 GMT"
+	dayIndexSuccessor  = `</api/daily-index>; rel="successor-version"`
 )
 
 // dayIndex is dailyIndex under its old name.
 func dayIndex(c *call) (answer, error) {
-	h := c.Header()
-	h["Deprecation"], h["Sunset"], h["Link"] = dayIndexDeprecated, dayIndexSunset, dayIndexSuccessor
+	c.set("Deprecation", dayIndexDeprecated)
+	c.set("Sunset", dayIndexSunset)
+	c.set("Link", dayIndexSuccessor)
 	return dailyIndex(c)
 }
 

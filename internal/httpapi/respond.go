@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,12 +45,11 @@ func object(v any, modified int64) (answer, error) {
 func ready(b *body) answer { return answer{body: b} }
 
 var (
-	jsonType  = []string{"application/json"}
-	noStore   = []string{"no-store"}
-	varyKeyed = []string{"Authorization, Accept-Encoding"}
-	varyOpen  = []string{"Accept-Encoding"}
-	tail      = []byte("]}")
+	jsonType = []string{"application/json"}
+	tail     = []byte("]}")
 )
+
+const noStore = "no-store"
 
 // send writes an answer: headers, then 304, or the body in the coding that suits the caller.
 func (c *call) send(a answer) error {
@@ -60,13 +58,17 @@ func (c *call) send(a answer) error {
 	if a.contentType != nil {
 		h["Content-Type"] = a.contentType
 	}
-	c.addVary(h)
+	if c.route.rule == access.Public {
+		c.set("Vary", "Accept-Encoding")
+	} else {
+		c.set("Vary", "Authorization, Accept-Encoding")
+	}
 	if a.fresh {
-		h["Cache-Control"] = noStore
+		c.set("Cache-Control", noStore)
 		c.sendForm(cmp.Or(a.status, http.StatusOK), a.body.forms[identity], identity)
 		return nil
 	}
-	h["Cache-Control"] = c.s.cacheControl(c)
+	c.set("Cache-Control", c.s.cacheControl(c))
 	coding := negotiate(c.r.Header["Accept-Encoding"])
 	if a.body != nil {
 		c.sendReady(a.body, coding)
@@ -76,22 +78,11 @@ func (c *call) send(a answer) error {
 	return nil
 }
 
-func (c *call) addVary(h http.Header) {
-	vary := varyKeyed
-	if c.route.rule == access.Public {
-		vary = varyOpen
-	}
-	if before := h["Vary"]; before != nil {
-		vary = slices.Concat(before, vary)
-	}
-	h["Vary"] = vary
-}
-
 // sendReady writes a ready body.
 func (c *call) sendReady(b *body, wanted coding) {
 	form, coding := b.form(wanted)
-	if b.lastModified != nil {
-		c.Header()["Last-Modified"] = b.lastModified
+	if b.lastModified != "" {
+		c.set("Last-Modified", b.lastModified)
 	}
 	if !c.notModified(form.etag) {
 		c.sendForm(http.StatusOK, form, coding)
@@ -99,14 +90,13 @@ func (c *call) sendReady(b *body, wanted coding) {
 }
 
 // notModified sets the ETag, and answers 304 when the caller has that already.
-func (c *call) notModified(etag []string) bool {
-	h := c.Header()
-	h["Etag"] = etag
+func (c *call) notModified(etag string) bool {
+	c.set("ETag", etag)
 	given := c.r.Header["If-None-Match"]
-	if given == nil || !matches(given, etag[0]) {
+	if given == nil || !matches(given, etag) {
 		return false
 	}
-	delete(h, "Content-Type")
+	c.Header()["Content-Type"] = nil // none, and none to be guessed
 	c.WriteHeader(http.StatusNotModified)
 	return true
 }
@@ -115,13 +105,12 @@ func (c *call) notModified(etag []string) bool {
 const smallBody = 2048
 
 func (c *call) sendForm(status int, f form, coding coding) {
-	h := c.Header()
 	if coding != identity {
-		h["Content-Encoding"] = codings[coding].header
+		c.set("Content-Encoding", codings[coding].name)
 	}
 	head := c.r.Method == http.MethodHead
 	if head || len(f.payload) >= smallBody {
-		h["Content-Length"] = f.length
+		c.Header()["Content-Length"] = f.length
 	}
 	c.WriteHeader(status)
 	if !head {
@@ -129,18 +118,8 @@ func (c *call) sendForm(status int, f form, coding coding) {
 	}
 }
 
-// writeAll writes a body whose length is known, in one piece with its header. What the network does to it is not ours to
-// report.
+// writeAll writes a body. What the network does to it is not ours to report.
 func (c *call) writeAll(pieces ...[]byte) {
-	size := 0
-	for _, piece := range pieces {
-		size += len(piece)
-	}
-	if size >= smallBody {
-		if held, ok := c.r.Context().Value(connKey{}).(*conn); ok {
-			held.hold()
-		}
-	}
 	for _, piece := range pieces {
 		_, _ = c.Write(piece)
 	}
@@ -152,17 +131,16 @@ func (c *call) sendRows(a answer, coding coding) {
 	if a.row == nil && size < compressFrom {
 		coding = identity
 	}
-	h := c.Header()
 	if a.modified != 0 {
-		h["Last-Modified"] = lastModified(a.modified)
+		c.set("Last-Modified", lastModified(a.modified))
 	}
-	if c.notModified([]string{etag(a.tag, coding)}) {
+	if c.notModified(etag(a.tag, coding)) {
 		return
 	}
 	if coding != identity {
-		h["Content-Encoding"] = codings[coding].header
+		c.set("Content-Encoding", codings[coding].name)
 	} else if a.row == nil {
-		h["Content-Length"] = []string{strconv.Itoa(size)}
+		c.Header()["Content-Length"] = []string{strconv.Itoa(size)}
 	}
 	c.WriteHeader(http.StatusOK)
 	switch {
@@ -226,12 +204,12 @@ const (
 )
 
 var codings = [...]struct {
+	name   string
 	suffix string // of the ETag: the bytes of each coding are another representation
-	header []string
 }{
-	identity:   {"", nil},
-	gzipCoding: {"-g", []string{"gzip"}},
-	zstdCoding: {"-z", []string{"zstd"}},
+	identity:   {"identity", ""},
+	gzipCoding: {"gzip", "-g"},
+	zstdCoding: {"zstd", "-z"},
 }
 
 // negotiate picks the coding that the caller likes best; zstd before gzip among equals.
@@ -324,13 +302,13 @@ func matches(header []string, etag string) bool {
 
 // cacheControl lets caches keep an answer until the next publication is due. While one is due and has not come, they may
 // keep it for a second. The header is made once a second and snapshot.
-func (s *Server) cacheControl(c *call) []string {
+func (s *Server) cacheControl(c *call) string {
 	now := c.now.Unix()
 	made := s.caching.Load()
 	if made == nil || made.second != now || made.covered != c.snap.Covered {
 		seconds := max(1, (c.snap.Covered+assay.Hour)/assay.Second-now)
 		age := strconv.FormatInt(seconds, 10)
-		made = &caching{now, c.snap.Covered, []string{"public, max-age=" + age}, []string{"private, max-age=" + age}}
+		made = &caching{now, c.snap.Covered, "public, max-age=" + age, "private, max-age=" + age}
 		s.caching.Store(made)
 	}
 	if c.caller.Tier != assay.Anonymous {
@@ -342,7 +320,7 @@ func (s *Server) cacheControl(c *call) []string {
 // caching is the Cache-Control header of one second.
 type caching struct {
 	second, covered int64
-	public, private []string
+	public, private string
 }
 
 // errorBody is how every failure is told.
@@ -372,11 +350,10 @@ func (c *call) fail(err error) {
 	}
 	h := c.Header()
 	h["Content-Type"] = jsonType
-	h["Cache-Control"] = noStore
+	c.set("Cache-Control", noStore)
 	h["Content-Length"] = []string{strconv.Itoa(len(raw))}
-	delete(h, "Content-Encoding")
 	if e.Kind == assay.Unauthorized {
-		h["Www-Authenticate"] = []string{`Bearer realm="assay"`}
+		c.set("WWW-Authenticate", `Bearer realm="assay"`)
 	}
 	c.WriteHeader(e.Kind.Status())
 	if c.r.Method != http.MethodHead {

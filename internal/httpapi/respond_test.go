@@ -224,6 +224,7 @@ func TestAllocations(t *testing.T) {
 		request := httptest.NewRequest(http.MethodGet, target, nil)
 		request.Header.Set("Authorization", "Bearer "+r.keys["full"])
 		request.Header.Set("Accept-Encoding", coding)
+		request = request.WithContext(withConn(t.Context(), &conn{Conn: &pieces{}}))
 		w := &discard{header: http.Header{}}
 		allocations = testing.AllocsPerRun(50, func() {
 			clear(w.header)
@@ -268,6 +269,7 @@ func BenchmarkPrice(b *testing.B) {
 	r := newRig(b)
 	r.Requests = &bytes.Buffer{}
 	request := httptest.NewRequest(http.MethodGet, "/api/gpu/H200", nil)
+	request = request.WithContext(withConn(b.Context(), &conn{Conn: &pieces{}}))
 	w := &discard{header: http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {
