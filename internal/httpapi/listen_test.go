@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // TestServe_OverTheNetwork: what a client gets over one of our connections, which write header lines by themselves, is
 // what the handler says.
 func TestServe_OverTheNetwork(t *testing.T) {
-	r := newRig(t, trust("127.0.0.0/8"))
+	r := newRig(t, trust("127.0.0.0/8"), func(c *Config) { c.Requests, c.Log = nil, slog.New(slog.DiscardHandler) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
