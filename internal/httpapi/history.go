@@ -171,8 +171,10 @@ func (h *history) answer(kind string, head []byte, newest *snapshot.Series) answ
 
 // points answers a range as rows of timestamp and value, which lie ready in the series.
 func (h *history) points() answer {
-	if h.ready() {
-		return ready(h.body())
+	if h.keeps() {
+		if b := h.body(); b != nil {
+			return ready(b)
+		}
 	}
 	head := h.appendHead(make([]byte, 0, 256), nil)
 	a := h.answer("points", head, h.series)
@@ -184,19 +186,25 @@ func (h *history) points() answer {
 	return a
 }
 
-// ready tells whether this is one of the ranges that are asked most: all that the caller may see, oldest first, to the
-// newest point. Its answer is made and compressed once a publication.
-func (h *history) ready() bool {
+// keeps tells whether the series keeps the answer to this range, made and compressed once a publication: the ranges that
+// are asked again and again run to the newest point, oldest first. Of the hours, which are many, only all that the caller
+// may see are kept.
+func (h *history) keeps() bool {
+	if h.desc || h.j != h.series.Len() || h.i == h.j {
+		return false
+	}
 	first, _ := h.series.Range(h.grant.From, math.MaxInt64-1)
-	return !h.desc && h.j == h.series.Len() && h.i < h.j && h.i == first
+	return h.i == first || h.grant.Grain == assay.Daily
 }
 
+// body is the answer to a range that the series keeps, or nil when it keeps too many others.
 func (h *history) body() *body {
-	return h.series.Memo(snapshot.MemoKey{Kind: "history", Access: h.grant.Access, From: h.i}, func() any {
+	kept, _ := h.series.Memo(snapshot.MemoKey{Kind: "history", Access: h.grant.Access, From: h.i}, func() any {
 		rows := h.series.Rows(h.i, h.j)
 		b := h.appendHead(make([]byte, 0, len(rows)+256), nil)
 		return newBody(append(append(b, rows...), tail...), h.series.Modified())
 	}).(*body)
+	return kept
 }
 
 // warmHistory makes the answers to the ranges that are asked most.

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
 )
@@ -158,6 +159,19 @@ func TestRespond_CacheControl(t *testing.T) {
 	f(covered.Add(time.Hour-time.Second), "", "public, max-age=1")
 	f(covered.Add(time.Hour), "", "public, max-age=1") // due, and not yet there
 	f(covered.Add(3*time.Hour), "premium", "private, max-age=1")
+}
+
+// TestRespond_KeptOrNot: a series keeps the answers to some ranges only, and nobody can tell which from the text.
+func TestRespond_KeptOrNot(t *testing.T) {
+	r := newRig(t)
+	series := r.Snapshots.Load().Line("H200", assay.Global).Series(assay.Daily)
+	for i := range series.Len() {
+		got := r.get("full", "/api/gpu/H200/index-history?startDate="+string(assay.AppendInstant(nil, series.At(i).At)))
+		want := (&history{line: r.Snapshots.Load().Line("H200", assay.Global), grant: access.Grant{Access: assay.AccessFull}, i: i, j: series.Len(), found: series.Len() - i}).appendHead(nil, nil)
+		if got.body != string(want)+string(series.Rows(i, series.Len()))+"]}" {
+			t.Fatalf("from row %d: %.200s", i, got.body)
+		}
+	}
 }
 
 func TestNegotiate(t *testing.T) {

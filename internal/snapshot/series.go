@@ -150,13 +150,20 @@ type MemoKey struct {
 	From   int
 }
 
-// Memo gives what is kept under the key, making it on first demand. It lives as long as the series: the next publication
-// that touches the series starts without.
+// memoRoom bounds what one series keeps for its readers: callers choose where their ranges begin, so there is no end to
+// what they could ask for.
+const memoRoom = 32
+
+// Memo gives what is kept under the key, making it on first demand, or nil when the series has no room for more. It lives
+// as long as the series: the next publication that touches the series starts without.
 func (s *Series) Memo(key MemoKey, make func() any) any {
 	s.memoMu.Lock()
 	defer s.memoMu.Unlock()
 	if kept, ok := s.memo[key]; ok {
 		return kept
+	}
+	if len(s.memo) == memoRoom {
+		return nil
 	}
 	if s.memo == nil {
 		s.memo = map[MemoKey]any{}

@@ -265,3 +265,17 @@ func TestSeries_MemoIsMadeOnceForEachKey(t *testing.T) {
 		t.Error("the next series shows what was made of the old one")
 	}
 }
+
+func TestSeries_MemoIsBounded(t *testing.T) {
+	s := seriesAt(10)
+	get := func(from int) any { return s.Memo(MemoKey{Kind: "history", From: from}, func() any { return from }) }
+	for from := range memoRoom {
+		get(from)
+	}
+	if got := get(memoRoom); got != nil {
+		t.Errorf("a full series made %v", got)
+	}
+	if got := get(0); got != 0 {
+		t.Errorf("what was kept is now %v", got)
+	}
+}
