@@ -35,9 +35,11 @@ var rooms = map[string]struct {
 	"internal/keys":     {". internal/store", "a key is checked in memory, and the store tells when keys change"},
 	"internal/ingest":   {". internal/store", "rows come in whether or not anybody computes, serves or follows"},
 	"internal/live":     {". internal/snapshot internal/store", "it carries points from the store into the snapshot, and computes none"},
-	"internal/publish":  {". internal/index internal/store", "it writes for readers that may be other processes, so it knows none of them"},
+	"internal/proof":    {".", "what is hashed and signed must be checkable with nothing else at hand"},
+	"internal/publish":  {". internal/index internal/proof internal/store", "it writes for readers that may be other processes, so it knows none of them"},
+	"internal/audit":    {". internal/index internal/proof internal/publish internal/store", "it computes again what publish has computed, by the same code, and serves nobody"},
 	"internal/demo":     {". internal/ingest internal/publish internal/store", "a synthetic market goes in by the same door as a real feed"},
-	"internal/httpapi":  {". internal/access internal/index internal/keys internal/limit internal/snapshot", "answers come from memory"},
+	"internal/httpapi":  {". internal/access internal/index internal/keys internal/limit internal/proof internal/snapshot", "answers come from memory"},
 	"internal/bench":    {"", "it measures the program from outside, as it measures others"},
 	"cmd/assay":         {everyone, "the command ties the rooms together"},
 }
@@ -48,6 +50,7 @@ var never = map[string]string{
 	"internal/store":   "a read never waits for the database",
 	"internal/ingest":  "the API only reads",
 	"internal/publish": "a request must not be able to make a value",
+	"internal/audit":   "proving takes a while, and is the work of a command",
 	"internal/live":    "the holder is all that the follower and the server share",
 	"internal/demo":    "the server does not know made-up data from real but by the snapshot's mark",
 }
@@ -59,7 +62,7 @@ var pure = map[string]string{
 	"os":           "files and the environment belong to cmd/assay and store",
 }
 
-var pureRooms = []string{"internal/index", "internal/access", "internal/snapshot", "internal/limit"}
+var pureRooms = []string{"internal/index", "internal/proof", "internal/access", "internal/snapshot", "internal/limit"}
 
 // clock is what of package time reads the clock or waits for it.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}

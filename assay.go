@@ -5,12 +5,14 @@
 // REST API. The work is split into rooms, each a package that hides one subject:
 //
 //	internal/index     transactions to index values; pure, exact integers
+//	internal/proof     record hashes, their chain, signed manifests; pure
 //	internal/access    who may see what; pure
 //	internal/limit     an exact sliding-window limiter; pure, time is an argument
 //	internal/snapshot  the immutable read model that answers every request
 //	internal/store     the database
 //	internal/ingest    files and feeds to the store
 //	internal/publish   the writer's loop: compute what is due and publish a version
+//	internal/audit     computes published values again and proves them
 //	internal/live      the reader's loop: keep the snapshot current
 //	internal/keys      API keys: minting, hashing, the keyring in memory
 //	internal/httpapi   routes, parameters, answers

@@ -131,3 +131,18 @@ func Unit(decimals int) Nanos {
 	}
 	return unit
 }
+
+// AppendMicros appends a number that is counted in millionths, not below zero, in its shortest exact decimal form.
+func AppendMicros(dst []byte, micros int64) []byte {
+	const million, digits = 1_000_000, 6
+	dst = strconv.AppendInt(dst, micros/million, 10)
+	rest := micros % million
+	if rest == 0 {
+		return dst
+	}
+	text := strconv.AppendInt(make([]byte, 0, digits+1), million+rest, 10)[1:] // the million keeps the zeros in front
+	for text[len(text)-1] == '0' {
+		text = text[:len(text)-1]
+	}
+	return append(append(dst, '.'), text...)
+}

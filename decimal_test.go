@@ -267,3 +267,28 @@ func TestUnit(t *testing.T) {
 	f(4, "0.0001")
 	f(9, "0.000000001")
 }
+
+func TestAppendMicros(t *testing.T) {
+	f := func(micros int64) {
+		t.Helper()
+		want := new(big.Rat).SetFrac64(micros, 1_000_000).FloatString(6)
+		want = strings.TrimSuffix(strings.TrimRight(want, "0"), ".")
+		if micros == 0 {
+			want = "0"
+		}
+		if got := string(AppendMicros([]byte("x"), micros)); got != "x"+want {
+			t.Errorf("%d: got %s, want x%s", micros, got, want)
+		}
+	}
+	const most = math.MaxInt64 / 1000 // what billionths can say
+	for _, n := range []int64{0, 1, 10, 999_999, 1_000_000, 1_000_001, 1_100_000, 12_500_000, most - 1, most, most + 1, math.MaxInt64 - 1, math.MaxInt64} {
+		f(n)
+	}
+	f(9_223_372_036_854_000_000) // large and whole
+	f(9_223_372_036_854_000_001)
+	f(9_223_372_036_854_100_000)
+	rng := rand.New(rand.NewPCG(11, 1))
+	for range 20_000 {
+		f(rng.Int64() >> rng.IntN(63) / int64(pow10[rng.IntN(7)]) * int64(pow10[rng.IntN(7)]) & math.MaxInt64)
+	}
+}

@@ -12,6 +12,7 @@ type Determination struct {
 	From        int64 // the instant it begins
 	Revision    int   // 0 is the first; a restatement makes the next
 	Methodology string
+	Receipt     int64 // what the store had received up to this number was known, nothing behind it
 	PublishedAt int64
 
 	HasValue     bool // false when a restatement took the value back
@@ -56,6 +57,7 @@ type Publication struct {
 	Version     int64
 	PublishedAt int64
 	Methodology string
+	Receipt     int64  // what the store had received up to this number was known
 	Reason      string // of a restatement; empty for the regular ones
 	Actor       string // who restated
 }

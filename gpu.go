@@ -26,5 +26,19 @@ type Transaction struct {
 	GPUs       int64
 	HourMicros int64 // rented hours in millionths
 	Provider   string
-	Verified   bool
+	Verified   bool  // it counts
+	Withdrawn  bool  // it does not count any more: its verification was withdrawn; never set by a source
+	Receipt    int64 // its place in the order in which the store learned of things; set by the store
+}
+
+// Verification is a later word on whether a transaction counts: an event, never an edit.
+type Verification struct {
+	Event      int64
+	Source, ID string // of the transaction
+	ExecutedAt int64  // of the transaction
+	Verified   bool   // false withdraws
+	Actor      string
+	Reason     string
+	Receipt    int64 // its place in the order in which the store learned of things
+	RecordedAt int64
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"github.com/assaydata/assay"
@@ -48,4 +49,105 @@ func ChangePct(now, before assay.Nanos) assay.Nanos {
 	unit := assay.Unit(4)
 	change := new(big.Int).Mul(big.NewInt(int64(now-before)), big.NewInt(int64(100*assay.One/unit)))
 	return assay.Nanos(assay.DivideHalfEven(change, big.NewInt(int64(before)))) * unit
+}
+
+// Returns gives the logarithmic returns of prices above zero, one fewer than there are prices.
+func Returns(prices []assay.Nanos) []float64 {
+	returns := make([]float64, 0, max(0, len(prices)-1))
+	for i := 1; i < len(prices); i++ {
+		returns = append(returns, logRatio(prices[i], prices[i-1]))
+	}
+	return returns
+}
+
+// PrintsPerYear annualises the volatility of a grain.
+func PrintsPerYear(grain assay.Grain) int {
+	if grain == assay.Hourly {
+		return 8760
+	}
+	return 365
+}
+
+// Volatility is the sample standard deviation of returns times the root of how many there are in a year, rounded
+// half-even to six decimals; ok is false below two returns.
+func Volatility(returns []float64, perYear int) (v assay.Nanos, ok bool) {
+	if len(returns) < 2 {
+		return 0, false
+	}
+	var sum, squares float64
+	for _, r := range returns {
+		sum += r
+	}
+	mean := sum / float64(len(returns))
+	for _, r := range returns {
+		d := r - mean
+		squares += float64(d * d) // the conversion forbids fusing, so every machine gives the same digits
+	}
+	deviation := math.Sqrt(squares / float64(len(returns)-1))
+	const millionth, perUnit = 1000, 1e6
+	annual := float64(deviation * math.Sqrt(float64(perYear)))
+	return assay.Nanos(math.RoundToEven(annual*perUnit)) * millionth, true
+}
+
+// logRatio is ln(a/b) of numbers above zero. It is the method of math.Log, which rests on assembly on some machines and is
+// fused on others; here every product is rounded by itself, so the digits are the same everywhere.
+func logRatio(a, b assay.Nanos) float64 {
+	const (
+		ln2Hi = 6.93147180369123816490e-01
+		ln2Lo = 1.90821492927058770002e-10
+		l1    = 6.666666666666735130e-01
+		l2    = 3.999999999940941908e-01
+		l3    = 2.857142874366239149e-01
+		l4    = 2.222219843214978396e-01
+		l5    = 1.818357216161805012e-01
+		l6    = 1.531383769920937332e-01
+		l7    = 1.479819860511658591e-01
+	)
+	fraction, exponent := math.Frexp(float64(a) / float64(b))
+	if fraction < math.Sqrt2/2 {
+		fraction, exponent = fraction*2, exponent-1
+	}
+	f, k := fraction-1, float64(exponent)
+	s := f / (2 + f)
+	s2 := float64(s * s)
+	s4 := float64(s2 * s2)
+	odd := float64(s2 * (l1 + float64(s4*(l3+float64(s4*(l5+float64(s4*l7)))))))
+	even := float64(s4 * (l2 + float64(s4*(l4+float64(s4*l6)))))
+	half := float64(float64(0.5*f) * f)
+	low := float64(s*(half+(odd+even))) + float64(k*ln2Lo)
+	return float64(k*ln2Hi) - ((half - low) - f)
+}
+
+// RatioMean adds up the rented shares of tracked capacity. The zero value is ready for the first.
+type RatioMean struct {
+	hi, lo uint64 // the sum in quintillionths, 128 bits
+	n      int64
+}
+
+// shareUnit is how finely a share is counted: in quintillionths, so that what the mean loses by counting never shows.
+const shareUnit = 1_000_000_000_000_000_000
+
+// Add takes a share of a whole above zero that it does not exceed.
+func (m *RatioMean) Add(rented, tracked int64) {
+	hi, lo := bits.Mul64(uint64(rented), shareUnit)
+	share, rest := bits.Div64(hi, lo, uint64(tracked))
+	if rest >= uint64(tracked)-rest {
+		share++
+	}
+	var carry uint64
+	m.lo, carry = bits.Add64(m.lo, share, 0)
+	m.hi += carry
+	m.n++
+}
+
+// Mean is the average of the shares, rounded half-even to six decimals; ok is false without any.
+func (m *RatioMean) Mean() (mean assay.Nanos, ok bool) {
+	if m.n == 0 {
+		return 0, false
+	}
+	const millionth = 1000
+	sum := new(big.Int).SetUint64(m.hi)
+	sum.Lsh(sum, 64).Or(sum, new(big.Int).SetUint64(m.lo))
+	divisor := new(big.Int).Mul(big.NewInt(m.n), big.NewInt(shareUnit/(int64(assay.One)/millionth)))
+	return assay.Nanos(assay.DivideHalfEven(sum, divisor)) * millionth, true
 }

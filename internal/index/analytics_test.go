@@ -130,3 +130,134 @@ func TestChangePct(t *testing.T) {
 	f("199.9999", "200", "0")
 	f("199.9997", "200", "-0.0002")
 }
+
+func TestLogRatio_AgainstOracle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 3))
+	f := func(a, b assay.Nanos) {
+		t.Helper()
+		got, want := logRatio(a, b), math.Log(float64(a)/float64(b))
+		if math.Abs(got-want) > 1e-15*max(1, math.Abs(want)) {
+			t.Fatalf("ln(%d/%d): got %v, want %v", a, b, got, want)
+		}
+	}
+	f(1, 1)
+	f(2, 1)
+	f(1, 2)
+	f(1, 1000*assay.One)
+	f(1000*assay.One, 1)
+	for range 20000 {
+		b := assay.Nanos(1 + rng.Int64N(1000*int64(assay.One)))
+		f(assay.Nanos(1+rng.Int64N(1000*int64(assay.One))), b)
+		f(b+assay.Nanos(rng.Int64N(int64(b)/50+1)), b) // as prices move
+	}
+	if logRatio(5, 5) != 0 {
+		t.Error("no move is a move")
+	}
+}
+
+func TestVolatility(t *testing.T) {
+	f := func(want string, perYear int, prices ...string) {
+		t.Helper()
+		v, ok := Volatility(Returns(dollars(t, prices...)), perYear)
+		if got := v.String(); ok != (want != "") || ok && got != want {
+			t.Errorf("%v: got %s, %v; want %s", prices, got, ok, want)
+		}
+	}
+	f("", 365)
+	f("", 365, "2")
+	f("", 365, "2", "2.1") // one return has no deviation
+	f("0", 365, "2", "2", "2")
+	f("0", 365, "1", "2", "4") // grows evenly
+	// Two returns, +r and -r with r = ln 1.1, have the deviation r·√2.
+	f("2.575139", 365, "2", "2.2", "2")
+	f("12.615554", 8760, "2", "2.2", "2")
+	f("0.001351", 365, "2", "2.0001", "2")
+}
+
+// slowVolatility is the formula of the textbook in big floating-point numbers, but for the logarithm.
+func slowVolatility(prices []assay.Nanos, perYear int) float64 {
+	big1 := func(x float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(x) }
+	sum, n := big1(0), big1(float64(len(prices)-1))
+	var returns []*big.Float
+	for i := 1; i < len(prices); i++ {
+		r := big1(math.Log(float64(prices[i]) / float64(prices[i-1])))
+		returns = append(returns, r)
+		sum.Add(sum, r)
+	}
+	mean, squares := new(big.Float).Quo(sum, n), big1(0)
+	for _, r := range returns {
+		d := new(big.Float).Sub(r, mean)
+		squares.Add(squares, d.Mul(d, d))
+	}
+	variance := squares.Quo(squares, new(big.Float).Sub(n, big1(1)))
+	v, _ := variance.Mul(variance, big1(float64(perYear))).Sqrt(variance).Float64()
+	return v
+}
+
+func TestVolatility_AgainstOracle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 4))
+	for range 2000 {
+		prices := make([]assay.Nanos, 3+rng.IntN(364))
+		price := 0.5 + 5*rng.Float64()
+		for i := range prices {
+			price *= 1 + 0.1*(rng.Float64()-0.5)
+			prices[i] = assay.Nanos(price*1e4) * assay.Unit(4)
+		}
+		perYear := PrintsPerYear(assay.Grains[rng.IntN(2)])
+		got, ok := Volatility(Returns(prices), perYear)
+		if want := slowVolatility(prices, perYear); !ok || got%1000 != 0 || math.Abs(got.Float()-want) > 0.5e-6+1e-11 {
+			t.Fatalf("%v: got %s, want %.9f", prices, got, want)
+		}
+	}
+}
+
+func TestPrintsPerYear(t *testing.T) {
+	if PrintsPerYear(assay.Daily) != 365 || PrintsPerYear(assay.Hourly) != 24*365 {
+		t.Error("a year has 365 days")
+	}
+}
+
+func TestRatioMean(t *testing.T) {
+	f := func(want string, shares ...int64) {
+		t.Helper()
+		var m RatioMean
+		for i := 0; i < len(shares); i += 2 {
+			m.Add(shares[i], shares[i+1])
+		}
+		if got, ok := m.Mean(); ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%v: got %s, %v; want %s", shares, got, ok, want)
+		}
+	}
+	f("")
+	f("0", 0, 7)
+	f("1", 7, 7)
+	f("1", 1, 1, 1<<62, 1<<62, 3, 3)
+	f("0.333333", 1, 3)
+	f("0.666667", 2, 3)
+	f("0.5", 1, 3, 2, 3) // the parts are not rounded
+	f("0.5", 0, 1, 1, 1)
+	f("0.75", 1, 2, 1, 1)
+	f("0", 1, 2_000_000) // the middle goes to the even digit
+	f("0.000002", 3, 2_000_000)
+	f("0.5", 1, 2, 500_001, 1_000_000)
+	f("0.500002", 500_001, 1_000_000, 500_002, 1_000_000)
+}
+
+func TestRatioMean_AgainstOracle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 5))
+	for range 2000 {
+		var m RatioMean
+		sum, n := new(big.Rat), 1+rng.IntN(40)
+		for range n {
+			tracked := max(1, rng.Int64()>>rng.IntN(62))
+			rented := rng.Int64N(tracked + 1)
+			m.Add(rented, tracked)
+			sum.Add(sum, big.NewRat(rented, tracked))
+		}
+		sum.Mul(sum, big.NewRat(1_000_000, int64(n)))
+		want := assay.DivideHalfEven(new(big.Int).Set(sum.Num()), new(big.Int).Set(sum.Denom()))
+		if got, ok := m.Mean(); !ok || got != assay.Nanos(want)*1000 {
+			t.Fatalf("%d shares: got %s, want %d millionths", n, got, want)
+		}
+	}
+}

@@ -2,31 +2,58 @@ package index
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/assaydata/assay"
 )
 
+// The bounds of what ingest lets in.
+const (
+	lowestPrice  = assay.One / 10_000
+	highestPrice = 1_000 * assay.One
+	mostGPUs     = 1_000_000
+	mostHours    = 100_000 * 1_000_000
+)
+
 // randomTransactions draws rentals of one GPU and slot, one in eight unverified. The largest are the largest that ingest
-// lets in: a price of 1,000,000, and 1,000,000 GPUs for 100,000 hours.
+// lets in.
 func randomTransactions(rng *rand.Rand, n int, largest bool) []assay.Transaction {
 	transactions := make([]assay.Transaction, n)
 	for i := range transactions {
 		t := &transactions[i]
 		*t = assay.Transaction{
+			Source: fmt.Sprint("source ", rng.IntN(3)), ID: fmt.Sprint(i),
 			GPU: "H100 SXM", Provider: fmt.Sprint("provider ", rng.IntN(5)), Verified: rng.IntN(8) != 0,
-			Price:      assay.Nanos(1 + rng.Int64N(10*int64(assay.One))),
+			Price:      lowestPrice + assay.Nanos(rng.Int64N(10*int64(assay.One))),
 			GPUs:       1 + rng.Int64N(64),
 			HourMicros: 1 + rng.Int64N(1e9),
 		}
 		if largest {
-			t.Price = 1_000_000*assay.One - assay.Nanos(rng.Int64N(1000))
-			t.GPUs, t.HourMicros = 1_000_000-rng.Int64N(10), 1e11-rng.Int64N(10)
+			t.Price = highestPrice - assay.Nanos(rng.Int64N(1000))
+			t.GPUs, t.HourMicros = mostGPUs-rng.Int64N(10), mostHours-rng.Int64N(10)
 		}
 	}
 	return transactions
+}
+
+// allRows are the rows of a whole batch.
+func allRows(batch []assay.Transaction) []int32 {
+	rows := make([]int32, len(batch))
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return rows
+}
+
+// compute is the index over a whole batch, by a calculator of its own.
+func compute(batch []assay.Transaction, m Methodology) (assay.Determination, bool) {
+	return new(Calculator).Compute(batch, allRows(batch), m)
 }
 
 // slowRound rounds a fraction half-even to whole units, by way of floor(x + 1/2).
@@ -40,17 +67,21 @@ func slowRound(x *big.Rat, unit assay.Nanos) assay.Nanos {
 	return assay.Nanos(units) * unit
 }
 
+func slowWeight(t *assay.Transaction) *big.Rat {
+	return new(big.Rat).Mul(big.NewRat(t.GPUs, 1), big.NewRat(t.HourMicros, 1))
+}
+
 // slowAverage is the index by way of a fraction of big numbers.
 func slowAverage(transactions []assay.Transaction, decimals int) assay.Nanos {
-	amount, weight := new(big.Int), new(big.Int)
-	for _, t := range transactions {
-		if t.Verified {
-			w := new(big.Int).Mul(big.NewInt(t.GPUs), big.NewInt(t.HourMicros))
+	amount, weight := new(big.Rat), new(big.Rat)
+	for i := range transactions {
+		if t := &transactions[i]; t.Verified {
+			w := slowWeight(t)
 			weight.Add(weight, w)
-			amount.Add(amount, w.Mul(w, big.NewInt(int64(t.Price))))
+			amount.Add(amount, w.Mul(w, big.NewRat(int64(t.Price), 1)))
 		}
 	}
-	return slowRound(new(big.Rat).SetFrac(amount, weight), assay.Unit(decimals))
+	return slowRound(amount.Quo(amount, weight), assay.Unit(decimals))
 }
 
 func TestCompute_AgainstOracle(t *testing.T) {
@@ -59,17 +90,17 @@ func TestCompute_AgainstOracle(t *testing.T) {
 	check := func(transactions []assay.Transaction) {
 		t.Helper()
 		transactions[0].Verified = true
-		got, ok := Compute(transactions, m)
-		if want := slowAverage(transactions, m.Decimals); !ok || got.Value != want {
+		got, ok := compute(transactions, m)
+		if want := slowAverage(transactions, m.Decimals); ok != (want > 0) || got.HasValue != ok || got.Value != want {
 			t.Fatalf("%d transactions, %d decimals: got %s (%v), want %s", len(transactions), m.Decimals, got.Value, ok, want)
 		}
 		var s sum
 		for i := range transactions {
 			if transactions[i].Verified {
-				s.add(&transactions[i])
+				s.add(uint64(transactions[i].GPUs*transactions[i].HourMicros), transactions[i].Price)
 			}
 		}
-		if s.weightHi == 0 {
+		if s.weight.hi == 0 {
 			narrow++
 		} else {
 			wide++
@@ -95,8 +126,8 @@ func TestSum_BothDivisionsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	f := func(amount, weight uint64, decimals int) {
 		t.Helper()
-		fast := sum{amountLo: amount, weightLo: weight}
-		large := sum{amountHi: amount, weightHi: weight}
+		fast := sum{amount: uint128{lo: amount}, weight: uint128{lo: weight}}
+		large := sum{amount: uint128{hi: amount}, weight: uint128{hi: weight}}
 		if got, want := fast.average(decimals), large.average(decimals); got != want {
 			t.Fatalf("%d / %d to %d decimals: the 64-bit division gives %s, the big one %s", amount, weight, decimals, got, want)
 		}
@@ -113,39 +144,146 @@ func TestSum_BothDivisionsAgree(t *testing.T) {
 	}
 }
 
-func TestCompute_OrderDoesNotMatter(t *testing.T) {
-	m := Plain()
-	for seed := range uint64(1000) {
-		rng := rand.New(rand.NewPCG(4, seed))
-		transactions := randomTransactions(rng, 2+rng.IntN(60), seed%10 == 0)
-		want, wantOK := Compute(transactions, m)
-		rng.Shuffle(len(transactions), func(i, j int) { transactions[i], transactions[j] = transactions[j], transactions[i] })
-		if got, ok := Compute(transactions, m); got != want || ok != wantOK {
-			t.Fatalf("seed %d: got %+v, %v, in another order %+v, %v", seed, got, ok, want, wantOK)
+// rental is a transaction of one GPU-hour.
+func rental(provider string, price assay.Nanos) assay.Transaction {
+	return assay.Transaction{Price: price, GPUs: 1, HourMicros: 1e6, Provider: provider, Verified: true}
+}
+
+func TestCompute_CountsAndMinimums(t *testing.T) {
+	unverified, withdrawn := rental("cord", 9*assay.One), rental("dome", 9*assay.One)
+	unverified.Verified = false
+	withdrawn.Verified, withdrawn.Withdrawn = false, true
+	transactions := []assay.Transaction{
+		rental("acme", assay.One), rental("bolt", 2*assay.One), withdrawn, rental("acme", 3*assay.One), unverified, withdrawn,
+	}
+	f := func(minTransactions, minProviders int, want assay.Determination, wantOK bool) {
+		t.Helper()
+		m := Plain()
+		m.MinTransactions, m.MinProviders = minTransactions, minProviders
+		got, ok := compute(transactions, m)
+		if diff := cmp.Diff(want, got); diff != "" || ok != wantOK {
+			t.Errorf("at least %d of %d providers: %v, other than wanted:\n%s", minTransactions, minProviders, ok, diff)
+		}
+	}
+	excluded := assay.Exclusions{Unverified: 1, Withdrawn: 2}
+	all := assay.Determination{
+		Methodology: "1.0.0", HasValue: true, Value: 2 * assay.One, Transactions: 3, HourMicros: 3e6, Providers: 2, HHI: 5556,
+		Low: assay.One, High: 3 * assay.One, Median: 2 * assay.One, Excluded: excluded,
+	}
+	f(1, 1, all, true)
+	f(3, 2, all, true)
+	below := assay.Determination{Methodology: "1.0.0", Transactions: 3, Providers: 2, Excluded: excluded}
+	f(4, 2, below, false)
+	f(3, 3, below, false)
+	transactions = nil
+	f(1, 1, assay.Determination{Methodology: "1.0.0"}, false)
+}
+
+// A calculator keeps its room from slot to slot; nothing of one slot may reach the next.
+func TestCalculator_ReusedEqualsNew(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	var reused Calculator
+	for range 300 {
+		batch, m := randomTransactions(rng, 1+rng.IntN(40), false), randomRules(rng)
+		rows := allRows(batch)
+		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		rows = rows[:rng.IntN(len(rows)+1)] // a slot is some rows of a batch
+		got, gotOK := reused.Compute(batch, rows, m)
+		want, wantOK := new(Calculator).Compute(batch, rows, m)
+		if diff := cmp.Diff(want, got); diff != "" || gotOK != wantOK {
+			t.Fatalf("a used calculator gives another record than a new one:\n%s", diff)
 		}
 	}
 }
 
-func TestCompute_CountsAndMinimums(t *testing.T) {
-	rental := func(provider string, verified bool) assay.Transaction {
-		return assay.Transaction{Price: 2 * assay.One, GPUs: 1, HourMicros: 1e6, Provider: provider, Verified: verified}
-	}
-	transactions := []assay.Transaction{
-		rental("acme", true), rental("bolt", true), rental("acme", true), rental("cord", false),
-	}
-	f := func(minTransactions, minProviders int, want Value, wantOK bool) {
+func TestCompute_Median(t *testing.T) {
+	f := func(want assay.Nanos, prices ...assay.Nanos) {
 		t.Helper()
-		m := Plain()
-		m.MinTransactions, m.MinProviders = minTransactions, minProviders
-		if got, ok := Compute(transactions, m); got != want || ok != wantOK {
-			t.Errorf("at least %d of %d providers: got %+v, %v, want %+v", minTransactions, minProviders, got, ok, want)
+		var batch []assay.Transaction
+		for i, price := range prices {
+			tr := rental("acme", price)
+			tr.GPUs = 1 + int64(i*i) // the median is of transactions, not of GPU-hours
+			batch = append(batch, tr)
+		}
+		if got, _ := compute(batch, Plain()); got.Median != want || got.Low != slices.Min(prices) || got.High != slices.Max(prices) {
+			t.Errorf("%v: the median is %d between %d and %d, want %d", prices, got.Median, got.Low, got.High, want)
 		}
 	}
-	all := Value{Value: 2 * assay.One, Transactions: 3, Providers: 2}
-	f(1, 1, all, true)
-	f(3, 2, all, true)
-	f(4, 2, Value{}, false)
-	f(3, 3, Value{}, false)
-	transactions = nil
-	f(1, 1, Value{}, false)
+	f(5e8, 5e8)
+	f(7e8, 9e8, 7e8, 1e8)
+	f(6e8, 7e8, 5e8)
+	f(6e8, 9e8, 1e8, 7e8, 5e8)
+	// In the middle of two billionths it goes to the even one.
+	f(1_000_000_000, 1_000_000_000, 1_000_000_001)
+	f(1_000_000_002, 1_000_000_001, 1_000_000_002)
+	f(highestPrice, highestPrice, highestPrice)
+}
+
+func TestCompute_HoursAreClamped(t *testing.T) {
+	largest := assay.Transaction{Price: highestPrice, GPUs: mostGPUs, HourMicros: mostHours, Provider: "acme", Verified: true}
+	f := func(n int, want int64) {
+		t.Helper()
+		got, ok := compute(slices.Repeat([]assay.Transaction{largest}, n), Plain())
+		if !ok || got.HourMicros != want || got.Value != highestPrice {
+			t.Errorf("%d of the largest: %d GPU-hours in millionths at %s, want %d", n, got.HourMicros, got.Value, want)
+		}
+	}
+	f(1, 1e17)
+	f(92, 92e17)
+	f(93, math.MaxInt64)  // past 63 bits
+	f(185, math.MaxInt64) // past 64
+}
+
+func TestHHI(t *testing.T) {
+	f := func(want int, weights ...int64) {
+		t.Helper()
+		var batch []assay.Transaction
+		for i, w := range weights {
+			tr := rental(fmt.Sprint("provider ", i), assay.One)
+			tr.HourMicros = w
+			batch = append(batch, tr)
+		}
+		if got, _ := compute(batch, Plain()); got.HHI != want {
+			t.Errorf("%v: HHI %d, want %d", weights, got.HHI, want)
+		}
+	}
+	f(10_000, 7)
+	f(5000, 7, 7)
+	f(3333, 1, 1, 1)
+	f(5200, 60, 40)
+	f(3800, 50, 30, 20)
+	f(10_000, 1e11, 1)                        // the other's share rounds to nothing
+	f(100, slices.Repeat([]int64{9}, 100)...) // many small ones
+}
+
+// TestHHI_AgainstOracle holds the index against the sum of the squares of exact shares.
+func TestHHI_AgainstOracle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 500 {
+		batch := randomTransactions(rng, 1+rng.IntN(300), i%5 == 0)
+		batch[0].Verified = true
+		weights, total := map[string]*big.Rat{}, new(big.Rat)
+		for i := range batch {
+			if tr := &batch[i]; tr.Verified {
+				if weights[tr.Provider] == nil {
+					weights[tr.Provider] = new(big.Rat)
+				}
+				weights[tr.Provider].Add(weights[tr.Provider], slowWeight(tr))
+				total.Add(total, slowWeight(tr))
+			}
+		}
+		exact := new(big.Rat)
+		for _, w := range weights {
+			share := new(big.Rat).Quo(w, total)
+			exact.Add(exact, share.Mul(share, share))
+		}
+		want, _ := exact.Mul(exact, big.NewRat(whole, 1)).Float64()
+		got, _ := compute(batch, Plain())
+		if math.Abs(float64(got.HHI)-want) > 0.51 { // half for the rounding, the rest for that of the shares
+			t.Fatalf("HHI %d, want %f", got.HHI, want)
+		}
+	}
 }

@@ -39,3 +39,14 @@ func (m Methodology) WindowStart(grain assay.Grain, slot int64) int64 {
 func (m Methodology) fixing(y int, mo time.Month, d int) int64 {
 	return time.Date(y, mo, d, m.FixingHour, 0, 0, 0, m.Zone).UnixMilli()
 }
+
+// NextSlot is Methodology.NextSlot.
+func (s Schedule) NextSlot(grain assay.Grain, ms int64) int64 { return s[0].NextSlot(grain, ms) }
+
+// LastSlot is Methodology.LastSlot.
+func (s Schedule) LastSlot(grain assay.Grain, ms int64) int64 { return s[0].LastSlot(grain, ms) }
+
+// WindowStart is Methodology.WindowStart.
+func (s Schedule) WindowStart(grain assay.Grain, slot int64) int64 {
+	return s[0].WindowStart(grain, slot)
+}

@@ -1,0 +1,58 @@
+package index
+
+import (
+	"math/big"
+
+	"github.com/assaydata/assay"
+)
+
+// capped gives the index with no provider above the share that the methodology allows, and how many were cut; when none
+// was, the value means nothing.
+//
+// A provider above the cap is cut to it, which raises the shares of the others; so the question is asked again until no
+// share exceeds the cap. The methodology asks for enough providers to share the whole, so some always stay uncut. With k
+// providers cut, and U the weight of the others, the whole weighs T = U / (1 - k·cap), and
+//
+//	value = Σ others' amount / T  +  cap · Σ of the cut ones' average prices
+//
+// All of it is exact, with one rounding at the end.
+func capped(providers []provider, total sum, m Methodology) (value assay.Nanos, count int) {
+	share := uint64(m.ProviderCap)
+	cut := make([]bool, len(providers))
+	others := total // of the providers that are not cut
+	for again := true; again; {
+		again = false
+		// A provider's weight w exceeds cap·T when w·(1 - k·cap) > cap·U.
+		room, limit := uint64(whole-min(whole, count*m.ProviderCap)), others.weight.times(share)
+		for i := range providers {
+			if !cut[i] && limit.less(providers[i].sum.weight.times(room)) {
+				cut[i], again = true, true
+			}
+		}
+		others, count = sum{}, 0
+		for i := range providers {
+			if cut[i] {
+				count++
+			} else {
+				others.amount.add(providers[i].sum.amount)
+				others.weight.add(providers[i].sum.weight)
+			}
+		}
+	}
+	if count == 0 {
+		return 0, 0
+	}
+	averages := new(big.Rat) // of the cut ones
+	for i := range providers {
+		if cut[i] {
+			s := &providers[i].sum
+			averages.Add(averages, new(big.Rat).SetFrac(s.amount.big(), s.weight.big()))
+		}
+	}
+	result := averages.Mul(averages, big.NewRat(int64(m.ProviderCap), whole))
+	rest := new(big.Rat).SetFrac(others.amount.big(), others.weight.big())
+	result.Add(result, rest.Mul(rest, big.NewRat(int64(whole-count*m.ProviderCap), whole)))
+	unit := assay.Unit(m.Decimals)
+	divisor := new(big.Int).Mul(result.Denom(), big.NewInt(int64(unit)))
+	return assay.Nanos(assay.DivideHalfEven(result.Num(), divisor)) * unit, count
+}

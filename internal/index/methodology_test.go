@@ -1,0 +1,299 @@
+package index
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/assaydata/assay"
+)
+
+// fullText is a methodology that uses every rule.
+const fullText = `
+version   = "2.0.0-rc.1"
+effective = 2026-07-01T00:00:00+02:00
+decimals  = 6
+[fixing]
+zone = "Europe/Berlin"
+time = "09:00"
+[minimum]
+transactions = 3
+providers    = 4
+[winsorise]
+lower = 2.5
+upper = 97.25
+[cap]
+provider_share = 33.34
+`
+
+func mustParse(t *testing.T, text string) Methodology {
+	t.Helper()
+	m, err := ParseMethodology(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestParseMethodology(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Methodology{
+		Version: "2.0.0-rc.1", Effective: time.Date(2026, 6, 30, 22, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 6, Zone: berlin, FixingHour: 9,
+		MinTransactions: 3, MinProviders: 4, WinsoriseLower: 250, WinsoriseUpper: 9725, ProviderCap: 3334,
+	}
+	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
+	if diff := cmp.Diff(want, mustParse(t, fullText), sameZone); diff != "" {
+		t.Errorf("other than wanted:\n%s", diff)
+	}
+}
+
+// The shipped version is what the records of the first years name: it cannot change under them.
+func TestPlain(t *testing.T) {
+	m := Plain()
+	if m.Zone.String() != "America/New_York" {
+		t.Errorf("the zone is %s", m.Zone)
+	}
+	m.Zone = nil
+	want := Methodology{
+		Version: "1.0.0", Effective: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 4, FixingHour: 16, MinTransactions: 1, MinProviders: 1,
+	}
+	if m != want {
+		t.Errorf("got %+v, want %+v", m, want)
+	}
+}
+
+// wantError parses the full methodology with one line replaced.
+func wantError(t *testing.T, old, replacement string, want ...string) {
+	t.Helper()
+	if !strings.Contains(fullText, old) {
+		t.Fatalf("the methodology has no %q", old)
+	}
+	m, err := ParseMethodology(strings.Replace(fullText, old, replacement, 1))
+	if err == nil {
+		t.Errorf("%q was taken: %+v", replacement, m)
+		return
+	}
+	for _, part := range append(want, "methodology: ") {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q: the error %q does not say %q", replacement, err, part)
+		}
+	}
+}
+
+func TestParseMethodology_Refused(t *testing.T) {
+	f := func(old, replacement string, want ...string) { t.Helper(); wantError(t, old, replacement, want...) }
+
+	const versions = "allowed are 1 to 32 letters, digits, dots and hyphens"
+	f(`"2.0.0-rc.1"`, `""`, `version "": `+versions)
+	f(`"2.0.0-rc.1"`, `"2 0"`, `version "2 0": `+versions)
+	f(`"2.0.0-rc.1"`, `"-2"`, `version "-2": `+versions)
+	f(`"2.0.0-rc.1"`, `"2.0\n"`, `version "2.0\n": `+versions)
+	long := strings.Repeat("9", 33)
+	f(`"2.0.0-rc.1"`, `"`+long+`"`, long, versions)
+
+	const zoned = "allowed is an instant with its zone, such as 2026-07-01T00:00:00Z"
+	f(`2026-07-01T00:00:00+02:00`, `2026-07-01T00:00:00`, "effective 2026-07-01 00:00:00 ", zoned)
+	f(`2026-07-01T00:00:00+02:00`, `2026-07-01`, "effective 2026-07-01 00:00:00 ", zoned)
+	f(`2026-07-01T00:00:00+02:00`, `07:30:00`, "effective", zoned)
+	f(`2026-07-01T00:00:00+02:00`, `"tomorrow"`, "effective tomorrow: "+zoned)
+
+	f(`decimals  = 6`, `decimals = 10`, "decimals 10: allowed is a whole number from 0 to 9")
+	f(`decimals  = 6`, `decimals = -1`, "decimals -1: allowed is a whole number from 0 to 9")
+	f(`transactions = 3`, `transactions = 0`, "minimum.transactions 0: allowed is a whole number from 1 to 1000000")
+	f(`transactions = 3`, `transactions = 1000001`, "minimum.transactions 1000001: allowed is a whole number from 1 to 1000000")
+	f(`providers    = 4`, `providers = 0`, "minimum.providers 0: allowed is a whole number from 1 to 1000000")
+	f(`providers    = 4`, `providers = 1000001`, "minimum.providers 1000001: allowed")
+
+	const hours = "allowed is a full hour from 00:00 to 23:00"
+	f(`"09:00"`, `"09:30"`, `fixing.time "09:30": `+hours)
+	f(`"09:00"`, `"24:00"`, `fixing.time "24:00": `+hours)
+	f(`"09:00"`, `"noon"`, `fixing.time "noon": `+hours)
+	f(`"09:00"`, `""`, `fixing.time "": `+hours)
+}
+
+func TestParseMethodology_Zones(t *testing.T) {
+	refused := func(zone, want string) {
+		t.Helper()
+		wantError(t, `"Europe/Berlin"`, `"`+zone+`"`, `fixing.zone "`+zone+`": allowed is a `+want)
+	}
+	const name, wholeHours = "name of the time zone database, such as America/New_York", "zone whose clocks differ from UTC by whole hours"
+	refused("Mars/Olympus", name)
+	refused("", name)
+	refused("Local", name) // it would mean another zone on another machine
+	refused("Asia/Kolkata", wholeHours)
+	refused("Asia/Kathmandu", wholeHours)
+	refused("America/St_Johns", wholeHours)
+	refused("Australia/Lord_Howe", wholeHours) // in summer only
+	refused("America/Caracas", wholeHours)     // until 2016
+	refused("Asia/Pyongyang", wholeHours)      // until 2018
+	// They skipped a day, and with it its fixing.
+	wantError(t, `"Europe/Berlin"`, `"Pacific/Apia"`, `fixing.time "09:00" in Pacific/Apia: allowed is a time that comes once every day, 23 to 25 hours after the last`)
+	for _, zone := range []string{"UTC", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "Pacific/Kiritimati"} {
+		mustParse(t, strings.Replace(fullText, "Europe/Berlin", zone, 1))
+	}
+}
+
+func TestParseMethodology_MissingAndUnknownKeys(t *testing.T) {
+	for key, line := range map[string]string{
+		"version": `version   = "2.0.0-rc.1"`, "effective": `effective = 2026-07-01T00:00:00+02:00`, "decimals": `decimals  = 6`,
+		"fixing.zone": `zone = "Europe/Berlin"`, "fixing.time": `time = "09:00"`,
+		"minimum.transactions": `transactions = 3`, "minimum.providers": `providers    = 4`,
+	} {
+		wantError(t, line, "", "the key "+key+" is missing")
+	}
+	wantError(t, "decimals  = 6", "decimals = 6\ndigits = 6", "there is no key digits")
+	wantError(t, "[minimum]", "hour = 9\n[minimum]", "there is no key fixing.hour")
+	wantError(t, "[cap]", "[caps]\n[cap]", "there is no key caps")
+	wantError(t, "decimals  = 6", `decimals = "six"`, "decimals") // of another type
+	wantError(t, "decimals  = 6", `decimals = 6.5`, "decimals")
+	wantError(t, "decimals  = 6", `decimals = `, "line 4") // not TOML
+	// Half of an optional rule is no rule.
+	wantError(t, "lower = 2.5", "", "winsorise.lower 0: allowed is a percentage")
+	wantError(t, "upper = 97.25", "", "winsorise.upper 0: allowed is a percentage")
+	wantError(t, "provider_share = 33.34", "", "cap.provider_share 0: allowed is a percentage")
+}
+
+func TestParseMethodology_Percentages(t *testing.T) {
+	const allowed = "allowed is a percentage above 0 and below 100, with up to two decimals"
+	for _, bad := range []string{"0", "-5", "100", "100.5", "2.505", "nan", "inf", "0.001", "99.999", "0.000000001", "99.9999999999"} {
+		wantError(t, "lower = 2.5", "lower = "+bad, "winsorise.lower ", allowed)
+		wantError(t, "upper = 97.25", "upper = "+bad, "winsorise.upper ", allowed)
+		wantError(t, "provider_share = 33.34", "provider_share = "+bad, "cap.provider_share ", allowed)
+	}
+	wantError(t, "lower = 2.5", "lower = 2.505", "winsorise.lower 2.505: ")
+	wantError(t, "lower = 2.5", "lower = 97.25", "winsorise.lower 97.25: allowed is less than winsorise.upper, which is 97.25")
+	wantError(t, "lower = 2.5", "lower = 98", "winsorise.lower 98: allowed is less than winsorise.upper, which is 97.25")
+	f := func(text string, want int) {
+		t.Helper()
+		if m := mustParse(t, strings.Replace(fullText, "lower = 2.5", "lower = "+text, 1)); m.WinsoriseLower != want {
+			t.Errorf("%s %%: got %d hundredths, want %d", text, m.WinsoriseLower, want)
+		}
+	}
+	f("0.01", 1)
+	f("0.29", 29) // times 100 it is not a whole number of floating point
+	f("1.10", 110)
+	f("5", 500)
+	f("33.33", 3333)
+	f("57.03", 5703)
+}
+
+// With a cap of c percent at least 100/c providers must share the whole.
+func TestParseMethodology_CapAgainstProviders(t *testing.T) {
+	text := func(share, providers string) string {
+		return strings.NewReplacer("provider_share = 33.34", "provider_share = "+share, "providers    = 4", "providers = "+providers).Replace(fullText)
+	}
+	refused := func(share, providers, want string) {
+		t.Helper()
+		_, err := ParseMethodology(text(share, providers))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a cap of %s %% with %s providers: %v, want %q", share, providers, err, want)
+		}
+	}
+	refused("40", "2", "minimum.providers 2: allowed is at least 3, because each may have no more than 40 %")
+	refused("50", "1", "minimum.providers 1: allowed is at least 2")
+	refused("33.33", "3", "minimum.providers 3: allowed is at least 4, because each may have no more than 33.33 %")
+	refused("0.01", "9999", "minimum.providers 9999: allowed is at least 10000")
+	refused("99.99", "1", "minimum.providers 1: allowed is at least 2")
+	mustParse(t, text("40", "3"))
+	mustParse(t, text("50", "2"))
+	mustParse(t, text("33.34", "3"))
+	mustParse(t, text("0.01", "10000"))
+}
+
+// version makes one that takes effect on a day of July 2026.
+func version(name string, day int) Methodology {
+	m := Plain()
+	m.Version, m.Effective = name, time.Date(2026, 7, day, 0, 0, 0, 0, time.UTC).UnixMilli()
+	return m
+}
+
+func TestSchedule_With(t *testing.T) {
+	s := Schedule{Plain(), version("1.1.0", 10)}
+	refused := func(m Methodology, want string) {
+		t.Helper()
+		if _, err := s.With(m); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("version %s: %v, want %q", m.Version, err, want)
+		}
+	}
+	const before = "allowed is after 2026-07-10T00:00:00.000Z, when version 1.1.0 took effect"
+	refused(version("1.2.0", 10), "effective 2026-07-10T00:00:00.000Z: "+before)
+	refused(version("1.2.0", 9), "effective 2026-07-09T00:00:00.000Z: "+before)
+	refused(version("1.0.0", 11), `version "1.0.0" is taken`)
+	refused(version("1.1.0", 11), `version "1.1.0" is taken`)
+	const fixing = "the zone and time of the fixing cannot change"
+	other := version("1.2.0", 11)
+	other.FixingHour = 15
+	refused(other, fixing)
+	other = version("1.2.0", 11)
+	other.Zone = time.UTC
+	refused(other, fixing)
+
+	next, err := s.With(version("1.2.0", 11))
+	if err != nil || len(next) != 3 || next[2].Version != "1.2.0" {
+		t.Errorf("got %v, %v", next, err)
+	}
+}
+
+// Two schedules that grow from one do not write into each other, however much room the first has.
+func TestSchedule_WithDoesNotAlias(t *testing.T) {
+	s := append(make(Schedule, 0, 8), Plain())
+	a, errA := s.With(version("a", 1))
+	b, errB := s.With(version("b", 2))
+	if errA != nil || errB != nil {
+		t.Fatal(errA, errB)
+	}
+	if len(s) != 1 || a[1].Version != "a" || b[1].Version != "b" {
+		t.Errorf("got %v and %v", a[1].Version, b[1].Version)
+	}
+}
+
+func TestSchedule_At(t *testing.T) {
+	s := Schedule{Plain(), version("1.1.0", 10), version("1.2.0", 20)}
+	f := func(at int64, want string) {
+		t.Helper()
+		if got := s.At(at).Version; got != want {
+			t.Errorf("at %s version %s, want %s", assay.FormatInstant(at), got, want)
+		}
+	}
+	f(0, "1.0.0") // before the first, the first
+	f(s[0].Effective, "1.0.0")
+	f(s[1].Effective-1, "1.0.0")
+	f(s[1].Effective, "1.1.0")
+	f(s[2].Effective-1, "1.1.0")
+	f(s[2].Effective, "1.2.0")
+	f(s[2].Effective+100*365*assay.Day, "1.2.0")
+}
+
+func TestSchedule_Version(t *testing.T) {
+	s := Schedule{Plain(), version("1.1.0", 10)}
+	if m, ok := s.Version("1.1.0"); !ok || m.Effective != s[1].Effective {
+		t.Errorf("1.1.0: got %+v, %v", m, ok)
+	}
+	if m, ok := s.Version("1.1"); ok {
+		t.Errorf("1.1: got %+v", m)
+	}
+}
+
+func TestParseSchedule(t *testing.T) {
+	later := strings.NewReplacer(`"1.0.0"`, `"1.1.0"`, "2000-01-01", "2026-07-01").Replace(PlainText())
+	file := func(text string) assay.MethodologyFile { return assay.MethodologyFile{Text: text} }
+	s, err := ParseSchedule([]assay.MethodologyFile{file(PlainText()), file(later)})
+	if err != nil || len(s) != 2 || s[0].Version != "1.0.0" || s[1].Version != "1.1.0" {
+		t.Errorf("got %v, %v", s, err)
+	}
+	refused := func(want string, files ...assay.MethodologyFile) {
+		t.Helper()
+		if _, err := ParseSchedule(files); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	refused("there is no methodology")
+	refused("effective 2000-01-01", file(later), file(PlainText()))
+	refused("effective 2000-01-01", file(PlainText()), file(PlainText()))
+	refused("methodology: ", file("decimals = x"))
+}
