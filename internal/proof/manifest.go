@@ -1,0 +1,101 @@
+package proof
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/assaydata/assay"
+)
+
+// Records is the digest of a day's record hashes, which come in the order GPU, region, grain, instant and revision.
+func Records(hashes []assay.Hash) assay.Hash {
+	h := sha256.New()
+	for i := range hashes {
+		h.Write(hashes[i][:])
+	}
+	var sum assay.Hash
+	h.Sum(sum[:0])
+	return sum
+}
+
+// AppendManifest appends the text of a manifest, which is what is hashed and signed: JSON without hash and signature.
+func AppendManifest(dst []byte, m *assay.Manifest) []byte {
+	return append(appendManifest(dst, m), '}')
+}
+
+// AppendManifestJSON appends a manifest as it is shown: its text, its hash and its signature.
+func AppendManifestJSON(dst []byte, m *assay.Manifest) []byte {
+	dst = appendHash(appendManifest(dst, m), "hash", m.Hash)
+	dst = base64.StdEncoding.AppendEncode(append(dst, `,"signature":"`...), m.Signature)
+	return append(dst, `"}`...)
+}
+
+func appendManifest(dst []byte, m *assay.Manifest) []byte {
+	dst = time.UnixMilli(m.Day).UTC().AppendFormat(append(dst, `{"day":"`...), assay.DayLayout)
+	dst = appendInt(append(dst, `","revision":`...), m.Revision)
+	dst = strconv.AppendInt(append(dst, `,"records":`...), int64(m.Records), 10)
+	dst = appendHash(dst, "records_digest", m.Digest)
+	dst = assay.AppendInstant(append(dst, `,"signed_at":"`...), m.SignedAt)
+	dst = appendHash(append(dst, '"'), "previous_hash", m.Previous)
+	dst = base64.StdEncoding.AppendEncode(append(dst, `,"public_key":"`...), m.PublicKey)
+	return append(dst, '"')
+}
+
+// Manifest is the hash of a manifest.
+func Manifest(m *assay.Manifest) assay.Hash { return sha256.Sum256(AppendManifest(nil, m)) }
+
+// Sign completes a manifest: key, hash and signature.
+func Sign(m *assay.Manifest, key ed25519.PrivateKey) {
+	m.PublicKey = key.Public().(ed25519.PublicKey)
+	m.Hash = Manifest(m)
+	m.Signature = ed25519.Sign(key, AppendManifest(nil, m))
+}
+
+// CheckManifest tells what is wrong with a manifest by itself: its day, its hash, or its signature.
+func CheckManifest(m *assay.Manifest) error {
+	if m.Day != assay.StartOfDay(m.Day) { // which the text would not show
+		return errors.New("its day does not begin at midnight")
+	}
+	if Manifest(m) != m.Hash {
+		return errors.New("its hash is not that of its text")
+	}
+	if len(m.PublicKey) != ed25519.PublicKeySize || !ed25519.Verify(m.PublicKey, AppendManifest(nil, m), m.Signature) {
+		return errors.New("its signature is not that of its public key")
+	}
+	return nil
+}
+
+const keyType = "PRIVATE KEY"
+
+// EncodeKey writes a private key as PEM, the way other tools read it.
+func EncodeKey(key ed25519.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: keyType, Bytes: der}), nil
+}
+
+// DecodeKey reads a private key. An error never shows the text.
+func DecodeKey(text []byte) (ed25519.PrivateKey, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != keyType {
+		return nil, fmt.Errorf("not a PEM file with a %s", keyType)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("the key cannot be read")
+	}
+	key, ok := parsed.(ed25519.PrivateKey)
+	if !ok {
+		return nil, errors.New("the key is not an Ed25519 key")
+	}
+	return key, nil
+}

@@ -1,0 +1,128 @@
+package proof
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/assaydata/assay"
+)
+
+// recordText is a record as JSON has it.
+type recordText struct {
+	GPU         string `json:"gpu_type"`
+	Region      string `json:"region"`
+	Granularity string `json:"granularity"`
+	Timestamp   string `json:"timestamp"`
+	Revision    int    `json:"revision"`
+	Window      struct {
+		From string `json:"from"`
+		To   string `json:"to"`
+	} `json:"window"`
+	Methodology  string       `json:"methodology"`
+	Receipt      int64        `json:"receipt"`
+	Value        *assay.Nanos `json:"index_value"`
+	Transactions int          `json:"transactions"`
+	GPUHours     json.Number  `json:"gpu_hours"`
+	Providers    int          `json:"providers"`
+	HHI          int          `json:"hhi"`
+	Low          *assay.Nanos `json:"lowest_price"`
+	High         *assay.Nanos `json:"highest_price"`
+	Median       *assay.Nanos `json:"median_price"`
+	Excluded     struct {
+		Unverified int `json:"unverified"`
+		Withdrawn  int `json:"withdrawn"`
+	} `json:"excluded"`
+	Adjusted struct {
+		Winsorised int `json:"winsorised"`
+		Capped     int `json:"capped"`
+	} `json:"adjusted"`
+	Inputs      hexHash `json:"inputs_digest"`
+	PublishedAt string  `json:"published_at"`
+	Previous    hexHash `json:"previous_hash"`
+	Hash        hexHash `json:"hash"`
+}
+
+// hexHash is a hash as JSON has it.
+type hexHash assay.Hash
+
+func (h *hexHash) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(h)) {
+		return errors.New("a hash has 64 digits")
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
+// ParseRecord reads a record that AppendJSON has written. It must be that text to the byte.
+func ParseRecord(text []byte) (d assay.Determination, err error) {
+	var r recordText
+	if err := json.Unmarshal(text, &r); err != nil {
+		return d, fmt.Errorf("a record: %w", err)
+	}
+	var errs [4]error
+	d = assay.Determination{
+		Line: assay.Line{GPU: r.GPU, Region: r.Region}, Revision: r.Revision, Methodology: r.Methodology, Receipt: r.Receipt,
+		HasValue: r.Value != nil, Transactions: r.Transactions, Providers: r.Providers, HHI: r.HHI,
+		Excluded: assay.Exclusions(r.Excluded), Adjusted: assay.Adjustments(r.Adjusted),
+		Inputs: assay.Hash(r.Inputs), Previous: assay.Hash(r.Previous), Hash: assay.Hash(r.Hash),
+	}
+	for to, price := range map[*assay.Nanos]*assay.Nanos{&d.Value: r.Value, &d.Low: r.Low, &d.High: r.High, &d.Median: r.Median} {
+		if price != nil { // none of them is there when the value was taken back
+			*to = *price
+		}
+	}
+	d.Grain, errs[0] = assay.ParseGrain(r.Granularity)
+	d.At, errs[1] = parseInstant(r.Timestamp)
+	d.From, errs[2] = parseInstant(r.Window.From)
+	d.PublishedAt, errs[3] = parseInstant(r.PublishedAt)
+	d.HourMicros, err = assay.ParseDecimal(r.GPUHours.String(), 6)
+	if err := errors.Join(append(errs[:], err)...); err != nil {
+		return d, fmt.Errorf("a record: %w", err)
+	}
+	if !bytes.Equal(AppendJSON(nil, &d), text) {
+		return d, errors.New("a record is not written the way records are")
+	}
+	return d, nil
+}
+
+func parseInstant(text string) (int64, error) {
+	ms, _, err := assay.ParseInstant(text)
+	return ms, err
+}
+
+// ParseManifest reads a manifest that AppendManifestJSON has written. It must be that text to the byte.
+func ParseManifest(text []byte) (m assay.Manifest, err error) {
+	var t struct {
+		Day       string  `json:"day"`
+		Revision  int     `json:"revision"`
+		Records   int     `json:"records"`
+		Digest    hexHash `json:"records_digest"`
+		SignedAt  string  `json:"signed_at"`
+		Previous  hexHash `json:"previous_hash"`
+		PublicKey string  `json:"public_key"`
+		Hash      hexHash `json:"hash"`
+		Signature string  `json:"signature"`
+	}
+	if err := json.Unmarshal(text, &t); err != nil {
+		return m, fmt.Errorf("a manifest: %w", err)
+	}
+	m = assay.Manifest{Revision: t.Revision, Records: t.Records, Digest: assay.Hash(t.Digest), Previous: assay.Hash(t.Previous), Hash: assay.Hash(t.Hash)}
+	var errs [4]error
+	day, err := time.Parse(assay.DayLayout, t.Day)
+	m.Day, errs[0] = day.UnixMilli(), err
+	m.SignedAt, errs[1] = parseInstant(t.SignedAt)
+	m.PublicKey, errs[2] = base64.StdEncoding.DecodeString(t.PublicKey)
+	m.Signature, errs[3] = base64.StdEncoding.DecodeString(t.Signature)
+	if err := errors.Join(errs[:]...); err != nil {
+		return m, fmt.Errorf("a manifest: %w", err)
+	}
+	if !bytes.Equal(AppendManifestJSON(nil, &m), text) {
+		return m, errors.New("a manifest is not written the way manifests are")
+	}
+	return m, nil
+}
