@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -115,6 +116,34 @@ func (e *engine) ReleaseMemory(ctx context.Context) error {
 	return err
 }
 
+// lockFile is locked by whoever publishes. The system lets go of the lock when its holder ends, however it ends.
+const lockFile = "publisher.lock"
+
+// lockPause is how often a taken lock is tried again.
+const lockPause = 20 * time.Millisecond
+
+// LockPublisher waits until nobody else publishes, in any process, and gives what ends that.
+func (e *engine) LockPublisher(ctx context.Context) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(e.path), lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the publisher's lock: %w", err)
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil // which lets go of the lock
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("take the publisher's lock: %w", err), file.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), file.Close())
+		case <-time.After(lockPause):
+		}
+	}
+}
+
 // watch calls changed after every commit, by whichever process. It holds one connection of its own: SQLite's data_version
 // tells a connection about the commits of all others.
 func (e *engine) watch(ctx context.Context, changed func()) {
@@ -169,8 +198,13 @@ func newBulk(tx *tx, head, tail string, columns int) (*bulk, error) {
 }
 
 func (b *bulk) prepare(rows int) (*sql.Stmt, error) {
-	row := "(" + strings.Repeat("?,", b.columns-1) + "?)"
-	return b.tx.PrepareContext(b.tx.ctx, b.head+strings.Repeat(row+",", rows-1)+row+b.tail)
+	return b.tx.PrepareContext(b.tx.ctx, b.head+placeholders(b.columns, rows)+b.tail)
+}
+
+// placeholders are the values of so many rows.
+func placeholders(columns, rows int) string {
+	row := "(" + strings.Repeat("?,", columns-1) + "?)"
+	return strings.Repeat(row+",", rows-1) + row
 }
 
 // insert writes at most bulkRows rows and says how many were not there before.

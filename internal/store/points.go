@@ -1,8 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,85 +10,90 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Span is a half-open stretch of time.
-type Span struct {
-	From, To int64
-}
-
-// CoverageKey names one of the stretches that coverage is kept for.
-type CoverageKey struct {
-	GPU   string
-	Grain assay.Grain
-}
-
-// Coverage is, by GPU and grain, the stretches of time whose slots have been determined, with a value or without: apart
-// from each other, in the order of time.
-type Coverage map[CoverageKey][]Span
-
-// End is where the last stretch ends; 0 when there is none.
-func (c Coverage) End(key CoverageKey) int64 {
-	spans := c[key]
-	if len(spans) == 0 {
-		return 0
-	}
-	return spans[len(spans)-1].To
-}
-
-// Publication is what one version publishes: points, and the stretches of time they are all there is for.
+// Publication is what one version publishes: records, and the stretches of time they are all there is for. A publication
+// with a reason is a restatement: it determines time anew that was determined before.
 type Publication struct {
 	Methodology string
-	Series      []SeriesPoints
+	Receipt     int64 // what was received up to here was known
+	PublishedAt int64
+	Reason      string
+	Actor       string
+	Series      []SeriesRecords
 	Covers      Coverage
 }
 
-// SeriesPoints are new points of one series, in the order of time.
-type SeriesPoints struct {
+// SeriesRecords are new records of one series, chained behind its head.
+type SeriesRecords struct {
 	assay.Line
-	Grain  assay.Grain
-	Points []assay.Point
+	Grain   assay.Grain
+	Records []assay.Determination
 }
 
-// ErrOvertaken says that somebody else has covered part of the same time. Nothing was written.
+// SeriesKey names a series.
+type SeriesKey struct {
+	assay.Line
+	Grain assay.Grain
+}
+
+// ErrOvertaken says that somebody else has published meanwhile: part of the same time, or at the end of the same chain.
+// Nothing was written.
 var ErrOvertaken = errors.New("another publisher was faster")
 
-// Coverage reads what has been determined.
-func (db *DB) Coverage(ctx context.Context) (c Coverage, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		c, err = readCoverage(tx)
-		return err
-	})
-	return c, err
+// State is what a publisher builds on.
+type State struct {
+	Receipt     int64 // the newest
+	PublishedAt int64 // when the newest version was published; 0 when there is none
+	Coverage    Coverage
+	Heads       map[SeriesKey]assay.Hash // the hash of the last record of each series
 }
 
-// Head reads the counters and the coverage as of the publication they count: two readings would let a version slip in
-// between.
-func (db *DB) Head(ctx context.Context) (counters Counters, coverage Coverage, err error) {
+// State reads what the next publication builds on, at one moment.
+func (db *DB) State(ctx context.Context) (s State, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		if counters, err = readCounters(tx); err != nil {
+		if s.Receipt, err = tx.counter("receipt"); err != nil {
 			return err
 		}
-		coverage, err = readCoverage(tx)
+		if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(published_at), 0) FROM publications`).Scan(&s.PublishedAt); err != nil {
+			return err
+		}
+		if s.Coverage, err = readCoverage(tx); err != nil {
+			return err
+		}
+		s.Heads, err = readHeads(tx)
 		return err
 	})
-	return counters, coverage, err
+	return s, err
 }
 
-func readCoverage(tx *tx) (Coverage, error) {
-	c := Coverage{}
-	err := tx.each(`SELECT gpu_name, grain, from_ms, to_ms FROM coverage JOIN gpus USING (gpu_id)
-		ORDER BY gpu_id, grain, from_ms`, nil, func(scan scanFunc) error {
-		var key CoverageKey
-		var grain string
-		var span Span
-		if err := scan(&key.GPU, &grain, &span.From, &span.To); err != nil {
+func readHeads(tx *tx) (map[SeriesKey]assay.Hash, error) {
+	heads := map[SeriesKey]assay.Hash{}
+	err := tx.each(`SELECT gpu_name, coalesce(region, 'global'), grain, head FROM series JOIN gpus USING (gpu_id)
+		LEFT JOIN regions USING (region_id) WHERE records > 0`, nil, func(scan scanFunc) error {
+		var key SeriesKey
+		var head []byte
+		if err := scan(&key.GPU, &key.Region, (*grainText)(&key.Grain), &head); err != nil {
 			return err
 		}
-		var err error
-		key.Grain, err = assay.ParseGrain(grain)
-		c[key] = append(c[key], span)
-		return err
+		if len(head) != len(assay.Hash{}) {
+			return fmt.Errorf("%w: the head of the chain of %s %s %s has another length", ErrDamaged, key.GPU, key.Region, key.Grain)
+		}
+		heads[key] = assay.Hash(head)
+		return nil
 	})
-	return c, err
+	return heads, err
+}
+
+// grainText reads a grain from its word.
+type grainText assay.Grain
+
+func (g *grainText) Scan(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("%w: a grain is %v", ErrDamaged, value)
+	}
+	grain, err := assay.ParseGrain(text)
+	*g = grainText(grain)
+	return err
 }
 
 // Publish writes a publication as the next version: all of it, or nothing.
@@ -105,123 +110,166 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := cover(tx, &d, p.Covers); err != nil {
-		return 0, err
-	}
 	if version, err = tx.bump("publication"); err != nil {
 		return 0, err
 	}
-	if err := tx.exec(`INSERT INTO publications (version, published_at, methodology) VALUES ($1, $2, $3)`, version, tx.now, p.Methodology); err != nil {
+	if err := cover(tx, &d, version, p); err != nil {
 		return 0, err
 	}
-	insert, err := newBulk(tx, insertPoints, "", pointColumns)
+	if err := noteMissed(tx, &d, p); err != nil {
+		return 0, err
+	}
+	row := assay.Publication{Version: version, PublishedAt: p.PublishedAt, Methodology: p.Methodology, Receipt: p.Receipt, Reason: p.Reason, Actor: p.Actor}
+	if err := tx.exec(`INSERT INTO publications (version, published_at, methodology, receipt, reason, actor, checksum) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		row.Version, row.PublishedAt, row.Methodology, row.Receipt, nullText(row.Reason), nullText(row.Actor), publicationSum(row, p.Covers)); err != nil {
+		return 0, err
+	}
+	w, err := newRecordWriter(tx, version)
 	if err != nil {
 		return 0, err
 	}
-	defer insert.close()
+	defer w.close()
 	for _, s := range p.Series {
-		if len(s.Points) == 0 {
+		if len(s.Records) == 0 {
 			continue
 		}
-		id, err := seriesID(tx, &d, s)
-		if err != nil {
-			return 0, err
-		}
-		if err := appendPoints(insert, id, version, s.Points); err != nil {
-			return 0, err
-		}
-		if err := tx.exec(`INSERT INTO publication_series (version, series_id, first_at, last_at) VALUES ($1, $2, $3, $4)`,
-			version, id, s.Points[0].At, s.Points[len(s.Points)-1].At); err != nil {
+		if err := w.series(&d, s); err != nil {
 			return 0, err
 		}
 	}
-	return version, nil
+	return version, w.unsign()
 }
 
-// cover adds stretches to the coverage, provided that none of them touches time that is covered: this is what makes a
-// slot be published once, however many publishers there are.
-func cover(tx *tx, d *dictionary, covers Coverage) error {
-	coverage, err := readCoverage(tx)
-	if err != nil {
-		return err
-	}
-	for key, spans := range covers {
-		gpu, ok := d.gpus.ids[key.GPU]
-		if !ok {
-			return fmt.Errorf("cover %s: not in the catalog", key.GPU)
-		}
-		joined, err := join(coverage[key], spans)
-		if err != nil {
-			return err
-		}
-		grain := key.Grain.String()
-		if err := tx.exec(`DELETE FROM coverage WHERE gpu_id = $1 AND grain = $2`, gpu, grain); err != nil {
-			return err
-		}
-		for _, s := range joined {
-			if err := tx.exec(`INSERT INTO coverage (gpu_id, grain, from_ms, to_ms) VALUES ($1, $2, $3, $4)`, gpu, grain, s.From, s.To); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
-// join adds spans to others; those that meet become one, and those that overlap are refused.
-func join(spans, more []Span) (joined []Span, err error) {
-	all := slices.SortedFunc(slices.Values(slices.Concat(spans, more)), func(a, b Span) int { return cmp.Compare(a.From, b.From) })
-	for _, s := range all {
-		switch n := len(joined); {
-		case n > 0 && s.From < joined[n-1].To:
-			return nil, ErrOvertaken
-		case n > 0 && s.From == joined[n-1].To:
-			joined[n-1].To = s.To
-		default:
-			joined = append(joined, s)
-		}
-	}
-	return joined, nil
-}
-
-func seriesID(tx *tx, d *dictionary, s SeriesPoints) (id int64, err error) {
-	gpu, ok := d.gpus.ids[s.GPU]
-	if !ok {
-		return 0, fmt.Errorf("publish %s: not in the catalog", s.GPU)
-	}
-	region, ok := d.regions.ids[s.Region]
-	if !ok && s.Region != assay.Global {
-		return 0, fmt.Errorf("publish %s in %s: the region is not in the catalog", s.GPU, s.Region)
-	}
-	// The update changes nothing; it makes the statement return the row that is there.
-	err = tx.QueryRowContext(tx.ctx, `INSERT INTO series (gpu_id, region_id, grain) VALUES ($1, $2, $3)
-		ON CONFLICT (gpu_id, region_id, grain) DO UPDATE SET grain = excluded.grain RETURNING series_id`,
-		gpu, region, s.Grain.String()).Scan(&id)
-	return id, err
+// recordWriter writes the records of one version.
+type recordWriter struct {
+	tx              *tx
+	version         int64
+	points, records *bulk
+	days            map[int64]bool // that the records fall on
 }
 
 const (
-	insertPoints = `INSERT INTO points (series_id, at, revision, value_nanos, version) VALUES `
-	pointColumns = 5
+	insertPoints  = `INSERT INTO points (series_id, at, revision, value_nanos, version) VALUES `
+	pointColumns  = 5
+	insertRecords = `INSERT INTO records (series_id, at, revision, sequence, body, hash) VALUES `
+	recordColumns = 6
 )
 
-func appendPoints(insert *bulk, series, version int64, points []assay.Point) error {
-	args := make([]any, 0, bulkRows*pointColumns)
-	for part := range slices.Chunk(points, bulkRows) {
-		args = args[:0]
-		for _, p := range part {
-			args = append(args, series, p.At, int64(0), int64(p.Value), version)
+func newRecordWriter(tx *tx, version int64) (w *recordWriter, err error) {
+	w = &recordWriter{tx: tx, version: version, days: map[int64]bool{}}
+	if w.points, err = newBulk(tx, insertPoints, "", pointColumns); err != nil {
+		return nil, err
+	}
+	if w.records, err = newBulk(tx, insertRecords, "", recordColumns); err != nil {
+		w.points.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *recordWriter) close() {
+	w.points.close()
+	w.records.close()
+}
+
+func (w *recordWriter) series(d *dictionary, s SeriesRecords) error {
+	id, sequence, err := w.extend(d, s)
+	if err != nil {
+		return err
+	}
+	points, records := make([]any, 0, bulkRows*pointColumns), make([]any, 0, bulkRows*recordColumns)
+	bodies := make([]byte, 0, bulkRows*160)
+	for part := range slices.Chunk(s.Records, bulkRows) {
+		points, records, bodies = points[:0], records[:0], bodies[:0]
+		for i := range part {
+			r := &part[i]
+			value := sql.NullInt64{Int64: int64(r.Value), Valid: r.HasValue}
+			points = append(points, id, r.At, int64(r.Revision), value, w.version)
+			start := len(bodies)
+			bodies = appendBody(bodies, r)
+			sequence++
+			records = append(records, id, r.At, int64(r.Revision), sequence, bodies[start:len(bodies):len(bodies)], r.Hash[:])
+			w.days[assay.StartOfDay(r.At)] = true
 		}
-		if _, err := insert.insert(args); err != nil {
+		if _, err := w.points.insert(points); err != nil {
+			return err
+		}
+		if _, err := w.records.insert(records); err != nil {
+			return err
+		}
+	}
+	first, last := s.Records[0].At, s.Records[0].At
+	for i := range s.Records {
+		first, last = min(first, s.Records[i].At), max(last, s.Records[i].At)
+	}
+	return w.tx.exec(`INSERT INTO publication_series (version, series_id, first_at, last_at) VALUES ($1, $2, $3, $4)`, w.version, id, first, last)
+}
+
+// extend moves the head of a series' chain behind the new records, provided that they begin where it ends, and gives the
+// length of the chain before.
+func (w *recordWriter) extend(d *dictionary, s SeriesRecords) (id, length int64, err error) {
+	gpu, ok := d.gpus.ids[s.GPU]
+	if !ok {
+		return 0, 0, fmt.Errorf("publish %s: not in the catalog", s.GPU)
+	}
+	region, ok := d.regions.ids[s.Region]
+	if !ok && s.Region != assay.Global {
+		return 0, 0, fmt.Errorf("publish %s in %s: the region is not in the catalog", s.GPU, s.Region)
+	}
+	var head []byte
+	// The update changes nothing; it makes the statement return the row that is there.
+	err = w.tx.QueryRowContext(w.tx.ctx, `INSERT INTO series (gpu_id, region_id, grain) VALUES ($1, $2, $3)
+		ON CONFLICT (gpu_id, region_id, grain) DO UPDATE SET grain = excluded.grain RETURNING series_id, records, head`,
+		gpu, region, s.Grain.String()).Scan(&id, &length, &head)
+	if err != nil {
+		return 0, 0, err
+	}
+	var before assay.Hash
+	copy(before[:], head)
+	if s.Records[0].Previous != before {
+		return 0, 0, ErrOvertaken
+	}
+	for i := range s.Records[1:] {
+		if s.Records[i+1].Previous != s.Records[i].Hash {
+			return 0, 0, fmt.Errorf("publish %s in %s: records %d and %d do not follow each other", s.GPU, s.Region, i, i+1)
+		}
+	}
+	last := &s.Records[len(s.Records)-1]
+	return id, length, w.tx.exec(`UPDATE series SET records = $1, head = $2 WHERE series_id = $3`, length+int64(len(s.Records)), last.Hash[:], id)
+}
+
+// unsign notes the days whose manifests no longer list all their records.
+func (w *recordWriter) unsign() error {
+	for day := range w.days {
+		if err := w.tx.exec(`INSERT INTO unsigned_days (day) VALUES ($1) ON CONFLICT DO NOTHING`, day); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Publications lists the versions in (after, upTo], oldest first.
+func (db *DB) Publications(ctx context.Context, after, upTo int64) (list []assay.Publication, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		list = nil
+		return tx.each(`SELECT version, published_at, methodology, receipt, coalesce(reason, ''), coalesce(actor, '') FROM publications
+			WHERE version > $1 AND version <= $2 ORDER BY version`, []any{after, upTo}, func(scan scanFunc) error {
+			var p assay.Publication
+			if err := scan(&p.Version, &p.PublishedAt, &p.Methodology, &p.Receipt, &p.Reason, &p.Actor); err != nil {
+				return err
+			}
+			list = append(list, p)
+			return nil
+		})
+	})
+	return list, err
 }
 
 // Change says which part of a series a version touched.
 type Change struct {
-	Version     int64
-	PublishedAt int64
+	Version int64
 	assay.Line
 	Grain       assay.Grain
 	First, Last int64 // instants of the first and the last point
@@ -231,62 +279,42 @@ type Change struct {
 func (db *DB) Changes(ctx context.Context, after, upTo int64) (changes []Change, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		changes = nil
-		return tx.each(`SELECT version, published_at, gpu_name, coalesce(region, 'global'), grain, first_at, last_at
-			FROM publication_series JOIN publications USING (version) JOIN series USING (series_id) JOIN gpus USING (gpu_id)
+		return tx.each(`SELECT version, gpu_name, coalesce(region, 'global'), grain, first_at, last_at
+			FROM publication_series JOIN series USING (series_id) JOIN gpus USING (gpu_id)
 			LEFT JOIN regions USING (region_id) WHERE version > $1 AND version <= $2 ORDER BY version, series_id`,
 			[]any{after, upTo}, func(scan scanFunc) error {
 				var c Change
-				var grain string
-				if err := scan(&c.Version, &c.PublishedAt, &c.GPU, &c.Region, &grain, &c.First, &c.Last); err != nil {
+				if err := scan(&c.Version, &c.GPU, &c.Region, (*grainText)(&c.Grain), &c.First, &c.Last); err != nil {
 					return err
 				}
-				var err error
-				c.Grain, err = assay.ParseGrain(grain)
 				changes = append(changes, c)
-				return err
+				return nil
 			})
 	})
 	return changes, err
 }
 
-// Series is a series, or a stretch of one, as it was known at a version.
-type Series struct {
-	Points      []assay.Point
-	Version     int64 // the version that touched these points last; 0 when there are none
-	PublishedAt int64 // when that version was published
-}
+const whereSeries = ` WHERE series_id = (SELECT series_id FROM series JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id)
+	WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3)`
 
-// Series reads the points of a series whose instants lie in [first, last], as they were known at the version upTo. Points
-// are only ever added, each with its version, so readings of several series at one version agree with each other
-// whatever is published meanwhile.
-func (db *DB) Series(ctx context.Context, line assay.Line, grain assay.Grain, first, last, upTo int64) (s Series, err error) {
+// Revisions reads the revisions that the versions in (after, upTo] made of the points of a series whose instants lie in
+// [first, last], in the order of instant and revision. Nothing is ever changed, only added with its version, so readings
+// of several series at one version agree with each other whatever is published meanwhile.
+func (db *DB) Revisions(ctx context.Context, line assay.Line, grain assay.Grain, first, last, after, upTo int64) (list []assay.Revision, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		s, err = readSeries(tx, line, grain, first, last, upTo)
-		return err
+		list = nil
+		return tx.each(`SELECT at, revision, value_nanos, version FROM points`+whereSeries+`
+			AND at BETWEEN $4 AND $5 AND version > $6 AND version <= $7 ORDER BY at, revision`,
+			[]any{line.GPU, line.Region, grain.String(), first, last, after, upTo}, func(scan scanFunc) error {
+				var r assay.Revision
+				var value sql.NullInt64
+				if err := scan(&r.At, &r.Number, &value, &r.Version); err != nil {
+					return err
+				}
+				r.Value, r.Gone = assay.Nanos(value.Int64), !value.Valid
+				list = append(list, r)
+				return nil
+			})
 	})
-	return s, err
-}
-
-func readSeries(tx *tx, line assay.Line, grain assay.Grain, first, last, upTo int64) (s Series, err error) {
-	err = tx.each(`SELECT at, value_nanos, version FROM points WHERE series_id = (
-			SELECT series_id FROM series JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id)
-			WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3)
-		AND at BETWEEN $4 AND $5 AND version <= $6 ORDER BY at, revision`,
-		[]any{line.GPU, line.Region, grain.String(), first, last, upTo}, func(scan scanFunc) error {
-			var at, value, version int64
-			if err := scan(&at, &value, &version); err != nil {
-				return err
-			}
-			if n := len(s.Points); n > 0 && s.Points[n-1].At == at {
-				s.Points = s.Points[:n-1] // a later revision stands in for the earlier one
-			}
-			s.Points = append(s.Points, assay.Point{At: at, Value: assay.Nanos(value)})
-			s.Version = max(s.Version, version)
-			return nil
-		})
-	if err != nil || s.Version == 0 {
-		return s, err
-	}
-	err = tx.QueryRowContext(tx.ctx, `SELECT published_at FROM publications WHERE version = $1`, s.Version).Scan(&s.PublishedAt)
-	return s, err
+	return list, err
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"reflect"
@@ -8,65 +9,142 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// hours publishes the hours [from, to), counted from 1970, of a GPU's global line: a point for each, with the value of
+// record is a record that says little more than its value; ready gives it its place in the chain.
+func record(line assay.Line, grain assay.Grain, at int64, value assay.Nanos) assay.Determination {
+	return assay.Determination{
+		Line: line, Grain: grain, At: at, From: at - assay.Hour, Methodology: "1.0.0", HasValue: true, Value: value, Transactions: 1,
+	}
+}
+
+// records are records of one series, all of revision 0, by instant; the value of each is that of its instant.
+func records(line assay.Line, grain assay.Grain, instants ...int64) store.SeriesRecords {
+	s := store.SeriesRecords{Line: line, Grain: grain}
+	for _, at := range instants {
+		s.Records = append(s.Records, record(line, grain, at, assay.Nanos(at)))
+	}
+	return s
+}
+
+// hours publishes the hours [from, to), counted from 1970, of a GPU's global line: a record for each, with the value of
 // its place, and the coverage of them all.
 func hours(gpu string, from, to int64) store.Publication {
-	line := store.SeriesPoints{Line: assay.Line{GPU: gpu, Region: assay.Global}, Grain: assay.Hourly}
+	line := assay.Line{GPU: gpu, Region: assay.Global}
+	s := store.SeriesRecords{Line: line, Grain: assay.Hourly}
 	for h := from; h < to; h++ {
-		line.Points = append(line.Points, assay.Point{At: (h + 1) * assay.Hour, Value: assay.Nanos(h)})
+		s.Records = append(s.Records, record(line, assay.Hourly, (h+1)*assay.Hour, assay.Nanos(h)))
 	}
-	return store.Publication{Methodology: "1.0.0", Series: []store.SeriesPoints{line}, Covers: covers(gpu, from, to)}
+	return store.Publication{Methodology: "1.0.0", Series: []store.SeriesRecords{s}, Covers: covers(gpu, from, to)}
 }
 
 func covers(gpu string, from, to int64) store.Coverage {
 	return store.Coverage{{GPU: gpu, Grain: assay.Hourly}: {{From: from * assay.Hour, To: to * assay.Hour}}}
 }
 
+// ready makes a publication fit the store as it is: with all that is known, and its records behind the heads of their
+// chains.
+func ready(t *testing.T, db *store.DB, p store.Publication) store.Publication {
+	t.Helper()
+	state, err := db.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Receipt = state.Receipt
+	p.Series = slices.Clone(p.Series)
+	for i := range p.Series {
+		s := &p.Series[i]
+		head := state.Heads[store.SeriesKey{Line: s.Line, Grain: s.Grain}]
+		s.Records = chained(slices.Clone(s.Records), head, p)
+	}
+	return p
+}
+
+func chained(list []assay.Determination, head assay.Hash, p store.Publication) []assay.Determination {
+	for i := range list {
+		list[i].Receipt, list[i].PublishedAt = p.Receipt, p.PublishedAt
+		proof.Seal(&list[i], head)
+		head = list[i].Hash
+	}
+	return list
+}
+
+// mustPublish makes a publication ready and publishes it.
 func mustPublish(t *testing.T, db *store.DB, p store.Publication) int64 {
 	t.Helper()
-	version, err := db.Publish(t.Context(), p)
+	version, err := db.Publish(t.Context(), ready(t, db, p))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return version
 }
 
-func series(t *testing.T, db *store.DB, line assay.Line, grain assay.Grain, first, last, upTo int64) store.Series {
+// revisions reads all revisions of a series that the versions in (after, upTo] made.
+func revisions(t *testing.T, db *store.DB, line assay.Line, grain assay.Grain, first, last, after, upTo int64) []assay.Revision {
 	t.Helper()
-	s, err := db.Series(t.Context(), line, grain, first, last, upTo)
+	list, err := db.Revisions(t.Context(), line, grain, first, last, after, upTo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return list
+}
+
+// points are the points of a series' revisions, which must all be the first of their slot.
+func points(t *testing.T, db *store.DB, line assay.Line, grain assay.Grain) (list []assay.Point) {
+	t.Helper()
+	for _, r := range revisions(t, db, line, grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64) {
+		if r.Number != 0 || r.Gone {
+			t.Errorf("%v has the revision %+v", line, r)
+		}
+		list = append(list, r.Point)
+	}
+	return list
 }
 
 // published is everything that publishing can change.
 type published struct {
-	counters store.Counters
-	coverage store.Coverage
-	changes  []store.Change
-	h100     store.Series
+	Counters     store.Counters
+	State        store.State
+	Covers       store.Covers
+	Changes      []store.Change
+	Publications []assay.Publication
+	Records      []store.Record
+	Chains       []store.Chain
+	Unsigned     []int64
+	Late         []store.Late
 }
 
-func readPublished(t *testing.T, db *store.DB) published {
+func readPublished(t *testing.T, db *store.DB) (p published) {
 	t.Helper()
-	coverage, err := db.Coverage(t.Context())
-	if err != nil {
+	ctx := t.Context()
+	var errs [8]error
+	p.Counters, errs[0] = db.Counters(ctx)
+	p.State, errs[1] = db.State(ctx)
+	p.Covers, errs[2] = db.Covers(ctx)
+	p.Changes, errs[3] = db.Changes(ctx, 0, math.MaxInt64)
+	p.Publications, errs[4] = db.Publications(ctx, 0, math.MaxInt64)
+	p.Records, errs[5] = db.AppendRecords(ctx, nil, math.MinInt64, math.MaxInt64)
+	p.Chains, errs[6] = db.Chains(ctx)
+	p.Unsigned, errs[7] = db.UnsignedDays(ctx)
+	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
-	changes, err := db.Changes(t.Context(), 0, math.MaxInt64)
-	if err != nil {
-		t.Fatal(err)
+	p.Late = listLate(t, db)
+	return p
+}
+
+func wantPublished(t *testing.T, db *store.DB, want published) {
+	t.Helper()
+	if diff := cmp.Diff(want, readPublished(t, db)); diff != "" {
+		t.Errorf("what is published has changed (-want +got):\n%s", diff)
 	}
-	h100 := assay.Line{GPU: "H100 SXM", Region: assay.Global}
-	return published{mustCounters(t, db), coverage, changes, series(t, db, h100, assay.Hourly, 0, math.MaxInt64, math.MaxInt64)}
 }
 
 func TestPublish_VersionsCountUp(t *testing.T) {
@@ -135,13 +213,11 @@ func TestPublish_RefusedLeavesNothing(t *testing.T) {
 		want := readPublished(t, db)
 		f := func(p store.Publication, message string) {
 			t.Helper()
-			_, err := db.Publish(t.Context(), p)
+			_, err := db.Publish(t.Context(), ready(t, db, p))
 			if err == nil || !strings.Contains(err.Error(), message) {
 				t.Errorf("the error is %v, want %s", err, message)
 			}
-			if got := readPublished(t, db); !reflect.DeepEqual(got, want) {
-				t.Errorf("a refused publication has left\n%+v, want\n%+v", got, want)
-			}
+			wantPublished(t, db, want)
 		}
 		overtaken := func(from, to int64) {
 			t.Helper()
@@ -159,7 +235,7 @@ func TestPublish_RefusedLeavesNothing(t *testing.T) {
 		// Spans that overlap each other are no better than spans that overlap what is there.
 		f(store.Publication{Covers: store.Coverage{{GPU: "B200"}: {{From: 0, To: 10}, {From: 9, To: 12}}}}, store.ErrOvertaken.Error())
 
-		// A point is published once, even when the coverage is left out.
+		// A revision is published once, even when the coverage is left out.
 		again := hours("H100 SXM", 15, 16)
 		again.Covers = nil
 		f(again, "constraint failed")
@@ -174,18 +250,71 @@ func TestPublish_RefusedLeavesNothing(t *testing.T) {
 	})
 }
 
+func TestPublish_BrokenChain(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		f := func(message string, change func(list []assay.Determination)) {
+			t.Helper()
+			want := readPublished(t, db)
+			p := ready(t, db, hours("H100 SXM", 20, 24))
+			change(p.Series[0].Records)
+			if _, err := db.Publish(t.Context(), p); err == nil || !strings.Contains(err.Error(), message) {
+				t.Errorf("a broken chain gives the error %v, want %s", err, message)
+			}
+			wantPublished(t, db, want)
+		}
+		overtaken := store.ErrOvertaken.Error()
+		f(overtaken, func(list []assay.Determination) { list[0].Previous[31]++ }) // a chain must begin with zero
+		mustPublish(t, db, hours("H100 SXM", 10, 20))
+		f(overtaken, func(list []assay.Determination) { list[0].Previous[0]++ })
+		f(overtaken, func(list []assay.Determination) { list[0].Previous = assay.Hash{} })
+		f("do not follow each other", func(list []assay.Determination) { list[2].Previous[5]++ })
+		f("do not follow each other", func(list []assay.Determination) { list[0].Hash[5]++ })
+		f("do not follow each other", func(list []assay.Determination) { list[1], list[2] = list[2], list[1] })
+		mustPublish(t, db, hours("H100 SXM", 20, 24))
+	})
+}
+
+// A publication that breaks off, wherever that is, leaves nothing behind.
+func TestPublish_AllOrNothing(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustAppend(t, db, rental("a"))
+		p := ready(t, db, hours("H100 SXM", 0, 100))
+		p.Series = append(p.Series, ready(t, db, hours("B200", 0, 70)).Series...)
+		before := readPublished(t, db)
+		tried := 0
+		for n := int64(1); ; n += 2 {
+			_, err := db.Publish(storetest.BreakAt(t, n), p)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("broken off at use %d: %v", n, err)
+			}
+			tried++
+			wantPublished(t, db, before)
+		}
+		if after := readPublished(t, db); tried < 10 || len(after.Records) != 170 || len(after.Chains) != 2 {
+			t.Errorf("after %d attempts there are %d records in %d chains, want 170 in 2", tried, len(after.Records), len(after.Chains))
+		}
+	})
+}
+
 func TestPublish_OneOfTwoWins(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		handles := []*store.DB{db, storetest.Another(t, db)}
 		line := assay.Line{GPU: "H200", Region: assay.Global}
 		for round := range int64(20) {
 			var errs [2]error
+			var publications [2]store.Publication
+			for i := range publications {
+				p := hours("H200", round, round+1)
+				p.Series[0].Records[0].Value = assay.Nanos(i)
+				publications[i] = ready(t, db, p)
+			}
 			var wg sync.WaitGroup
 			for i, handle := range handles {
 				wg.Go(func() {
-					p := hours("H200", round, round+1)
-					p.Series[0].Points[0].Value = assay.Nanos(i)
-					_, errs[i] = handle.Publish(t.Context(), p)
+					_, errs[i] = handle.Publish(t.Context(), publications[i])
 				})
 			}
 			wg.Wait()
@@ -194,9 +323,9 @@ func TestPublish_OneOfTwoWins(t *testing.T) {
 				t.Fatalf("hour %d: two publishers got %v, want one success and one %v", round, errs, store.ErrOvertaken)
 			}
 			at := (round + 1) * assay.Hour
-			want := []assay.Point{{At: at, Value: assay.Nanos(winner)}}
-			if got := series(t, db, line, assay.Hourly, at, at, math.MaxInt64).Points; !slices.Equal(got, want) {
-				t.Fatalf("hour %d has the points %v, want the winner's %v", round, got, want)
+			want := []assay.Revision{{Point: assay.Point{At: at, Value: assay.Nanos(winner)}, Version: round + 1}}
+			if got := revisions(t, db, line, assay.Hourly, at, at, 0, math.MaxInt64); !slices.Equal(got, want) {
+				t.Fatalf("hour %d has the revisions %v, want the winner's %v", round, got, want)
 			}
 		}
 		if got := mustCounters(t, db).Publication; got != 20 {
@@ -205,86 +334,128 @@ func TestPublish_OneOfTwoWins(t *testing.T) {
 	})
 }
 
-func TestSeries_AsOfAVersion(t *testing.T) {
+func TestRevisions_OfVersions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		var clock int64
-		db.Now = func() time.Time { return time.UnixMilli(clock) }
+		line := assay.Line{GPU: "H200", Region: "eu-west"}
 		for version := int64(1); version <= 3; version++ {
-			clock = 1000 * version
 			p := hours("H200", 100-10*version, 110-10*version) // backwards, as a backfill does after serving began
-			p.Series[0].Region = "eu-west"
+			p.Series[0].Line = line
 			mustPublish(t, db, p)
 		}
-		line := assay.Line{GPU: "H200", Region: "eu-west"}
-		f := func(first, last, upTo int64, wantFirst, wantLast, wantVersion int64) {
+		f := func(first, last, after, upTo int64, wantFirst, wantLast int64) {
 			t.Helper()
-			got := series(t, db, line, assay.Hourly, first, last, upTo)
-			want := store.Series{Version: wantVersion, PublishedAt: 1000 * wantVersion}
+			got := revisions(t, db, line, assay.Hourly, first, last, after, upTo)
+			var want []assay.Revision
 			for at := wantFirst; at <= wantLast; at += assay.Hour {
-				want.Points = append(want.Points, assay.Point{At: at, Value: assay.Nanos(at/assay.Hour - 1)})
+				hour := at/assay.Hour - 1
+				want = append(want, assay.Revision{Point: assay.Point{At: at, Value: assay.Nanos(hour)}, Version: 10 - hour/10})
 			}
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("[%d, %d] as of %d: got\n%v, want\n%v", first, last, upTo, got, want)
+			if !slices.Equal(got, want) {
+				t.Errorf("[%d, %d] of (%d, %d]: got\n%v, want\n%v", first, last, after, upTo, got, want)
 			}
 		}
 		const h = assay.Hour
-		f(0, 1000*h, 0, 1, 0, 0)
-		f(0, 1000*h, 1, 91*h, 100*h, 1)
-		f(0, 1000*h, 2, 81*h, 100*h, 2)
-		f(0, 1000*h, 99, 71*h, 100*h, 3)
-		f(95*h, 97*h, 99, 95*h, 97*h, 1) // both ends belong; the version is that of these points
-		f(95*h+1, 96*h-1, 99, 1, 0, 0)
-		f(math.MinInt64, math.MaxInt64, math.MaxInt64, 71*h, 100*h, 3)
+		f(0, 1000*h, 0, 0, 1, 0)
+		f(0, 1000*h, 0, 1, 91*h, 100*h)
+		f(0, 1000*h, 0, 2, 81*h, 100*h)
+		f(0, 1000*h, 1, 2, 81*h, 90*h)
+		f(0, 1000*h, 0, 99, 71*h, 100*h)
+		f(0, 1000*h, 3, 99, 1, 0)
+		f(95*h, 97*h, 0, 99, 95*h, 97*h) // both ends belong
+		f(95*h+1, 96*h-1, 0, 99, 1, 0)
+		f(math.MinInt64, math.MaxInt64, 0, math.MaxInt64, 71*h, 100*h)
 
 		for _, other := range []assay.Line{{GPU: "H200", Region: assay.Global}, {GPU: "B200", Region: "eu-west"}, {GPU: "none", Region: "eu-west"}} {
-			if got := series(t, db, other, assay.Hourly, 0, math.MaxInt64, 3); len(got.Points) != 0 {
+			if got := points(t, db, other, assay.Hourly); len(got) != 0 {
 				t.Errorf("%v has the points of %v", other, line)
 			}
 		}
-		if got := series(t, db, line, assay.Daily, 0, math.MaxInt64, 3); len(got.Points) != 0 {
+		if got := points(t, db, line, assay.Daily); len(got) != 0 {
 			t.Error("the daily series has hourly points")
 		}
 	})
 }
 
-func TestPublish_ManyPointsAndExtremes(t *testing.T) {
+// restated is a publication that determines one hour of a GPU anew.
+func restated(gpu string, hour int64, revision int, value assay.Nanos, hasValue bool) store.Publication {
+	p := hours(gpu, hour, hour+1)
+	r := &p.Series[0].Records[0]
+	r.Revision, r.Value, r.HasValue = revision, value, hasValue
+	p.Reason, p.Actor = "a late file", "desk"
+	return p
+}
+
+// Nothing is overwritten: revisions stand beside each other, and one without a value says that it is gone.
+func TestPublish_RevisionsStandBeside(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		line := store.SeriesPoints{
-			Line: assay.Line{GPU: "B200", Region: "us-east"}, Grain: assay.Daily,
-			Points: []assay.Point{{At: math.MinInt64, Value: math.MinInt64}},
+		mustPublish(t, db, hours("H200", 5, 8))
+		mustPublish(t, db, restated("H200", 6, 1, 60, true))
+		mustPublish(t, db, restated("H200", 6, 2, 0, false))
+		mustPublish(t, db, restated("H200", 6, 3, 0, true)) // a value of zero is a value
+		at := func(hour int64, value assay.Nanos) assay.Point {
+			return assay.Point{At: hour * assay.Hour, Value: value}
 		}
+		want := []assay.Revision{
+			{Point: at(6, 5), Version: 1},
+			{Point: at(7, 6), Version: 1},
+			{Point: at(7, 60), Number: 1, Version: 2},
+			{Point: at(7, 0), Number: 2, Gone: true, Version: 3},
+			{Point: at(7, 0), Number: 3, Version: 4},
+			{Point: at(8, 7), Version: 1},
+		}
+		line := assay.Line{GPU: "H200", Region: assay.Global}
+		if got := revisions(t, db, line, assay.Hourly, math.MinInt64, math.MaxInt64, 0, math.MaxInt64); !slices.Equal(got, want) {
+			t.Errorf("the revisions are\n%v, want\n%v", got, want)
+		}
+		list, err := db.Publications(t.Context(), 1, 3)
+		wantList := []assay.Publication{
+			{Version: 2, Methodology: "1.0.0", Reason: "a late file", Actor: "desk"},
+			{Version: 3, Methodology: "1.0.0", Reason: "a late file", Actor: "desk"},
+		}
+		if err != nil || !slices.Equal(list, wantList) {
+			t.Errorf("the publications are %+v (%v), want %+v", list, err, wantList)
+		}
+	})
+}
+
+func TestPublish_ManyRecordsAndExtremes(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		line := assay.Line{GPU: "B200", Region: "us-east"}
+		s := records(line, assay.Daily, math.MinInt64)
 		for i := range int64(1000) {
-			line.Points = append(line.Points, assay.Point{At: i, Value: assay.Nanos(-i)})
+			s.Records = append(s.Records, record(line, assay.Daily, i, assay.Nanos(-i)))
 		}
-		line.Points = append(line.Points, assay.Point{At: math.MaxInt64, Value: math.MaxInt64})
-		mustPublish(t, db, store.Publication{Series: []store.SeriesPoints{line}})
-		got := series(t, db, line.Line, assay.Daily, math.MinInt64, math.MaxInt64, 1)
-		if !slices.Equal(got.Points, line.Points) {
-			t.Errorf("%d points came back, not the %d that were published", len(got.Points), len(line.Points))
+		s.Records = append(s.Records, record(line, assay.Daily, math.MaxInt64, math.MaxInt64))
+		mustPublish(t, db, store.Publication{Series: []store.SeriesRecords{s}})
+		var want []assay.Point
+		for _, r := range s.Records {
+			want = append(want, assay.Point{At: r.At, Value: r.Value})
+		}
+		if got := points(t, db, line, assay.Daily); !slices.Equal(got, want) {
+			t.Errorf("%d points came back, not the %d that were published", len(got), len(want))
+		}
+		if ledger, err := db.Ledger(t.Context()); err != nil || ledger.Records != 1002 {
+			t.Errorf("%d records are counted (%v), want 1002", ledger.Records, err)
 		}
 	})
 }
 
 func TestChanges_ListsWhatWasTouched(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		var clock int64
-		db.Now = func() time.Time { return time.UnixMilli(clock) }
-		publish := func(at int64, series ...store.SeriesPoints) {
+		publish := func(series ...store.SeriesRecords) {
 			t.Helper()
-			clock = at
 			mustPublish(t, db, store.Publication{Series: series})
 		}
 		h100, eu := assay.Line{GPU: "H100 SXM", Region: assay.Global}, assay.Line{GPU: "H100 SXM", Region: "eu-west"}
-		publish(10, store.SeriesPoints{Line: h100, Points: []assay.Point{{At: 5}, {At: 7}, {At: 9}}},
-			store.SeriesPoints{Line: eu, Grain: assay.Hourly, Points: []assay.Point{{At: 6}}})
-		publish(20, store.SeriesPoints{Line: eu, Grain: assay.Hourly}) // nothing to publish is still a version
-		publish(30, store.SeriesPoints{Line: h100, Points: []assay.Point{{At: 1}}})
+		publish(records(h100, assay.Daily, 9, 5, 7), records(eu, assay.Hourly, 6)) // a restatement's order is its own
+		publish(records(eu, assay.Hourly))                                         // nothing to publish is still a version
+		publish(records(h100, assay.Daily, 1))
 
 		first := []store.Change{
-			{Version: 1, PublishedAt: 10, Line: h100, Grain: assay.Daily, First: 5, Last: 9},
-			{Version: 1, PublishedAt: 10, Line: eu, Grain: assay.Hourly, First: 6, Last: 6},
+			{Version: 1, Line: h100, Grain: assay.Daily, First: 5, Last: 9},
+			{Version: 1, Line: eu, Grain: assay.Hourly, First: 6, Last: 6},
 		}
-		third := store.Change{Version: 3, PublishedAt: 30, Line: h100, Grain: assay.Daily, First: 1, Last: 1}
+		third := store.Change{Version: 3, Line: h100, Grain: assay.Daily, First: 1, Last: 1}
 		f := func(after, upTo int64, want ...store.Change) {
 			t.Helper()
 			got, err := db.Changes(t.Context(), after, upTo)
@@ -318,7 +489,7 @@ func TestCatalog_NamesAreBytes(t *testing.T) {
 		mustPublish(t, db, p)
 		f := func(gpu string, want ...assay.Point) {
 			t.Helper()
-			got := series(t, db, assay.Line{GPU: gpu, Region: assay.Global}, assay.Hourly, 0, math.MaxInt64, 1).Points
+			got := points(t, db, assay.Line{GPU: gpu, Region: assay.Global}, assay.Hourly)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s has the points %v, want %v", gpu, got, want)
 			}

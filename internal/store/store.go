@@ -12,10 +12,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -80,7 +83,10 @@ func (db *DB) announce() {
 
 // Counters tell what has changed: a reader compares them with the ones it saw before.
 type Counters struct {
-	Catalog, Keys, Publication int64
+	Catalog, Keys, Publication, Methodology, Manifest, Receipt int64
+
+	Realtime    int64 // the instant of the newest print
+	Utilization int64 // the Received of the newest reading
 }
 
 // Counters reads the counters.
@@ -99,17 +105,34 @@ func readCounters(tx *tx) (c Counters, err error) {
 		if err := scan(&name, &value); err != nil {
 			return err
 		}
-		switch name {
-		case "catalog":
-			c.Catalog = value
-		case "keys":
-			c.Keys = value
-		case "publication":
-			c.Publication = value
+		if counter := c.byName(name); counter != nil {
+			*counter = value
 		}
 		return nil
 	})
 	return c, err
+}
+
+func (c *Counters) byName(name string) *int64 {
+	switch name {
+	case "catalog":
+		return &c.Catalog
+	case "keys":
+		return &c.Keys
+	case "publication":
+		return &c.Publication
+	case "realtime":
+		return &c.Realtime
+	case "methodology":
+		return &c.Methodology
+	case "manifest":
+		return &c.Manifest
+	case "receipt":
+		return &c.Receipt
+	case "utilization":
+		return &c.Utilization
+	}
+	return nil // of a newer program
 }
 
 // Setting reads a named setting of the installation; it is empty when unset.
@@ -144,19 +167,37 @@ func (tx *tx) exec(query string, args ...any) error {
 	return err
 }
 
-// each calls f for every row of the query.
+// each calls f for every row of the query. A column that cannot be read is damage, and is told with its table and row.
 func (tx *tx) each(query string, args []any, f func(scanFunc) error) error {
 	rows, err := tx.QueryContext(tx.ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
+	for row := 1; rows.Next(); row++ {
+		if err := f(namingScan(rows.Scan, query, row)); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
+}
+
+func namingScan(scan scanFunc, query string, row int) scanFunc {
+	return func(dest ...any) error {
+		if err := scan(dest...); err != nil {
+			return fmt.Errorf("%w: row %d of %s: %w", ErrDamaged, row, firstTable.FindStringSubmatch(query)[1], err)
+		}
+		return nil
+	}
+}
+
+// firstTable is the table that a query is about; one that begins with another query gives its first.
+var firstTable = regexp.MustCompile(`(?:FROM|UPDATE|INTO)[ (]+(\w+)|$`)
+
+// counter reads a counter.
+func (tx *tx) counter(name string) (value int64, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT value FROM counters WHERE name = $1`, name).Scan(&value)
+	return value, err
 }
 
 // bump raises a counter and gives its new value.
@@ -173,9 +214,54 @@ func (db *DB) write(ctx context.Context, f func(*tx) error) error {
 	return db.transact(ctx, db.writer, nil, f)
 }
 
+// rawScan runs a query and hands over the rows as the driver reads them. The values are reused.
+type rawScan func(query string, args []any, f func([]driver.Value) error) error
+
+// readRaw is read for queries of millions of rows, which database/sql would spend more time on than the database.
+func (db *DB) readRaw(ctx context.Context, f func(*tx, rawScan) error) error {
+	conn, err := db.readers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // its transaction has told what there is to tell
+	return db.transact(ctx, conn, &sql.TxOptions{ReadOnly: true}, func(tx *tx) error {
+		return f(tx, func(query string, args []any, row func([]driver.Value) error) error {
+			return conn.Raw(func(driverConn any) error { return scanRaw(ctx, driverConn, query, args, row) })
+		})
+	})
+}
+
+func scanRaw(ctx context.Context, driverConn any, query string, args []any, row func([]driver.Value) error) (err error) {
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	rows, err := driverConn.(driver.QueryerContext).QueryContext(ctx, query, named)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	values := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(values); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+}
+
+// beginner is a pool of connections, or one of them.
+type beginner interface {
+	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
+}
+
 // transact runs f in a transaction. Once the context has ended, its end is the error: what the database says then is that
 // it was interrupted, rolled back or closed behind our back.
-func (db *DB) transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions, f func(*tx) error) error {
+func (db *DB) transact(ctx context.Context, pool beginner, options *sql.TxOptions, f func(*tx) error) error {
 	sqlTx, err := pool.BeginTx(ctx, options)
 	if err == nil {
 		if err = f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
@@ -214,6 +300,11 @@ func migrate(tx *tx) error {
 		}
 		if err := tx.exec(string(text)); err != nil {
 			return fmt.Errorf("migration %s: %w", file, err)
+		}
+		if move := moves[file]; move != nil {
+			if err := move(tx); err != nil {
+				return fmt.Errorf("migration %s: %w", file, err)
+			}
 		}
 		if err := tx.exec(`INSERT INTO migrations (number, applied_at) VALUES ($1, $2)`, last+i+1, tx.now); err != nil {
 			return err

@@ -110,12 +110,25 @@ func TestCounters_EachChangeRaisesItsOwn(t *testing.T) {
 				t.Errorf("after %s the counters are %+v, want %+v", what, got, want)
 			}
 		}
+		publishHour := ready(t, db, hours("B200", 0, 1))
 		f("appending", func() error {
 			_, err := db.AppendTransactions(t.Context(), []assay.Transaction{rental("a")})
 			return err
+		}, &want.Receipt)
+		f("appending again", func() error {
+			_, err := db.AppendTransactions(t.Context(), []assay.Transaction{rental("a")})
+			return err
 		}, nil)
+		f("a verification", func() error {
+			_, err := db.AddVerification(t.Context(), assay.Verification{Source: "exchange", ID: "a"})
+			return err
+		}, &want.Receipt)
+		f("a methodology", func() error {
+			return db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1", Effective: 1, Text: "text"})
+		}, &want.Methodology)
 		f("a setting", func() error { return db.SetSetting(t.Context(), "a", "b") }, nil)
-		f("publishing", func() error { _, err := db.Publish(t.Context(), hours("B200", 0, 1)); return err }, &want.Publication)
+		f("publishing", func() error { _, err := db.Publish(t.Context(), publishHour); return err }, &want.Publication)
+		f("signing", func() error { signDay(t, db, 0); return nil }, &want.Manifest)
 		f("a new key", func() error { _, err := db.CreateKey(t.Context(), key("aaaaaa")); return err }, &want.Keys)
 		f("revoking", func() error { return db.RevokeKey(t.Context(), "aaaaaa") }, &want.Keys)
 	})

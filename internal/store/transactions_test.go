@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,22 +56,35 @@ func wantCount(t *testing.T, db *store.DB, want int) {
 	}
 }
 
-// verified reads every verified transaction in [from, to).
-func verified(t *testing.T, db *store.DB, from, to int64) (all []assay.Transaction) {
+// window reads the transactions in [from, to), in the order that does not depend on who came first.
+func window(t *testing.T, db *store.DB, from, to int64) []assay.Transaction {
 	t.Helper()
-	err := db.EachVerified(t.Context(), from, to, func(x *assay.Transaction) error {
-		all = append(all, *x)
-		return nil
-	})
+	all, err := db.AppendWindow(t.Context(), nil, from, to)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return inOrder(all)
+}
+
+func inOrder(all []assay.Transaction) []assay.Transaction {
+	return slices.SortedFunc(slices.Values(all), func(a, b assay.Transaction) int {
+		return cmp.Or(cmp.Compare(a.ExecutedAt, b.ExecutedAt), cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// withoutReceipts is what the transactions say, whenever they came.
+func withoutReceipts(all []assay.Transaction) []assay.Transaction {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Receipt = 0
 	}
 	return all
 }
 
-func wantVerified(t *testing.T, db *store.DB, want ...assay.Transaction) {
+func wantStored(t *testing.T, db *store.DB, want ...assay.Transaction) {
 	t.Helper()
-	if got := verified(t, db, math.MinInt64, math.MaxInt64); !slices.Equal(got, want) {
+	got := withoutReceipts(window(t, db, math.MinInt64, math.MaxInt64))
+	if want = inOrder(want); !slices.Equal(got, want) {
 		t.Errorf("stored are\n%+v, want\n%+v", got, want)
 	}
 }
@@ -81,7 +95,7 @@ func TestAppend_RepeatChangesNothing(t *testing.T) {
 		wantAppended(t, mustAppend(t, db, batch...), store.Appended{Inserted: 200})
 		wantAppended(t, mustAppend(t, db, batch...), store.Appended{Duplicates: 200})
 		wantAppended(t, mustAppend(t, db), store.Appended{})
-		wantVerified(t, db, batch...)
+		wantStored(t, db, batch...)
 	})
 }
 
@@ -91,7 +105,7 @@ func TestAppend_RepeatsInsideABatch(t *testing.T) {
 		other.Price++
 		got := mustAppend(t, db, rental("a"), rental("b"), rental("a"), other)
 		wantAppended(t, got, store.Appended{Inserted: 2, Duplicates: 1, Conflicts: []int{3}})
-		wantVerified(t, db, rental("a"), rental("b"))
+		wantStored(t, db, rental("a"), rental("b"))
 	})
 }
 
@@ -105,7 +119,7 @@ func TestAppend_ConflictOfEachField(t *testing.T) {
 			change(&changed[100])
 			got := mustAppend(t, db, changed...)
 			wantAppended(t, got, store.Appended{Duplicates: 129, Conflicts: []int{100}})
-			wantVerified(t, db, batch...)
+			wantStored(t, db, batch...)
 		}
 		f(func(x *assay.Transaction) { x.ExecutedAt++ })
 		f(func(x *assay.Transaction) { x.ExecutedAt -= assay.Day })
@@ -121,6 +135,21 @@ func TestAppend_ConflictOfEachField(t *testing.T) {
 	})
 }
 
+// The positions come in the order of the batch, also when nothing else came with them.
+func TestAppend_ConflictsInOrder(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		batch := rentals(100)
+		mustAppend(t, db, batch...)
+		var want []int
+		for i := range batch {
+			batch[i].Price++
+			want = append(want, i)
+		}
+		wantAppended(t, mustAppend(t, db, batch...), store.Appended{Conflicts: want})
+		wantAppended(t, mustAppend(t, db, append(batch, rental("new"))...), store.Appended{Inserted: 1, Conflicts: want})
+	})
+}
+
 func TestAppend_LetterCaseAndRegionMatter(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		upper, lower, source, nowhere := rental("A"), rental("a"), rental("a"), rental("b")
@@ -128,7 +157,7 @@ func TestAppend_LetterCaseAndRegionMatter(t *testing.T) {
 		source.Source = "Exchange"
 		nowhere.Region = ""
 		wantAppended(t, mustAppend(t, db, upper, lower, source, nowhere), store.Appended{Inserted: 4})
-		wantVerified(t, db, upper, lower, nowhere, source) // sources stand in the order of their first row
+		wantStored(t, db, upper, lower, nowhere, source)
 	})
 }
 
@@ -149,14 +178,16 @@ func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
 	})
 }
 
+// The numbers are the bounds of ingest: the reading packs columns together and has room for no more.
 func TestAppend_ExtremesComeBack(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		least, most := rental("least"), rental("O'Brien \"quoted\"\n\tΩ 東京 🙂")
-		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64
-		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = math.MaxInt64-1, math.MaxInt64, math.MaxInt64, math.MaxInt64
+		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = math.MinInt64, math.MinInt64, 1, 0
+		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = math.MaxInt64-1, math.MaxInt64, 1_000_000, 100_000_000_000
 		most.Provider, most.Source = strings.Repeat("é", 64), " "
+		least.Verified = false
 		mustAppend(t, db, most, least)
-		wantVerified(t, db, least, most)
+		wantStored(t, db, least, most)
 		first, last, err := db.TransactionSpan(t.Context())
 		if err != nil || first != least.ExecutedAt || last != most.ExecutedAt {
 			t.Errorf("the span is %d to %d (%v), want %d to %d", first, last, err, least.ExecutedAt, most.ExecutedAt)
@@ -179,6 +210,9 @@ func TestAppend_AllOrNothing(t *testing.T) {
 			}
 			wantCount(t, db, 0)
 			wantNoNames(t, db)
+			if got := mustCounters(t, db).Receipt; got != 0 {
+				t.Fatalf("broken off at use %d: the receipt is %d", n, got)
+			}
 		}
 		wantCount(t, db, 300)
 		if tried < 5 {
@@ -221,7 +255,7 @@ func TestAppend_TwoWriters(t *testing.T) {
 	})
 }
 
-func TestEachVerified_HalfOpenAndVerifiedOnly(t *testing.T) {
+func TestAppendWindow_HalfOpenAndAsReceived(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := rentals(6)
 		for i, at := range []int64{200, 199, 100, 99, 150, 150} {
@@ -229,46 +263,72 @@ func TestEachVerified_HalfOpenAndVerifiedOnly(t *testing.T) {
 		}
 		batch[5].Verified = false
 		mustAppend(t, db, batch...)
-		got := verified(t, db, 100, 200)
-		if want := []assay.Transaction{batch[2], batch[4], batch[1]}; !slices.Equal(got, want) {
+		// A later word does not change what was received.
+		verify(t, db, batch[5], true)
+		verify(t, db, batch[1], false)
+		got := withoutReceipts(window(t, db, 100, 200))
+		if want := []assay.Transaction{batch[2], batch[4], batch[5], batch[1]}; !slices.Equal(got, want) {
 			t.Errorf("[100, 200) gives\n%+v, want\n%+v", got, want)
 		}
-		if got := verified(t, db, 100, 100); len(got) != 0 {
+		if got := window(t, db, 100, 100); len(got) != 0 {
 			t.Errorf("an empty stretch gives %+v", got)
 		}
 	})
 }
 
-// Ids are compared byte by byte: not by a language's rules, which would put a before B and é beside e.
-func TestEachVerified_ByteOrder(t *testing.T) {
+// What is there already stays: a caller reads stretch after stretch into one list.
+func TestAppendWindow_Appends(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		ids := []string{"z", "é", "B", "a", "Z", "e", "-", "Ä", "10", "9", "", "ab", "aB"}
-		var batch []assay.Transaction
-		for _, id := range ids {
-			batch = append(batch, rental(id))
-		}
-		mustAppend(t, db, batch...)
-		var got []string
-		for _, x := range verified(t, db, math.MinInt64, math.MaxInt64) {
-			got = append(got, x.ID)
-		}
-		slices.Sort(ids)
-		if !slices.Equal(got, ids) {
-			t.Errorf("ids come as %q, want %q", got, ids)
+		mustAppend(t, db, rental("a"))
+		prefix := rental("prefix")
+		got, err := db.AppendWindow(t.Context(), []assay.Transaction{prefix}, math.MinInt64, math.MaxInt64)
+		if err != nil || len(got) != 2 || got[0] != prefix || got[1].ID != "a" {
+			t.Errorf("got %+v (%v), want the prefix and a", got, err)
 		}
 	})
 }
 
-func TestEachVerified_StopsAtAnError(t *testing.T) {
+// Time comes in order, whatever the order of arrival.
+func TestAppendWindow_InTheOrderOfTime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		mustAppend(t, db, rentals(3)...)
-		stop, calls := errors.New("enough"), 0
-		err := db.EachVerified(t.Context(), math.MinInt64, math.MaxInt64, func(*assay.Transaction) error {
-			calls++
-			return stop
-		})
-		if !errors.Is(err, stop) || calls != 1 {
-			t.Errorf("got %v after %d calls, want %v after 1", err, calls, stop)
+		batch := rentals(200)
+		for i := range batch {
+			batch[i].ExecutedAt += int64(i*7919%200) * assay.Minute
+		}
+		for part := range slices.Chunk(batch, 30) {
+			mustAppend(t, db, part...)
+		}
+		got, err := db.AppendWindow(t.Context(), nil, math.MinInt64, math.MaxInt64)
+		if err != nil || len(got) != 200 {
+			t.Fatalf("%d transactions (%v), want 200", len(got), err)
+		}
+		if !slices.IsSortedFunc(got, func(a, b assay.Transaction) int { return cmp.Compare(a.ExecutedAt, b.ExecutedAt) }) {
+			t.Error("the transactions are not in the order of time")
+		}
+	})
+}
+
+// Every batch that brings something new has the next receipt, and its rows carry it.
+func TestAppend_Receipts(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		f := func(id string, want int64) {
+			t.Helper()
+			mustAppend(t, db, rental(id))
+			if got := mustCounters(t, db).Receipt; got != want {
+				t.Errorf("after %s the receipt is %d, want %d", id, got, want)
+			}
+		}
+		f("a", 1)
+		f("b", 2)
+		f("a", 2) // nothing new
+		f("c", 3)
+		mustAppend(t, db, rental("b"), rental("d"))
+		var got []int64
+		for _, x := range window(t, db, math.MinInt64, math.MaxInt64) {
+			got = append(got, x.Receipt)
+		}
+		if want := []int64{1, 2, 3, 4}; !slices.Equal(got, want) {
+			t.Errorf("a, b, c and d have the receipts %v, want %v", got, want)
 		}
 	})
 }

@@ -1,0 +1,249 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/assaydata/assay"
+)
+
+// Ledger is what the database says about everything it holds, without the transactions and records themselves, as it was
+// at one moment. Who goes through those afterwards leaves out what is newer than the counters.
+type Ledger struct {
+	Counters      Counters
+	Methodologies []assay.MethodologyFile
+	Receipts      []Receipt
+	Events        []assay.Verification
+	Publications  []assay.Publication
+	Covers        Covers
+	Coverage      Coverage
+	Chains        []Chain
+	Manifests     []assay.Manifest // in the order in which they were signed
+	Unsigned      []int64
+	Records       int64 // how many there are
+}
+
+// Ledger reads the ledger. A row that does not fit its checksum, a number that is left out and a point without a record
+// are an ErrDamaged that names them.
+func (db *DB) Ledger(ctx context.Context) (l Ledger, err error) {
+	err = db.read(ctx, l.readAll)
+	return l, err
+}
+
+func (l *Ledger) readAll(t *tx) error {
+	for _, read := range []func(*tx) error{l.readNumbers, l.readReceived, l.readPublished, l.readManifests, l.countRecords} {
+		if err := read(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readNumbers reads the counters and checks that what is numbered has every number.
+func (l *Ledger) readNumbers(tx *tx) (err error) {
+	if l.Counters, err = readCounters(tx); err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		thing, query string
+		count        int64
+	}{
+		{"receipt", `SELECT receipt FROM receipts ORDER BY receipt`, l.Counters.Receipt},
+		{"verification", `SELECT event FROM verifications ORDER BY event`, -1}, // nobody counts them
+		{"publication", `SELECT version FROM publications ORDER BY version`, l.Counters.Publication},
+		{"manifest", `SELECT sequence FROM manifests ORDER BY sequence`, l.Counters.Manifest},
+		{"methodology", `SELECT row_number() OVER () FROM methodologies`, l.Counters.Methodology},
+	} {
+		if err := checkNumbers(tx, list.thing, list.query, list.count); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNumbers checks that a query gives the numbers from 1 to the count; without one (-1), from 1 on.
+func checkNumbers(tx *tx, thing, query string, count int64) error {
+	last := int64(0)
+	err := tx.each(query, nil, func(scan scanFunc) error {
+		var number int64
+		if err := scan(&number); err != nil {
+			return err
+		}
+		if last++; number != last {
+			return fmt.Errorf("%w: %s %d is missing, and there is one with the number %d", ErrDamaged, thing, last, number)
+		}
+		return nil
+	})
+	if err == nil && count >= 0 && last != count {
+		err = fmt.Errorf("%w: there were %d of kind %s, and %d are there", ErrDamaged, count, thing, last)
+	}
+	return err
+}
+
+func (l *Ledger) readReceived(tx *tx) (err error) {
+	if l.Methodologies, err = readMethodologies(tx); err != nil {
+		return err
+	}
+	if l.Receipts, err = readReceipts(tx); err != nil {
+		return err
+	}
+	l.Events, err = readVerifications(tx, math.MinInt64, math.MaxInt64)
+	return err
+}
+
+func (l *Ledger) readPublished(tx *tx) (err error) {
+	if l.Publications, err = readPublications(tx); err != nil {
+		return err
+	}
+	if l.Covers, err = readCovers(tx); err != nil {
+		return err
+	}
+	if l.Coverage, err = readCoverage(tx); err != nil {
+		return err
+	}
+	l.Chains, err = readChains(tx)
+	return err
+}
+
+// readPublications reads all publications and checks them, together with their covers.
+func readPublications(tx *tx) (list []assay.Publication, err error) {
+	covers := map[int64]Coverage{}
+	err = tx.each(`SELECT version, coalesce(gpu_name, ''), grain, from_ms, to_ms FROM publication_covers LEFT JOIN gpus USING (gpu_id)`, nil, func(scan scanFunc) error {
+		var version int64
+		var key CoverageKey
+		var span Span
+		if err := scan(&version, &key.GPU, (*grainText)(&key.Grain), &span.From, &span.To); err != nil {
+			return err
+		}
+		if covers[version] == nil {
+			covers[version] = Coverage{}
+		}
+		covers[version][key] = append(covers[version][key], span)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = tx.each(`SELECT version, published_at, methodology, receipt, coalesce(reason, ''), coalesce(actor, ''), checksum,
+		reason IS NOT NULL AND reason = '' OR actor IS NOT NULL AND actor = '' FROM publications ORDER BY version`, nil, func(scan scanFunc) error {
+		var p assay.Publication
+		var sum int64
+		var empty bool // where there should be nothing
+		if err := scan(&p.Version, &p.PublishedAt, &p.Methodology, &p.Receipt, &p.Reason, &p.Actor, &sum, &empty); err != nil {
+			return err
+		}
+		list = append(list, p)
+		if publicationSum(p, covers[p.Version]) != sum || empty {
+			return fmt.Errorf("%w: publication %d of %s, or the time it covers, does not fit its checksum", ErrDamaged, p.Version, assay.FormatInstant(p.PublishedAt))
+		}
+		delete(covers, p.Version)
+		return nil
+	})
+	for version := range covers {
+		if err == nil {
+			err = fmt.Errorf("%w: there is time that publication %d covers, and no such publication", ErrDamaged, version)
+		}
+	}
+	return list, err
+}
+
+func (l *Ledger) readManifests(tx *tx) (err error) {
+	if l.Manifests, err = readManifests(tx, `ORDER BY sequence`); err != nil {
+		return err
+	}
+	l.Unsigned, err = readUnsigned(tx)
+	return err
+}
+
+// countRecords counts the records, and names a point that stands by itself and a record that belongs to no series.
+func (l *Ledger) countRecords(tx *tx) error {
+	var points int64
+	if err := tx.QueryRowContext(tx.ctx, `SELECT (SELECT count(*) FROM points), (SELECT count(*) FROM records)`).Scan(&points, &l.Records); err != nil {
+		return err
+	}
+	err := tx.each(`SELECT series_id, gpu_id, region_id, grain FROM series WHERE gpu_id NOT IN (SELECT gpu_id FROM gpus)
+		OR region_id <> 0 AND region_id NOT IN (SELECT region_id FROM regions)`, nil, func(scan scanFunc) error {
+		var series, gpu, region int64
+		var grain string
+		if err := scan(&series, &gpu, &region, &grain); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: series %d, %s of GPU %d in region %d: they are not in the catalog", ErrDamaged, series, grain, gpu, region)
+	})
+	if err != nil {
+		return err
+	}
+	stray := `SELECT series_id, at FROM records WHERE series_id NOT IN (SELECT series_id FROM series) LIMIT 1`
+	what := "a record of a series that is not there"
+	if points > l.Records {
+		stray = `SELECT p.series_id, p.at FROM points p LEFT JOIN records r USING (series_id, at, revision) WHERE r.at IS NULL LIMIT 1`
+		what = "a published point without a record"
+	}
+	keys, err := readSeriesKeys(tx)
+	if err != nil {
+		return err
+	}
+	return tx.each(stray, nil, func(scan scanFunc) error {
+		var series, at int64
+		if err := scan(&series, &at); err != nil {
+			return err
+		}
+		key := keys[series]
+		return fmt.Errorf("%w: there is %s: number %d, %s %s %s at %s", ErrDamaged, what, series, key.GPU, key.Region, key.Grain, assay.FormatInstant(at))
+	})
+}
+
+// NextActivity is the first instant, from the given one on, that a transaction or the window of a record holds; ok is false
+// when nothing comes any more.
+func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		ok = false
+		return tx.each(`SELECT min(at) FROM (SELECT min(executed_at) AS at FROM transactions WHERE executed_at >= $1
+			UNION ALL SELECT (SELECT min(r.at) - 1 FROM records r WHERE r.series_id = s.series_id AND r.at > $1) FROM series s) HAVING min(at) IS NOT NULL`,
+			[]any{from}, func(scan scanFunc) error {
+				ok = true
+				if err := scan(&at); err != nil {
+					return fmt.Errorf("%w: a transaction has an instant of another type: %w", ErrDamaged, err)
+				}
+				return nil
+			})
+	})
+	return at, ok, err
+}
+
+// ledgerSum is a CRC-32C over the fields of a row, as every row of the ledger carries one: like that of a transaction, it
+// is there to notice damage, also of the words that no record repeats, such as who said something and why.
+func ledgerSum(fields ...any) int64 {
+	var b []byte
+	for _, field := range fields {
+		switch f := field.(type) {
+		case int64:
+			b = binary.LittleEndian.AppendUint64(b, uint64(f))
+		case string:
+			b = append(binary.AppendUvarint(b, uint64(len(f))), f...)
+		default:
+			panic(fmt.Sprintf("a field of type %T has no place in a checksum", field))
+		}
+	}
+	return int64(crc32.Checksum(b, castagnoli))
+}
+
+func publicationSum(p assay.Publication, covers Coverage) int64 {
+	fields := []any{p.Version, p.PublishedAt, p.Methodology, p.Receipt, p.Reason, p.Actor}
+	keys := slices.SortedFunc(maps.Keys(covers), func(a, b CoverageKey) int {
+		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Grain, b.Grain))
+	})
+	for _, key := range keys {
+		spans := slices.SortedFunc(slices.Values(covers[key]), func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+		for _, s := range spans {
+			fields = append(fields, key.GPU, key.Grain.String(), s.From, s.To)
+		}
+	}
+	return ledgerSum(fields...)
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/assaydata/assay"
+)
+
+// dayHashes gives the hashes of the records of a day in the order GPU, region, grain, instant and revision.
+func dayHashes(tx *tx, day int64) (hashes []assay.Hash, err error) {
+	err = tx.each(`SELECT r.hash FROM (SELECT series_id, gpu_name, coalesce(region, 'global') AS region_name, grain FROM series
+			JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id) ORDER BY gpu_name, region_name, grain) s
+		CROSS JOIN records r WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2
+		ORDER BY s.gpu_name, s.region_name, s.grain, r.at, r.revision`, []any{day, day + assay.Day}, func(scan scanFunc) error {
+		var hash []byte
+		if err := scan(&hash); err != nil {
+			return err
+		}
+		var h assay.Hash
+		copy(h[:], hash) // of another length, it will not fit the manifest
+		hashes = append(hashes, h)
+		return nil
+	})
+	return hashes, err
+}
+
+// Unsigned is a day whose records have changed since its manifest was signed, and what its next manifest builds on.
+type Unsigned struct {
+	Day      int64
+	Revision int // of the next manifest
+	Hashes   []assay.Hash
+	Previous assay.Hash // of the last manifest of all
+
+	publication int64 // of which the hashes are
+}
+
+// NextUnsigned gives the first unsigned day that ended by the instant; ok is false when there is none.
+func (db *DB) NextUnsigned(ctx context.Context, by int64) (u Unsigned, ok bool, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		ok = false
+		err := tx.each(`SELECT day, (SELECT count(*) FROM manifests m WHERE m.day = u.day) FROM unsigned_days u WHERE day <= $1
+			ORDER BY day LIMIT 1`, []any{by - assay.Day}, func(scan scanFunc) error {
+			ok = true
+			return scan(&u.Day, &u.Revision)
+		})
+		if err != nil || !ok {
+			return err
+		}
+		if u.Hashes, err = dayHashes(tx, u.Day); err != nil {
+			return err
+		}
+		if u.Previous, err = lastManifestHash(tx); err != nil {
+			return err
+		}
+		u.publication, err = tx.counter("publication")
+		return err
+	})
+	return u, ok, err
+}
+
+func lastManifestHash(tx *tx) (hash assay.Hash, err error) {
+	err = tx.each(`SELECT hash FROM manifests ORDER BY sequence DESC LIMIT 1`, nil, func(scan scanFunc) error {
+		var b []byte
+		err := scan(&b)
+		copy(hash[:], b)
+		return err
+	})
+	return hash, err
+}
+
+// AddManifest keeps the manifest of an unsigned day, provided that nothing was signed or published in between: else it is
+// an ErrOvertaken, and nothing is written.
+func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) error {
+	return db.write(ctx, func(tx *tx) error {
+		last, err := lastManifestHash(tx)
+		if err != nil {
+			return err
+		}
+		current, err := tx.counter("publication")
+		if err != nil {
+			return err
+		}
+		if last != u.Previous || current != u.publication {
+			return ErrOvertaken
+		}
+		if err := tx.exec(`INSERT INTO manifests (day, revision, records, digest, signed_at, previous, hash, public_key, signature)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, m.Day, m.Revision, m.Records, m.Digest[:], m.SignedAt, m.Previous[:], m.Hash[:], m.PublicKey, m.Signature); err != nil {
+			return err
+		}
+		if err := tx.exec(`DELETE FROM unsigned_days WHERE day = $1`, m.Day); err != nil {
+			return err
+		}
+		_, err = tx.bump("manifest")
+		return err
+	})
+}
+
+// Manifests lists the manifests of the days in [from, to), in the order in which they were signed.
+func (db *DB) Manifests(ctx context.Context, from, to int64) (list []assay.Manifest, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		list, err = readManifests(tx, `WHERE day >= $1 AND day < $2 ORDER BY sequence`, from, to)
+		return err
+	})
+	return list, err
+}
+
+// LastManifest gives the manifest that was signed last; ok is false when there is none.
+func (db *DB) LastManifest(ctx context.Context) (m assay.Manifest, ok bool, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		list, err := readManifests(tx, `ORDER BY sequence DESC LIMIT 1`)
+		if ok = len(list) > 0; ok {
+			m = list[0]
+		}
+		return err
+	})
+	return m, ok, err
+}
+
+func readManifests(tx *tx, where string, args ...any) (list []assay.Manifest, err error) {
+	err = tx.each(`SELECT day, revision, records, digest, signed_at, previous, hash, public_key, signature FROM manifests `+where, args, func(scan scanFunc) error {
+		var m assay.Manifest
+		var digest, previous, hash []byte
+		if err := scan(&m.Day, &m.Revision, &m.Records, &digest, &m.SignedAt, &previous, &hash, &m.PublicKey, &m.Signature); err != nil {
+			return err
+		}
+		for _, field := range []struct {
+			to   *assay.Hash
+			from []byte
+		}{{&m.Digest, digest}, {&m.Previous, previous}, {&m.Hash, hash}} {
+			if len(field.from) != len(field.to) {
+				return fmt.Errorf("%w: the manifest of %s has a hash of another length", ErrDamaged, assay.FormatInstant(m.Day))
+			}
+			*field.to = assay.Hash(field.from)
+		}
+		list = append(list, m)
+		return nil
+	})
+	return list, err
+}
+
+// UnsignedDays lists the days whose records have changed since their manifest was signed.
+func (db *DB) UnsignedDays(ctx context.Context) (days []int64, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		days, err = readUnsigned(tx)
+		return err
+	})
+	return days, err
+}
+
+func readUnsigned(tx *tx) (days []int64, err error) {
+	err = tx.each(`SELECT day FROM unsigned_days ORDER BY day`, nil, func(scan scanFunc) error {
+		var day int64
+		err := scan(&day)
+		days = append(days, day)
+		return err
+	})
+	return days, err
+}

@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+
+// manifestOf signs what is unsigned.
+func manifestOf(u store.Unsigned) assay.Manifest {
+	m := assay.Manifest{
+		Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes), SignedAt: u.Day + assay.Day, Previous: u.Previous,
+	}
+	proof.Sign(&m, signingKey)
+	return m
+}
+
+func nextUnsigned(t *testing.T, db *store.DB, by int64) (u store.Unsigned, ok bool) {
+	t.Helper()
+	u, ok, err := db.NextUnsigned(t.Context(), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u, ok
+}
+
+// signDay signs the next unsigned day, which must be the given one.
+func signDay(t *testing.T, db *store.DB, day int64) assay.Manifest {
+	t.Helper()
+	u, ok := nextUnsigned(t, db, math.MaxInt64)
+	if !ok || u.Day != day*assay.Day {
+		t.Fatalf("the next unsigned day is %d (%v), want %d", u.Day/assay.Day, ok, day)
+	}
+	m := manifestOf(u)
+	if err := db.AddManifest(t.Context(), u, m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func wantUnsigned(t *testing.T, db *store.DB, want ...int64) {
+	t.Helper()
+	days, err := db.UnsignedDays(t.Context())
+	for i := range days {
+		days[i] /= assay.Day
+	}
+	if err != nil || !slices.Equal(days, want) {
+		t.Errorf("the unsigned days are %v (%v), want %v", days, err, want)
+	}
+}
+
+func wantManifests(t *testing.T, db *store.DB, want ...assay.Manifest) {
+	t.Helper()
+	got, err := db.Manifests(t.Context(), math.MinInt64, math.MaxInt64)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("the manifests are\n%+v (%v), want\n%+v", got, err, want)
+	}
+	last, ok, err := db.LastManifest(t.Context())
+	if err != nil || ok != (len(want) > 0) || ok && !reflect.DeepEqual(last, want[len(want)-1]) {
+		t.Errorf("the last manifest is %+v, %v (%v)", last, ok, err)
+	}
+}
+
+func TestManifests_UnsignedDays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		wantUnsigned(t, db)
+		mustPublish(t, db, hours("H100 SXM", 22, 24)) // which end at 23:00 and at midnight: the latter is the next day's
+		wantUnsigned(t, db, 0, 1)
+		mustPublish(t, db, store.Publication{Covers: covers("H100 SXM", 72, 96)}) // nothing to sign
+		wantUnsigned(t, db, 0, 1)
+
+		f := func(by, want int64) {
+			t.Helper()
+			if u, ok := nextUnsigned(t, db, by); ok != (want >= 0) || ok && u.Day != want*assay.Day {
+				t.Errorf("by %s the next unsigned day is %s (%v), want %d", assay.FormatInstant(by), assay.FormatInstant(u.Day), ok, want)
+			}
+		}
+		f(assay.Day-1, -1)
+		f(assay.Day, 0)
+		first := signDay(t, db, 0)
+		f(assay.Day, -1)
+		f(2*assay.Day-1, -1)
+		f(2*assay.Day, 1)
+		wantUnsigned(t, db, 1)
+		second := signDay(t, db, 1)
+		wantUnsigned(t, db)
+		wantManifests(t, db, first, second)
+		if first.Records != 1 || second.Records != 1 || second.Previous != first.Hash || first.Previous != (assay.Hash{}) {
+			t.Errorf("the manifests do not follow each other: %+v, %+v", first, second)
+		}
+	})
+}
+
+// A day that is restated after it was signed is signed again: all its records, old and new, as the next revision.
+func TestManifests_Revision(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustPublish(t, db, hours("H100 SXM", 20, 30))
+		day0, day1 := signDay(t, db, 0), signDay(t, db, 1)
+		mustPublish(t, db, restated("H100 SXM", 20, 1, 99, true))
+		wantUnsigned(t, db, 0)
+		again := signDay(t, db, 0)
+		if again.Revision != 1 || again.Records != day0.Records+1 || again.Previous != day1.Hash || again.Digest == day0.Digest {
+			t.Errorf("the second manifest is %+v after %+v", again, day0)
+		}
+		wantManifests(t, db, day0, day1, again)
+		for _, m := range []assay.Manifest{day0, day1, again} {
+			if err := proof.CheckManifest(&m); err != nil {
+				t.Error(err)
+			}
+		}
+		onlyDay1, err := db.Manifests(t.Context(), assay.Day, 2*assay.Day)
+		if err != nil || len(onlyDay1) != 1 || onlyDay1[0].Hash != day1.Hash {
+			t.Errorf("day 1 has the manifests %+v (%v)", onlyDay1, err)
+		}
+	})
+}
+
+// The hashes come in the order GPU, region, grain, instant, revision, whatever the order of publication was.
+func TestManifests_OrderOfRecords(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		// The ids of GPUs and regions have another order than their names.
+		a, b := assay.Line{GPU: "B200", Region: "us-east"}, assay.Line{GPU: "B200", Region: "ap-east"}
+		c, g := assay.Line{GPU: "A100 SXM4", Region: "us-west"}, assay.Line{GPU: "B200", Region: assay.Global}
+		series := []store.SeriesRecords{
+			records(a, assay.Hourly, 1), records(g, assay.Hourly, 2), records(c, assay.Daily, 9),
+			records(b, assay.Hourly, 9, 3), records(b, assay.Daily, 3),
+		}
+		p := ready(t, db, store.Publication{Series: series})
+		if _, err := db.Publish(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		hash := func(series, i int) assay.Hash { return p.Series[series].Records[i].Hash }
+		want := []assay.Hash{hash(2, 0), hash(4, 0), hash(3, 1), hash(3, 0), hash(1, 0), hash(0, 0)}
+		if u, _ := nextUnsigned(t, db, assay.Day); !slices.Equal(u.Hashes, want) {
+			t.Errorf("to be signed are\n%x, want\n%x", u.Hashes, want)
+		}
+	})
+}
+
+// Whoever was faster, with a signature or with a publication, makes what was read before worthless.
+func TestAddManifest_Overtaken(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustPublish(t, db, hours("H100 SXM", 20, 30))
+		f := func(u store.Unsigned, want ...assay.Manifest) {
+			t.Helper()
+			days, err := db.UnsignedDays(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := mustCounters(t, db)
+			if err := db.AddManifest(t.Context(), u, manifestOf(u)); !errors.Is(err, store.ErrOvertaken) {
+				t.Errorf("an overtaken manifest gives the error %v, want %v", err, store.ErrOvertaken)
+			}
+			wantManifests(t, db, want...)
+			if after, err := db.UnsignedDays(t.Context()); err != nil || !slices.Equal(after, days) || mustCounters(t, db) != before {
+				t.Errorf("the refused manifest has left the unsigned days %v (%v), want %v", after, err, days)
+			}
+		}
+		u, _ := nextUnsigned(t, db, math.MaxInt64)
+		mustPublish(t, db, hours("H100 SXM", 40, 41)) // of another day, but who knows
+		f(u)
+		u, _ = nextUnsigned(t, db, math.MaxInt64)
+		first := signDay(t, db, 0)
+		f(u, first)
+	})
+}
+
+func TestManifests_Damaged(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustPublish(t, db, hours("H100 SXM", 1, 2))
+		signDay(t, db, 0)
+		f := func(column string) {
+			t.Helper()
+			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = CAST(x'00' || `+column+` AS BLOB)`)
+			if _, _, err := db.LastManifest(t.Context()); !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("with a longer %s the error is %v, want %v", column, err, store.ErrDamaged)
+			}
+			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = CAST(substr(`+column+`, 2) AS BLOB)`)
+			if _, _, err := db.LastManifest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f("digest")
+		f("previous")
+		f("hash")
+	})
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/assaydata/assay"
+)
+
+// ErrTooLate says that slots which the methodology would govern have been determined already.
+var ErrTooLate = errors.New("too late: history keeps the version it was made with")
+
+// Methodologies lists the versions in the order in which they take effect.
+func (db *DB) Methodologies(ctx context.Context) (list []assay.MethodologyFile, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		list, err = readMethodologies(tx)
+		return err
+	})
+	return list, err
+}
+
+func readMethodologies(tx *tx) (list []assay.MethodologyFile, err error) {
+	err = tx.each(`SELECT version, effective_at, adopted_at, text, checksum FROM methodologies ORDER BY effective_at`, nil, func(scan scanFunc) error {
+		var m assay.MethodologyFile
+		var sum int64
+		if err := scan(&m.Version, &m.Effective, &m.Adopted, &m.Text, &sum); err != nil {
+			return err
+		}
+		list = append(list, m)
+		if methodologySum(m) != sum {
+			return fmt.Errorf("%w: methodology %s does not fit its checksum", ErrDamaged, m.Version)
+		}
+		return nil
+	})
+	return list, err
+}
+
+func methodologySum(m assay.MethodologyFile) int64 {
+	return ledgerSum(m.Version, m.Effective, m.Adopted, m.Text)
+}
+
+// AdoptMethodology keeps a version. It must take effect after everything that has been determined. Adopting the same text
+// once more changes nothing.
+func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile) error {
+	return db.write(ctx, func(tx *tx) error {
+		var text string
+		err := tx.each(`SELECT text FROM methodologies WHERE version = $1`, []any{m.Version}, func(scan scanFunc) error { return scan(&text) })
+		if err != nil || text == m.Text {
+			return err
+		}
+		if text != "" {
+			return fmt.Errorf("version %s is adopted with another text: give the new text a new version", m.Version)
+		}
+		coverage, err := readCoverage(tx)
+		if err != nil {
+			return err
+		}
+		for key := range coverage {
+			if end := coverage.End(key); end >= m.Effective {
+				return fmt.Errorf("%w: %s is determined up to %s", ErrTooLate, key.GPU, assay.FormatInstant(end))
+			}
+		}
+		m.Adopted = tx.now
+		if err := tx.exec(`INSERT INTO methodologies (version, effective_at, adopted_at, text, checksum) VALUES ($1, $2, $3, $4, $5)`,
+			m.Version, m.Effective, m.Adopted, m.Text, methodologySum(m)); err != nil {
+			return err
+		}
+		_, err = tx.bump("methodology")
+		return err
+	})
+}

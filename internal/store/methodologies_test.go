@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+func wantMethodologies(t *testing.T, db *store.DB, want ...assay.MethodologyFile) {
+	t.Helper()
+	if got, err := db.Methodologies(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Errorf("the methodologies are %+v (%v), want %+v", got, err, want)
+	}
+}
+
+func TestMethodologies_Adopt(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		var clock int64
+		db.Now = func() time.Time { return time.UnixMilli(clock) }
+		adopt := func(at int64, m assay.MethodologyFile) error {
+			clock = at
+			return db.AdoptMethodology(t.Context(), m)
+		}
+		f := func(at int64, m assay.MethodologyFile) {
+			t.Helper()
+			if err := adopt(at, m); err != nil {
+				t.Error(err)
+			}
+		}
+		late := assay.MethodologyFile{Version: "2.0.0", Effective: 500, Adopted: 10, Text: "two"}
+		early := assay.MethodologyFile{Version: "1.0.0", Effective: 100, Adopted: 20, Text: "one"}
+		wantMethodologies(t, db)
+		f(10, late)
+		f(20, early)
+		wantMethodologies(t, db, early, late) // in the order of their effect
+		before := mustCounters(t, db)
+
+		f(30, early) // the same text once more changes nothing
+		other := early
+		other.Text = "another"
+		if err := adopt(30, other); err == nil || !strings.Contains(err.Error(), "version 1.0.0 is adopted with another text") {
+			t.Errorf("another text under the same version gives the error %v", err)
+		}
+		same := assay.MethodologyFile{Version: "3.0.0", Effective: 500, Text: "three"}
+		if err := adopt(30, same); err == nil {
+			t.Error("two versions take effect at one instant")
+		}
+		wantMethodologies(t, db, early, late)
+		if got := mustCounters(t, db); got != before {
+			t.Errorf("the counters went from %+v to %+v, though nothing was adopted", before, got)
+		}
+	})
+}
+
+// A version governs the slots that end at or after its effect, so none of those may have been determined: of any GPU and
+// any grain.
+func TestMethodologies_TooLate(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustPublish(t, db, hours("H100 SXM", 0, 3))
+		mustPublish(t, db, hours("B200", 4, 5)) // up to five o'clock
+		f := func(effective int64, ok bool) {
+			t.Helper()
+			m := assay.MethodologyFile{Version: assay.FormatInstant(effective), Effective: effective, Text: "text"}
+			err := db.AdoptMethodology(t.Context(), m)
+			if ok != (err == nil) || !ok && (!errors.Is(err, store.ErrTooLate) || !strings.Contains(err.Error(), "is determined up to")) {
+				t.Errorf("taking effect at %s gives the error %v", m.Version, err)
+			}
+		}
+		f(0, false)
+		f(4*assay.Hour, false)
+		f(5*assay.Hour, false) // the slot that ends there was determined
+		f(5*assay.Hour+1, true)
+		f(6*assay.Hour, true)
+		if got, err := db.Methodologies(t.Context()); err != nil || len(got) != 2 {
+			t.Errorf("the methodologies are %+v (%v), want the two that came in time", got, err)
+		}
+		// What is adopted may be said again at any time.
+		mustPublish(t, db, hours("B200", 5, 9))
+		f(6*assay.Hour, true)
+	})
+}

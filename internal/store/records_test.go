@@ -1,0 +1,222 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// fullRecord is a record of which every number is n and every byte of a hash b.
+func fullRecord(n int64, b byte, methodology string) (d assay.Determination) {
+	price, count := assay.Nanos(n), int(n)
+	copy(d.Inputs[:], bytes.Repeat([]byte{b}, 32))
+	copy(d.Previous[:], bytes.Repeat([]byte{b + 1}, 32))
+	d.From, d.Receipt, d.PublishedAt, d.HourMicros = n, n, n, n
+	d.Value, d.Low, d.High, d.Median = price, price, price, price
+	d.Transactions, d.Providers, d.HHI = count, count, count
+	d.Excluded = assay.Exclusions{Unverified: count, Withdrawn: count}
+	d.Adjusted = assay.Adjustments{Winsorised: count, Capped: count}
+	d.Methodology, d.HasValue = methodology, n >= 0
+	return d
+}
+
+// differentRecord has another number in every field, so that two that are mixed up show.
+func differentRecord() assay.Determination {
+	return assay.Determination{
+		From: 1, Receipt: 2, PublishedAt: 3, Value: 4, Transactions: 5, HourMicros: 6, Providers: 7, HHI: 8, Low: 9, High: 10, Median: 11,
+		Excluded: assay.Exclusions{Unverified: 12, Withdrawn: 13}, Adjusted: assay.Adjustments{Winsorised: 14, Capped: 15},
+		Methodology: "1.0.0", HasValue: true, Inputs: assay.Hash{16}, Previous: assay.Hash{17},
+	}
+}
+
+var bodies = []assay.Determination{
+	{},
+	differentRecord(),
+	fullRecord(math.MaxInt64, 0xff, "2.0.0-rc.1"),
+	fullRecord(math.MinInt64, 0x80, ""),
+	fullRecord(-1, 0x7f, strings.Repeat("東", 100)),
+	fullRecord(1<<40, 1, "\x00"),
+}
+
+func TestBody_RoundTrip(t *testing.T) {
+	for _, want := range bodies {
+		var got assay.Determination
+		body := store.AppendBody([]byte("prefix"), &want)
+		if !bytes.HasPrefix(body, []byte("prefix")) {
+			t.Errorf("the body begins with %q", body[:6])
+		}
+		if err := store.ReadBody(body[6:], &got); err != nil {
+			t.Errorf("%+v: %v", want, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the body came back changed:\n%s", diff)
+		}
+	}
+}
+
+// A body that is cut or lengthened cannot be read; one with a changed bit cannot be read or says something else, which
+// the record's hash will tell.
+func TestBody_Damaged(t *testing.T) {
+	for _, d := range bodies {
+		body := store.AppendBody(nil, &d)
+		for n := range body {
+			if err := store.ReadBody(body[:n], &assay.Determination{}); err == nil {
+				t.Errorf("the first %d bytes of %x can be read", n, body)
+			}
+		}
+		if err := store.ReadBody(append(slices.Clone(body), 0), &assay.Determination{}); err == nil {
+			t.Errorf("%x with one more byte can be read", body)
+		}
+		for bit := range 8 * len(body) {
+			changed := slices.Clone(body)
+			changed[bit/8] ^= 1 << (bit % 8)
+			var got assay.Determination
+			if err := store.ReadBody(changed, &got); err == nil && got == d {
+				t.Errorf("bit %d of %x may flip and nobody sees it", bit, body)
+			}
+		}
+	}
+}
+
+func FuzzBody(f *testing.F) {
+	for _, d := range bodies {
+		f.Add(store.AppendBody(nil, &d))
+	}
+	f.Add(bytes.Repeat([]byte{0xff}, 100))
+	f.Add(append(bytes.Repeat([]byte{0xff}, 9), 1))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var d, again assay.Determination
+		if store.ReadBody(body, &d) != nil {
+			return
+		}
+		if err := store.ReadBody(store.AppendBody(nil, &d), &again); err != nil || again != d {
+			t.Errorf("%x is read as %+v, and that as %+v (%v)", body, d, again, err)
+		}
+	})
+}
+
+func TestRecords_ComeBack(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		line := assay.Line{GPU: "B200", Region: "eu-north"}
+		s := store.SeriesRecords{Line: line, Grain: assay.Daily}
+		for i, d := range bodies {
+			d.Line, d.Grain, d.At, d.Revision = line, assay.Daily, int64(100-i), i
+			s.Records = append(s.Records, d)
+		}
+		p := ready(t, db, store.Publication{PublishedAt: 5, Series: []store.SeriesRecords{s}})
+		if _, err := db.Publish(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		var want []store.Record
+		for i, d := range p.Series[0].Records {
+			r := store.Record{Determination: d, Sequence: int64(i + 1), Version: 1, PointHasValue: d.HasValue}
+			if d.HasValue {
+				r.PointValue = d.Value
+			}
+			want = append([]store.Record{r}, want...) // by instant
+		}
+		got, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("records came back changed:\n%s", diff)
+		}
+	})
+}
+
+func TestRecords_RangesAndOrder(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h100 := store.SeriesKey{Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Hourly}
+		mustPublish(t, db, hours("H100 SXM", 10, 13))
+		mustPublish(t, db, hours("B200", 11, 12))
+		mustPublish(t, db, hours("H100 SXM", 5, 6))
+		mustPublish(t, db, restated("H100 SXM", 11, 1, 7, true))
+		mustPublish(t, db, restated("H100 SXM", 11, 2, 0, false))
+		describe := func(list []store.Record) (lines []string) {
+			for _, r := range list {
+				lines = append(lines, fmt.Sprintf("%s %d/%d #%d v%d", r.GPU, r.At/assay.Hour, r.Revision, r.Sequence, r.Version))
+			}
+			return lines
+		}
+		f := func(from, to int64, want ...string) {
+			t.Helper()
+			all, err := db.AppendRecords(t.Context(), nil, from*assay.Hour, to*assay.Hour)
+			if got := describe(all); err != nil || !slices.Equal(got, want) {
+				t.Errorf("[%d, %d) has %q (%v), want %q", from, to, got, err, want)
+			}
+			of, err := db.SeriesRecords(t.Context(), h100, from*assay.Hour, to*assay.Hour)
+			want = slices.DeleteFunc(want, func(line string) bool { return !strings.HasPrefix(line, "H100") })
+			if got := describe(of); err != nil || !slices.Equal(got, want) {
+				t.Errorf("[%d, %d) of the H100 has %q (%v), want %q", from, to, got, err, want)
+			}
+		}
+		f(12, 13, "H100 SXM 12/0 #2 v1", "H100 SXM 12/1 #5 v4", "H100 SXM 12/2 #6 v5", "B200 12/0 #1 v2")
+		f(6, 12, "H100 SXM 6/0 #4 v3", "H100 SXM 11/0 #1 v1")
+		f(14, 99)
+
+		list, err := db.Determinations(t.Context(), h100.Line, assay.Hourly, 12*assay.Hour)
+		if err != nil || len(list) != 3 || list[1].Value != 7 || list[2].HasValue {
+			t.Errorf("hour 12 has the determinations %+v (%v), want three", list, err)
+		}
+		chains, err := db.Chains(t.Context())
+		if err != nil || len(chains) != 2 || chains[0].GPU != "B200" || chains[1].Records != 6 || chains[1].Head != list[2].Hash {
+			t.Errorf("the chains are %+v (%v)", chains, err)
+		}
+	})
+}
+
+func TestRecords_Damaged(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustPublish(t, db, hours("H100 SXM", 0, 3))
+		f := func(column string, value any) {
+			t.Helper()
+			storetest.Exec(t, db, `CREATE TABLE kept AS SELECT * FROM records`)
+			storetest.Exec(t, db, `UPDATE records SET `+column+` = $1 WHERE sequence = 2`, value)
+			_, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
+			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "the record of H100 SXM global hourly at 1970-01-01T02:00:00.000Z, revision 0") {
+				t.Errorf("%s = %v gives the error %v", column, value, err)
+			}
+			storetest.Exec(t, db, `DELETE FROM records`)
+			storetest.Exec(t, db, `INSERT INTO records SELECT * FROM kept`)
+			storetest.Exec(t, db, `DROP TABLE kept`)
+		}
+		f("body", []byte{})
+		f("body", []byte{0xff})
+		f("body", "a text")
+		f("hash", make([]byte, 31))
+		f("hash", "a text of thirty-two characters!")
+		f("sequence", "second")
+	})
+}
+
+// The point beside a record may be gone, or say something else. The record tells what the point says, for who compares.
+func TestRecords_PointBesideIt(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustPublish(t, db, hours("H100 SXM", 7, 8))
+		f := func(change string, value assay.Nanos, has bool, version int64) {
+			t.Helper()
+			storetest.Exec(t, db, change)
+			got, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
+			if err != nil || len(got) != 1 {
+				t.Fatalf("the records are %+v (%v)", got, err)
+			}
+			if r := got[0]; r.PointValue != value || r.PointHasValue != has || r.Version != version || r.Value != 7 {
+				t.Errorf("after %s: %+v, want %s, %v, version %d", change, r, value, has, version)
+			}
+		}
+		f(`UPDATE points SET value_nanos = 8`, 8, true, 1)
+		f(`UPDATE points SET value_nanos = NULL`, 0, false, 1)
+		f(`DELETE FROM points`, 0, false, 0)
+	})
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/assaydata/assay"
+)
+
+// AppendUtilization adds a batch of readings in one transaction: all of it is kept, or none. A reading is known by its
+// source, GPU, region and instant, so a repeated batch changes nothing. Received is set here.
+func (db *DB) AppendUtilization(ctx context.Context, batch []assay.UtilizationReading) (a Appended, err error) {
+	err = db.write(ctx, func(tx *tx) error {
+		a, err = appendUtilization(tx, batch)
+		return err
+	})
+	return a, err
+}
+
+func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, err error) {
+	received, err := nextReceived(tx)
+	if err != nil {
+		return a, err
+	}
+	in, err := newReadings(tx, received)
+	if err != nil {
+		return a, err
+	}
+	defer in.close()
+	for i := range batch {
+		inserted, same, err := in.append(&batch[i])
+		switch {
+		case err != nil:
+			return a, err
+		case inserted:
+			a.Inserted++
+		case same:
+			a.Duplicates++
+		default:
+			a.Conflicts = append(a.Conflicts, i)
+		}
+	}
+	if a.Inserted == 0 {
+		return a, nil
+	}
+	return a, tx.exec(`UPDATE counters SET value = $1 WHERE name = 'utilization'`, received)
+}
+
+// nextReceived is now, or later: above every received_at before, so that a reader who has seen one batch finds the next,
+// though both came in one millisecond or the clock was put back. The counter keeps the last.
+func nextReceived(tx *tx) (received int64, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END FROM counters WHERE name = 'utilization'`, tx.now).Scan(&received)
+	return received, err
+}
+
+// readings writes one batch.
+type readings struct {
+	tx           *tx
+	names        dictionary
+	received     int64
+	insert, find *sql.Stmt
+}
+
+func newReadings(tx *tx, received int64) (in *readings, err error) {
+	in = &readings{tx: tx, received: received}
+	if in.names, err = readDictionary(tx); err != nil {
+		return nil, err
+	}
+	in.insert, err = tx.PrepareContext(tx.ctx, `INSERT INTO utilization
+		(recorded_at, source_id, gpu_id, region_id, rented_gpus, tracked_gpus, received_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`)
+	if err != nil {
+		return nil, err
+	}
+	in.find, err = tx.PrepareContext(tx.ctx, `SELECT rented_gpus = $5 AND tracked_gpus = $6 FROM utilization
+		WHERE recorded_at = $1 AND source_id = $2 AND gpu_id = $3 AND region_id = $4`)
+	return in, err
+}
+
+// append inserts a reading; one that is known is compared instead.
+func (in *readings) append(r *assay.UtilizationReading) (inserted, same bool, err error) {
+	source, err := in.names.sources.add(in.tx, `INSERT INTO sources (source) VALUES ($1) RETURNING source_id`, r.Source, maxSources)
+	if err != nil {
+		return false, false, err
+	}
+	gpu, ok := in.names.gpus.ids[r.GPU]
+	if !ok {
+		return false, false, fmt.Errorf("utilization reading of %s: GPU %q is not in the catalog", r.Source, r.GPU)
+	}
+	region, ok := in.names.regions.ids[r.Region]
+	if !ok && r.Region != "" {
+		return false, false, fmt.Errorf("utilization reading of %s: region %q is not in the catalog", r.Source, r.Region)
+	}
+	row := []any{r.At, source, gpu, region, r.Rented, r.Tracked}
+	result, err := in.insert.ExecContext(in.tx.ctx, append(row, in.received)...)
+	if err != nil {
+		return false, false, err
+	}
+	n, err := result.RowsAffected()
+	if err != nil || n > 0 {
+		return n > 0, false, err
+	}
+	err = in.find.QueryRowContext(in.tx.ctx, row...).Scan(&same)
+	return false, same, err
+}
+
+func (in *readings) close() {
+	_ = in.insert.Close()
+	_ = in.find.Close()
+}
+
+// EachUtilization calls f for every reading received after the given instant, in the order of GPU, region, instant and
+// source. The reading is reused: f copies what it keeps.
+func (db *DB) EachUtilization(ctx context.Context, afterReceived int64, f func(*assay.UtilizationReading) error) error {
+	return db.read(ctx, func(tx *tx) error {
+		d, err := readDictionary(tx)
+		if err != nil {
+			return err
+		}
+		var r assay.UtilizationReading
+		var source, gpu, region int64
+		return tx.each(`SELECT recorded_at, source_id, gpu_id, region_id, rented_gpus, tracked_gpus, received_at FROM utilization
+			WHERE received_at > $1 ORDER BY gpu_id, region_id, recorded_at, source_id`, []any{afterReceived}, func(scan scanFunc) error {
+			if err := scan(&r.At, &source, &gpu, &region, &r.Rented, &r.Tracked, &r.Received); err != nil {
+				return err
+			}
+			r.Source, r.GPU, r.Region = d.sources.texts[source], d.gpus.texts[gpu], d.regions.texts[region]
+			return f(&r)
+		})
+	})
+}

@@ -1,0 +1,126 @@
+package store_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// word is a later word on a transaction.
+func word(x assay.Transaction, verified bool) assay.Verification {
+	return assay.Verification{Source: x.Source, ID: x.ID, Verified: verified, Actor: "desk", Reason: "checked"}
+}
+
+func verify(t *testing.T, db *store.DB, x assay.Transaction, verified bool) (late bool) {
+	t.Helper()
+	late, err := db.AddVerification(t.Context(), word(x, verified))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return late
+}
+
+func wantNoWord(t *testing.T, db *store.DB, v assay.Verification, want error) {
+	t.Helper()
+	before := mustCounters(t, db)
+	if _, err := db.AddVerification(t.Context(), v); !errors.Is(err, want) {
+		t.Errorf("a word on %s of %s gives the error %v, want %v", v.ID, v.Source, err, want)
+	}
+	if got := mustCounters(t, db); got != before {
+		t.Errorf("a refused word has changed the counters to %+v, want %+v", got, before)
+	}
+}
+
+func TestAddVerification_Unknown(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		f := func(source, id string) {
+			t.Helper()
+			wantNoWord(t, db, assay.Verification{Source: source, ID: id}, store.ErrNoTransaction)
+		}
+		f("exchange", "a") // an empty database
+		mustAppend(t, db, rental("a"))
+		f("exchange", "A")
+		f("Exchange", "a")
+		f("exchange", "")
+		f("", "a")
+		f("exchangea", "")
+	})
+}
+
+func TestAddVerification_NoChange(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		yes, no := rental("yes"), rental("no")
+		no.Verified = false
+		mustAppend(t, db, yes, no)
+		wantNoWord(t, db, word(yes, true), store.ErrNoChange)
+		wantNoWord(t, db, word(no, false), store.ErrNoChange)
+		for range 3 { // there and back, as often as one likes, but never twice the same
+			verify(t, db, yes, false)
+			wantNoWord(t, db, word(yes, false), store.ErrNoChange)
+			verify(t, db, yes, true)
+			wantNoWord(t, db, word(yes, true), store.ErrNoChange)
+		}
+	})
+}
+
+func TestVerifications_InTheirOrder(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		var clock int64
+		db.Now = func() time.Time { return time.UnixMilli(clock) }
+		early, late := rental("z"), rental("a")
+		early.ExecutedAt = 1000
+		late.ExecutedAt = 2000
+		mustAppend(t, db, late, early)
+		var all []assay.Verification
+		for i, x := range []assay.Transaction{late, early, late} {
+			clock = int64(100 - i) // a clock set back does not change the order
+			v := word(x, i == 2)
+			if _, err := db.AddVerification(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			v.Event, v.ExecutedAt, v.Receipt, v.RecordedAt = int64(i+1), x.ExecutedAt, int64(i+2), clock
+			all = append(all, v)
+		}
+		f := func(from, to int64, want ...assay.Verification) {
+			t.Helper()
+			got, err := db.Verifications(t.Context(), from, to)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("[%d, %d): got %+v (%v), want %+v", from, to, got, err, want)
+			}
+		}
+		f(math.MinInt64, math.MaxInt64, all...)
+		f(1000, 2000, all[1])
+		f(1001, 2001, all[0], all[2])
+		f(1001, 2000)
+	})
+}
+
+func TestAddVerification_BrokenOff(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustAppend(t, db, rental("a"))
+		mustPublish(t, db, coverOf(rental("a"), assay.Hourly))
+		for n := int64(1); ; n++ {
+			late, err := db.AddVerification(storetest.BreakAt(t, n), word(rental("a"), false))
+			events, listErr := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
+			if listErr != nil {
+				t.Fatal(listErr)
+			}
+			list := listLate(t, db)
+			if err == nil {
+				if !late || len(events) != 1 || len(list) != 1 {
+					t.Errorf("late %v, with %d events and %d late ones, want one each", late, len(events), len(list))
+				}
+				return
+			}
+			if len(events) != 0 || len(list) != 0 || mustCounters(t, db).Receipt != 1 {
+				t.Fatalf("broken off at use %d (%v) there are %d events and %d late ones", n, err, len(events), len(list))
+			}
+		}
+	})
+}
