@@ -1,14 +1,19 @@
 // Package publish is the writer's loop. It finds the slots that have ended and that nobody has determined yet, computes
-// them from the stored transactions, and publishes points and coverage together as one version.
+// them from the stored transactions, and publishes records and coverage together as one version.
 //
 // Coverage is what makes this safe to repeat: a slot inside it is determined for good, with a value or without, and the
 // store refuses to cover the same time twice. So a crash loses nothing, a second publisher doubles nothing, and a
-// transaction that arrives after its slot was published changes nothing by itself.
+// transaction that arrives after its slot was published changes nothing by itself: restate.go determines time anew, when
+// an operator says so.
+//
+// One publisher works at a time: each step holds the store's lock. A step fixes at its start what is known, by the number
+// of the last receipt; what arrives while it computes is late.
 package publish
 
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,29 +27,31 @@ import (
 
 // Publisher computes and publishes.
 type Publisher struct {
-	Store       *store.DB
-	Methodology index.Methodology
-	Now         func() time.Time
-	Log         *slog.Logger
+	Store *store.DB
+	Key   ed25519.PrivateKey // signs the manifests; nil: none are made
+	Now   func() time.Time
+	Log   *slog.Logger
 
-	size int // points of a version when not versionPoints; a test's is small
+	size int // records of a version when not versionRecords; a test's is small
 }
 
-// versionPoints is about how many points one version of a backfill carries: enough to be fast, few enough that the
+// versionRecords is about how many records one version of a backfill carries: enough to be fast, few enough that the
 // write lock is held for less than a second.
-const versionPoints = 60_000
+const versionRecords = 60_000
 
 // retryAfter is how long the loop waits after a failed pass.
 const retryAfter = time.Second
 
-// Run publishes every slot as it ends, first catching up on what ended while nobody was publishing. A GPU without any
-// coverage starts with the slot that is running. Run returns when the context ends.
+// Run publishes every slot as it ends, first catching up on what ended while nobody was publishing; makes the real-time
+// prints; and signs each day that has ended. A GPU without any coverage starts with the slot that is running. Run returns
+// when the context ends.
 func (p *Publisher) Run(ctx context.Context) error {
 	started := p.Now().UnixMilli()
 	for {
-		next := p.Methodology.NextSlot(assay.Hourly, p.Now().UnixMilli()) // days end on the hour too
-		_, err := p.catchUp(ctx, started)
-		wait := min(time.UnixMilli(next).Sub(p.Now()), longestWait) // none, when a slot has ended meanwhile
+		now := p.Now()
+		next := now.Truncate(time.Minute).Add(time.Minute)
+		err := p.pass(ctx, started)
+		wait := min(next.Sub(p.Now()), longestWait) // none, when a minute has ended meanwhile
 		if err != nil && ctx.Err() == nil {
 			p.Log.Error("publish", "error", err)
 			wait = retryAfter
@@ -57,54 +64,130 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
-// longestWait bounds the wait for the next slot, so that a clock set forward is noticed.
+// longestWait bounds the wait for the next minute, so that a clock set forward is noticed.
 const longestWait = 10 * time.Second
 
+// pass does everything that is due.
+func (p *Publisher) pass(ctx context.Context, started int64) error {
+	if _, err := p.catchUp(ctx, started); err != nil {
+		return err
+	}
+	if err := p.Realtime(ctx); err != nil {
+		return err
+	}
+	return p.Sign(ctx)
+}
+
 // CatchUp publishes what has ended since the coverage ends. It does nothing for a GPU that has no coverage.
-func (p *Publisher) CatchUp(ctx context.Context) (points int, err error) {
+func (p *Publisher) CatchUp(ctx context.Context) (records int, err error) {
 	return p.catchUp(ctx, p.Now().UnixMilli())
 }
 
 // catchUp is CatchUp, with GPUs that have no coverage starting at the slot that ran at the given instant.
-func (p *Publisher) catchUp(ctx context.Context, started int64) (points int, err error) {
-	return p.determine(ctx, nil, func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span {
-		from := coverage.End(key)
+func (p *Publisher) catchUp(ctx context.Context, started int64) (records int, err error) {
+	return p.determine(ctx, nil, func(s *step, key store.CoverageKey, now int64) []store.Span {
+		from := s.state.Coverage.End(key)
 		if from == 0 {
-			from = p.Methodology.LastSlot(key.Grain, started)
+			from = min(s.schedule.LastSlot(key.Grain, started), s.firstWhole(key))
 		}
-		return []store.Span{{From: from, To: p.Methodology.LastSlot(key.Grain, now)}}
+		return []store.Span{{From: from, To: s.schedule.LastSlot(key.Grain, now)}}
 	})
+}
+
+// firstWhole is where the first slot of a grain begins that lies behind the beginning of the GPU's coverage in the other
+// grain: a backfill of some hours is the beginning of the days as well.
+func (s *step) firstWhole(key store.CoverageKey) int64 {
+	first := int64(math.MaxInt64)
+	for _, grain := range assay.Grains {
+		if spans := s.state.Coverage[store.CoverageKey{GPU: key.GPU, Grain: grain}]; len(spans) > 0 {
+			first = min(first, s.schedule.NextSlot(key.Grain, spans[0].From-1))
+		}
+	}
+	return first
 }
 
 // Backfill publishes the slots whose windows lie in [from, to) and have ended, except those that are covered. The
 // progress function, if there is one, hears how far it has come.
-func (p *Publisher) Backfill(ctx context.Context, from, to int64, progress func(at int64)) (points int, err error) {
-	return p.determine(ctx, progress, func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span {
+func (p *Publisher) Backfill(ctx context.Context, from, to int64, progress func(at int64)) (records int, err error) {
+	return p.determine(ctx, progress, func(s *step, key store.CoverageKey, now int64) []store.Span {
 		wanted := store.Span{
-			From: p.Methodology.NextSlot(key.Grain, from-1),
-			To:   p.Methodology.LastSlot(key.Grain, min(to, now)),
+			From: s.schedule.NextSlot(key.Grain, from-1),
+			To:   s.schedule.LastSlot(key.Grain, min(to, now)),
 		}
-		return subtract(wanted, coverage[key])
+		return subtract(wanted, s.state.Coverage[key])
 	})
 }
 
 // chooser tells which spans of a GPU and grain are wanted.
-type chooser func(coverage store.Coverage, key store.CoverageKey, now int64) []store.Span
+type chooser func(s *step, key store.CoverageKey, now int64) []store.Span
 
-// determine publishes what is wanted. When another publisher has covered part of it meanwhile, it looks anew at what is
-// left: going on behind the refused version would leave a hole.
-func (p *Publisher) determine(ctx context.Context, progress func(at int64), wanted chooser) (points int, err error) {
+// determine publishes what is wanted, a version a step, until nothing is.
+func (p *Publisher) determine(ctx context.Context, progress func(at int64), wanted chooser) (records int, err error) {
 	for {
-		due, err := p.due(ctx, wanted)
-		if err != nil {
-			return points, err
+		n, more, err := p.determineStep(ctx, progress, wanted)
+		records += n
+		if errors.Is(err, store.ErrOvertaken) {
+			continue
 		}
-		n, err := p.publish(ctx, due, progress)
-		points += n
-		if !errors.Is(err, store.ErrOvertaken) {
-			return points, err
+		if err != nil || !more {
+			return records, err
 		}
 	}
+}
+
+// determineStep publishes the first of what is due as one version; more tells that there may be some left.
+func (p *Publisher) determineStep(ctx context.Context, progress func(at int64), wanted chooser) (records int, more bool, err error) {
+	unlock, err := p.Store.LockPublisher(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer unlock()
+	s, err := p.begin(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	due, err := p.due(ctx, s, wanted)
+	if err != nil || len(due) == 0 {
+		return 0, false, err
+	}
+	from, finish := bounds(due)
+	to := from
+	for to < finish && s.records < cmp.Or(p.size, versionRecords) {
+		end := min(s.schedule.NextSlot(assay.Daily, to), finish)
+		if err := s.window(ctx, clip(due, store.Span{From: to, To: end}), to, end, s.seal); err != nil {
+			return 0, false, err
+		}
+		to = end
+		if progress != nil {
+			progress(end)
+		}
+	}
+	version, err := p.Store.Publish(ctx, s.publication(clip(due, store.Span{From: from, To: to})))
+	if err != nil {
+		return 0, false, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
+	}
+	p.Log.Info("published", "version", version, "from", assay.FormatInstant(from), "to", assay.FormatInstant(to), "values", s.records)
+	return s.records, to < finish, nil
+}
+
+// due asks for each GPU and grain which spans to publish.
+func (p *Publisher) due(ctx context.Context, s *step, wanted chooser) (store.Coverage, error) {
+	catalog, err := p.Store.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	due, now := store.Coverage{}, p.Now().UnixMilli()
+	for _, grain := range assay.Grains {
+		for _, gpu := range catalog.GPUs {
+			key := store.CoverageKey{GPU: gpu.Name, Grain: grain}
+			for _, span := range wanted(s, key, now) {
+				if span.From < span.To {
+					due[key] = append(due[key], span)
+				}
+			}
+		}
+	}
+	return due, nil
 }
 
 // subtract is what is left of a span without the given ones, which are apart and in order.
@@ -116,60 +199,6 @@ func subtract(span store.Span, covered []store.Span) (left []store.Span) {
 		span.From = max(span.From, c.To)
 	}
 	return append(left, span)
-}
-
-// due asks for each GPU and grain which spans to publish.
-func (p *Publisher) due(ctx context.Context, wanted chooser) (store.Coverage, error) {
-	catalog, err := p.Store.Catalog(ctx)
-	if err != nil {
-		return nil, err
-	}
-	coverage, err := p.Store.Coverage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	due, now := store.Coverage{}, p.Now().UnixMilli()
-	for _, grain := range assay.Grains {
-		for _, gpu := range catalog.GPUs {
-			key := store.CoverageKey{GPU: gpu.Name, Grain: grain}
-			for _, span := range wanted(coverage, key, now) {
-				if span.From < span.To {
-					due[key] = append(due[key], span)
-				}
-			}
-		}
-	}
-	return due, nil
-}
-
-// publish determines everything that is due, in the order of time, a version every so many points. It reads one fixing
-// day at a time: days end on the hour, so a step holds whole slots of either grain.
-func (p *Publisher) publish(ctx context.Context, due store.Coverage, progress func(at int64)) (points int, err error) {
-	accumulators := map[assay.Grain]*index.Accumulator{}
-	for _, grain := range assay.Grains {
-		accumulators[grain] = index.NewAccumulator(p.Methodology, grain)
-	}
-	begin, finish := bounds(due)
-	for done := begin; begin < finish; {
-		end := min(p.Methodology.NextSlot(assay.Daily, begin), finish)
-		if err := p.accumulate(ctx, accumulators, due, begin, end); err != nil {
-			return points, err
-		}
-		begin = end
-		if progress != nil {
-			progress(end)
-		}
-		if accumulators[assay.Hourly].Len() < cmp.Or(p.size, versionPoints) && end < finish {
-			continue
-		}
-		n, err := p.version(ctx, accumulators, clip(due, store.Span{From: done, To: end}))
-		points += n
-		if err != nil {
-			return points, err
-		}
-		done = end
-	}
-	return points, nil
 }
 
 // bounds is the stretch from the first to the last instant that is due.
@@ -195,38 +224,18 @@ func clip(due store.Coverage, within store.Span) store.Coverage {
 	return clipped
 }
 
-// accumulate feeds the transactions of [from, to) to the grains for which they are due.
-func (p *Publisher) accumulate(ctx context.Context, accumulators map[assay.Grain]*index.Accumulator, due store.Coverage, from, to int64) error {
-	due = clip(due, store.Span{From: from, To: to})
-	if len(due) == 0 {
-		return nil
-	}
-	return p.Store.EachVerified(ctx, from, to, func(t *assay.Transaction) error {
-		for _, grain := range assay.Grains {
-			for _, span := range due[store.CoverageKey{GPU: t.GPU, Grain: grain}] {
-				if t.ExecutedAt >= span.From && t.ExecutedAt < span.To {
-					accumulators[grain].Add(t)
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// version writes one version: all accumulated points, and what they cover.
-func (p *Publisher) version(ctx context.Context, accumulators map[assay.Grain]*index.Accumulator, covers store.Coverage) (points int, err error) {
-	publication := store.Publication{Methodology: p.Methodology.Version, Covers: covers}
-	for _, grain := range assay.Grains {
-		for _, l := range accumulators[grain].Take() {
-			publication.Series = append(publication.Series, store.SeriesPoints{Line: l.Line, Grain: grain, Points: l.Points})
-			points += len(l.Points)
-		}
-	}
-	from, to := bounds(covers)
-	version, err := p.Store.Publish(ctx, publication)
+// LoadSchedule reads the methodology's versions. A database without any adopts the one that is shipped.
+func LoadSchedule(ctx context.Context, db *store.DB) (index.Schedule, error) {
+	files, err := db.Methodologies(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
+		return nil, err
 	}
-	p.Log.Info("published", "version", version, "from", assay.FormatInstant(from), "to", assay.FormatInstant(to), "points", points)
-	return points, nil
+	if len(files) == 0 {
+		plain := index.Plain()
+		if err := db.AdoptMethodology(ctx, assay.MethodologyFile{Version: plain.Version, Effective: plain.Effective, Text: index.PlainText()}); err != nil {
+			return nil, err
+		}
+		return index.Schedule{plain}, nil
+	}
+	return index.ParseSchedule(files)
 }

@@ -1,19 +1,24 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
@@ -37,7 +42,7 @@ func (c *clock) now() time.Time { return time.UnixMilli(c.ms.Load()) }
 func newPublisher(db *store.DB, at int64) (*Publisher, *clock) {
 	c := &clock{}
 	c.ms.Store(at)
-	return &Publisher{Store: db, Methodology: index.Plain(), Now: c.now, Log: slog.New(slog.DiscardHandler)}, c
+	return &Publisher{Store: db, Now: c.now, Log: slog.New(slog.DiscardHandler)}, c
 }
 
 // rentals are one H100 a quarter in us-east, and one H200 every third hour somewhere.
@@ -64,21 +69,34 @@ func mustAppend(t *testing.T, db *store.DB, batch ...assay.Transaction) {
 	}
 }
 
-// ok takes what a publishing method returns and gives the number of points.
-func ok(t *testing.T) func(points int, err error) int {
-	return func(points int, err error) int {
+// ok takes what a publishing method returns and gives the number of records.
+func ok(t *testing.T) func(records int, err error) int {
+	return func(records int, err error) int {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return points
+		return records
 	}
 }
 
-// world is everything that is published.
+// average is the index over the verified transactions of a GPU, plainly.
+func average(all []assay.Transaction, gpu string) assay.Nanos {
+	var c index.Calculator
+	var rows []int32
+	for i := range all {
+		if all[i].GPU == gpu {
+			rows = append(rows, int32(i))
+		}
+	}
+	d, _ := c.Compute(all, rows, index.Plain())
+	return d.Value
+}
+
+// world is everything that is published: all revisions of every slot, whichever version made them.
 type world struct {
-	points   map[string][]assay.Point
-	coverage store.Coverage
+	revisions map[string][]assay.Revision
+	coverage  store.Coverage
 }
 
 func readWorld(t *testing.T, db *store.DB) world {
@@ -87,7 +105,7 @@ func readWorld(t *testing.T, db *store.DB) world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world{map[string][]assay.Point{}, coverage}
+	w := world{map[string][]assay.Revision{}, coverage}
 	for _, grain := range assay.Grains {
 		for _, line := range []assay.Line{
 			{GPU: "H100 SXM", Region: assay.Global},
@@ -96,30 +114,97 @@ func readWorld(t *testing.T, db *store.DB) world {
 			{GPU: "H200", Region: "us-east"},
 			{GPU: "B200", Region: assay.Global},
 		} {
-			s, err := db.Series(t.Context(), line, grain, math.MinInt64, math.MaxInt64, math.MaxInt64)
+			list, err := db.Revisions(t.Context(), line, grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.points[fmt.Sprint(line, grain)] = s.Points
+			for i := range list {
+				list[i].Version = 0
+			}
+			w.revisions[fmt.Sprint(line, grain)] = list
 		}
 	}
 	return w
 }
 
-func (w world) series(gpu string, grain assay.Grain) []assay.Point {
-	return w.points[fmt.Sprint(assay.Line{GPU: gpu, Region: assay.Global}, grain)]
+func (w world) series(gpu string, grain assay.Grain) []assay.Revision {
+	return w.revisions[fmt.Sprint(assay.Line{GPU: gpu, Region: assay.Global}, grain)]
+}
+
+// newest is the world with only the newest revision of each slot, as a first one, and without those that are gone.
+func (w world) newest() world {
+	n := world{map[string][]assay.Revision{}, w.coverage}
+	for line, list := range w.revisions {
+		n.revisions[line] = nil
+		for i, r := range list {
+			if i+1 < len(list) && list[i+1].At == r.At || r.Gone {
+				continue
+			}
+			n.revisions[line] = append(n.revisions[line], assay.Revision{Point: r.Point})
+		}
+	}
+	return n
 }
 
 func wantWorld(t *testing.T, db *store.DB, want world) {
 	t.Helper()
-	got := readWorld(t, db)
+	wantSame(t, readWorld(t, db), want)
+	wantWholeChains(t, db)
+}
+
+func wantSame(t *testing.T, got, want world) {
+	t.Helper()
 	if !reflect.DeepEqual(got.coverage, want.coverage) {
 		t.Errorf("the coverage is\n%v, want\n%v", got.coverage, want.coverage)
 	}
-	for line, points := range want.points {
-		if !slices.Equal(got.points[line], points) {
-			t.Errorf("%s has %d points, want %d:\n%v, want\n%v", line, len(got.points[line]), len(points), got.points[line], points)
+	for line, list := range want.revisions {
+		if !slices.Equal(got.revisions[line], list) {
+			t.Errorf("%s has %d revisions, want %d:\n%v, want\n%v", line, len(got.revisions[line]), len(list), got.revisions[line], list)
 		}
+	}
+}
+
+// wantWholeChains walks every chain from its first record to its head.
+func wantWholeChains(t *testing.T, db *store.DB) {
+	t.Helper()
+	chains, err := db.Chains(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	publications, err := db.Publications(t.Context(), 0, math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, chain := range chains {
+		records, err := db.SeriesRecords(t.Context(), chain.SeriesKey, math.MinInt64, math.MaxInt64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(records, func(a, b store.Record) int { return cmp.Compare(a.Sequence, b.Sequence) })
+		var head assay.Hash
+		for i := range records {
+			r := &records[i]
+			if r.Sequence != int64(i+1) || r.Previous != head || r.Hash != proof.Record(&r.Determination) {
+				t.Fatalf("%v: record %d, of %s, is not behind the one before", chain.SeriesKey, r.Sequence, assay.FormatInstant(r.At))
+			}
+			head = r.Hash
+			wantFits(t, r, publications[r.Version-1])
+		}
+		if int64(len(records)) != chain.Records || head != chain.Head {
+			t.Errorf("%v: the chain ends with record %d of %d, or with another", chain.SeriesKey, len(records), chain.Records)
+		}
+	}
+}
+
+// wantFits compares a record with its point and with the version that published it.
+func wantFits(t *testing.T, r *store.Record, p assay.Publication) {
+	t.Helper()
+	if r.Version != p.Version || r.Receipt != p.Receipt || r.PublishedAt != p.PublishedAt {
+		t.Errorf("the record of %s is of receipt %d, published at %d; its version %d of %d, at %d", assay.FormatInstant(r.At),
+			r.Receipt, r.PublishedAt, p.Version, p.Receipt, p.PublishedAt)
+	}
+	if r.HasValue != r.PointHasValue || r.Value != r.PointValue {
+		t.Errorf("the record of %s says %s, its point %s", assay.FormatInstant(r.At), r.Value, r.PointValue)
 	}
 }
 
@@ -239,8 +324,7 @@ func TestCatchUp_ExactlyAtTheEnd(t *testing.T) {
 	c.ms.Store(noon)
 	ok(t)(p.catchUp(t.Context(), started))
 	before := rentals(noon-assay.Hour, noon)
-	v, _ := index.Compute(slices.DeleteFunc(before, func(x assay.Transaction) bool { return x.GPU != "H100 SXM" }), p.Methodology)
-	want := []assay.Point{{At: noon, Value: v.Value}}
+	want := []assay.Revision{{Point: assay.Point{At: noon, Value: average(before, "H100 SXM")}}}
 	if got := readWorld(t, db).series("H100 SXM", assay.Hourly); !slices.Equal(got, want) {
 		t.Errorf("at noon the points are %v, want %v", got, want)
 	}
@@ -284,6 +368,27 @@ func TestCatchUp_LateTransactionChangesNothing(t *testing.T) {
 		want.coverage[key] = spans
 	}
 	wantWorld(t, db, want)
+	wantLate(t, db, "late hourly daily")
+}
+
+// wantLate compares the late list with lines such as "id hourly daily", which say what waits for a restatement.
+func wantLate(t *testing.T, db *store.DB, want ...string) {
+	t.Helper()
+	var got []string
+	err := db.EachLate(t.Context(), func(l *store.Late) error {
+		line := l.ID
+		if l.Hourly {
+			line += " hourly"
+		}
+		if l.Daily {
+			line += " daily"
+		}
+		got = append(got, line)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("the late list is %q (%v), want %q", got, err, want)
+	}
 }
 
 // A server that starts empty publishes from its first hour on; the history that is loaded later fills in what lies before,
@@ -310,14 +415,14 @@ func TestBackfill_AfterServingStarted(t *testing.T) {
 	if !reflect.DeepEqual(filled.coverage, clean.coverage) {
 		t.Errorf("the coverage is %v, want %v", filled.coverage, clean.coverage)
 	}
-	for line, points := range served.points {
+	for line, points := range served.revisions {
 		// What was served is the end of what is there now, with the day's value made of the hours that were known then.
-		got := filled.points[line]
+		got := filled.revisions[line]
 		if tail := got[len(got)-len(points):]; !slices.Equal(tail, points) {
 			t.Errorf("%s: served was\n%v, now it is\n%v", line, points, tail)
 		}
-		if head := got[:len(got)-len(points)]; !slices.Equal(head, clean.points[line][:len(head)]) || len(got) != len(clean.points[line]) {
-			t.Errorf("%s: the history is\n%v, want\n%v", line, head, clean.points[line])
+		if head := got[:len(got)-len(points)]; !slices.Equal(head, clean.revisions[line][:len(head)]) || len(got) != len(clean.revisions[line]) {
+			t.Errorf("%s: the history is\n%v, want\n%v", line, head, clean.revisions[line])
 		}
 	}
 }
@@ -349,35 +454,104 @@ func TestBackfill_BrokenOffAndRepeated(t *testing.T) {
 	wantWorld(t, db, want)
 }
 
-// The other publisher is faster by an hour, just before the version that holds it is written. The refused version must
-// not be lost, and nothing may be published behind it first: catching up would never come back.
+// The publisher's lock is a file, and a file may be deleted under its holder. Then coverage and chain still see to it that
+// a slot is published once: the other publisher is faster by an hour, just before the version that holds it is written. The
+// refused version must not be lost, and nothing may be published behind it first: catching up would never come back.
 func TestBackfill_Overtaken(t *testing.T) {
 	want := oneGo(t)
 	f := func(size int, from, to int64) {
 		t.Helper()
-		db := storetest.Open(t)
+		dir := t.TempDir()
+		db := storetest.OpenIn(t, dir)
 		mustAppend(t, db, rentals(start, end)...)
 		p, _ := newPublisher(db, end)
 		p.size = size
 		other, _ := newPublisher(storetest.Another(t, db), end)
-		points := 0
+		records := 0
 		once := func(int64) {
-			if points == 0 {
-				points = ok(t)(other.Backfill(t.Context(), from, to, nil))
+			if records > 0 {
+				return
 			}
+			if err := os.Remove(filepath.Join(dir, "publisher.lock")); err != nil {
+				t.Fatal(err)
+			}
+			records = ok(t)(other.Backfill(t.Context(), from, to, nil))
 		}
-		points += ok(t)(p.Backfill(t.Context(), start, end, once))
+		records += ok(t)(p.Backfill(t.Context(), start, end, once))
 		wantWorld(t, db, want)
-		all := 0
-		for _, s := range want.points {
-			all += len(s)
-		}
-		if points != all {
-			t.Errorf("two publishers tell of %d points, want %d", points, all)
+		if all := want.count(); records != all {
+			t.Errorf("two publishers tell of %d records, want %d", records, all)
 		}
 	}
 	f(0, start+5*assay.Hour, start+6*assay.Hour)
 	f(1, start, start+assay.Hour)
 	f(50, end-assay.Hour, end)
 	f(50, start, end)
+}
+
+func (w world) count() (n int) {
+	for _, list := range w.revisions {
+		n += len(list)
+	}
+	return n
+}
+
+// Two publishers work through the same time, each version by whoever has the lock.
+func TestBackfill_TwoAtOnce(t *testing.T) {
+	want := oneGo(t)
+	db := storetest.Open(t)
+	mustAppend(t, db, rentals(start, end)...)
+	var wg sync.WaitGroup
+	var records [2]int
+	for i, handle := range []*store.DB{db, storetest.Another(t, db)} {
+		p, _ := newPublisher(handle, end)
+		p.size = 1
+		wg.Go(func() { records[i] = ok(t)(p.Backfill(t.Context(), start, end, nil)) })
+	}
+	wg.Wait()
+	if all := want.count(); records[0]+records[1] != all {
+		t.Errorf("two publishers tell of %v records, want %d in all", records, all)
+	}
+	wantWorld(t, db, want)
+}
+
+// While a version is computed, rows arrive: of a day that has been read, and of one that has not. The version does not
+// know of either; both are late.
+func TestBackfill_ArrivalsInBetween(t *testing.T) {
+	want := oneGo(t)
+	db := storetest.Open(t)
+	mustAppend(t, db, rentals(start, end)...)
+	p, _ := newPublisher(db, end)
+	read, unread := lateRow("read", start), lateRow("unread", end-assay.Hour)
+	arrived := false
+	ok(t)(p.Backfill(t.Context(), start, end, func(int64) {
+		if !arrived {
+			arrived = true
+			mustAppend(t, db, unread, read)
+		}
+	}))
+	wantWorld(t, db, want)
+	wantLate(t, db, "read hourly daily", "unread hourly daily")
+}
+
+// lateRow is a dear rental of an H100.
+func lateRow(id string, at int64) assay.Transaction {
+	x := rentals(start, start+1)[0]
+	x.ID, x.ExecutedAt, x.Price = id, at, 100*assay.One
+	return x
+}
+
+// A clock that is set back does not turn the order of publications round.
+func TestCatchUp_ClockSetBack(t *testing.T) {
+	db := storetest.Open(t)
+	mustAppend(t, db, rentals(start, end)...)
+	p, c := newPublisher(db, end)
+	ok(t)(p.Backfill(t.Context(), start, instant(6, 21, 0), nil))
+	c.ms.Store(instant(8, 20, 0))
+	ok(t)(p.CatchUp(t.Context()))
+	list, err := db.Publications(t.Context(), 0, math.MaxInt64)
+	if err != nil || len(list) != 2 || list[1].PublishedAt != end {
+		t.Errorf("the publications are %+v (%v), want the second at %d too", list, err, end)
+	}
+	wantWholeChains(t, db)
 }

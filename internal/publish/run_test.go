@@ -54,15 +54,19 @@ func (r *running) end(t *testing.T) {
 	}
 }
 
-// publishedAt gives when each version was published.
+// publishedAt gives when each version with a record was published.
 func (r *running) publishedAt(t *testing.T) (at []int64) {
 	t.Helper()
 	changes, err := r.db.Changes(t.Context(), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
+	publications, err := r.db.Publications(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range changes {
-		at = append(at, c.PublishedAt)
+		at = append(at, publications[c.Version-1].PublishedAt)
 	}
 	return slices.Compact(at)
 }
@@ -162,6 +166,45 @@ func TestRun_GoesOnAfterAFailure(t *testing.T) {
 		r.until(noon + 4000)
 		if got := readWorld(t, r.db).series("H100 SXM", assay.Hourly); len(got) != 1 || got[0].At != noon {
 			t.Errorf("after the failure the points are %v, want noon's", got)
+		}
+		r.end(t)
+	})
+}
+
+// Every minute has its print as soon as it is over.
+func TestRun_PrintsEveryMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noon := instant(5, 12, 0)
+		r := newRunning(t, noon+30*assay.Second)
+		mustAppend(t, r.db, rentals(noon-assay.Hour, noon)...)
+		r.start(t)
+		for minute := int64(1); minute < 5; minute++ {
+			r.until(noon + minute*assay.Minute + 500)
+			prints := printsOf(t, r.db, global)
+			if last := prints[len(prints)-1].At; last != noon+minute*assay.Minute {
+				t.Errorf("half a second after minute %d the last print is of %s", minute, assay.FormatInstant(last))
+			}
+		}
+		r.end(t)
+	})
+}
+
+// The day is signed when it has ended, not before.
+func TestRun_SignsWhenTheDayEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		midnight := instant(6, 0, 0)
+		r := newRunning(t, midnight-assay.Minute)
+		r.Key = signingKey
+		mustAppend(t, r.db, rentals(midnight-2*assay.Hour, midnight)...)
+		ok(t)(r.Backfill(t.Context(), midnight-2*assay.Hour, midnight, nil))
+		r.start(t)
+		r.until(midnight - 1)
+		if list := manifests(t, r.db); len(list) != 0 {
+			t.Errorf("before midnight the manifests are %+v", list)
+		}
+		r.until(midnight + assay.Second)
+		if list := manifests(t, r.db); len(list) != 1 || list[0].Day != midnight-assay.Day || list[0].SignedAt != midnight {
+			t.Errorf("after midnight the manifests are %+v, want the day's", list)
 		}
 		r.end(t)
 	})

@@ -1,0 +1,102 @@
+package publish
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// adopt adopts the shipped methodology, and behind it version 1.1.0, which differs from it in one line.
+func adopt(t *testing.T, db *store.DB, effective int64, was, is string) {
+	t.Helper()
+	if _, err := LoadSchedule(t.Context(), db); err != nil { // which adopts the shipped one
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer(`"1.0.0"`, `"1.1.0"`, `2000-01-01T00:00:00Z`, assay.FormatInstant(effective), was, is).Replace(index.PlainText())
+	if err := db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1.1.0", Effective: effective, Text: text}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantGoverned checks that slots before an instant follow 1.0.0 and its four decimals, and the others 1.1.0 and its one.
+func wantGoverned(t *testing.T, db *store.DB, effective int64) {
+	t.Helper()
+	records, err := db.AppendRecords(t.Context(), nil, start, end+1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, r := range records {
+		want, unit := "1.0.0", assay.Unit(4)
+		if r.At >= effective {
+			want, unit = "1.1.0", assay.Unit(1)
+		}
+		seen[want]++
+		if r.Methodology != want || r.Value%unit != 0 {
+			t.Errorf("%s %s at %s follows %s with %s, want %s", r.GPU, r.Grain, assay.FormatInstant(r.At), r.Methodology, r.Value, want)
+		}
+	}
+	if seen["1.0.0"] < 50 || seen["1.1.0"] < 50 {
+		t.Errorf("the slots by version are %v: too few to tell", seen)
+	}
+}
+
+// A version governs exactly the slots that end at or after its effect, in one go, piece by piece, and when restated.
+func TestMethodology_TakesEffect(t *testing.T) {
+	f := func(effective int64) {
+		t.Helper()
+		db := storetest.Open(t)
+		mustAppend(t, db, rentals(start, end)...)
+		adopt(t, db, effective, `decimals = 4`, `decimals = 1`)
+		p, _ := newPublisher(db, end)
+		ok(t)(p.Backfill(t.Context(), start, end, nil))
+		wantGoverned(t, db, effective)
+		mustAppend(t, db, lateRow("early", start), lateRow("late", end-1))
+		if got := restate(t, p, "H100 SXM", start, end); got.Slots != 8 {
+			t.Errorf("%d slots were restated, want 8", got.Slots)
+		}
+		wantGoverned(t, db, effective)
+		wantWholeChains(t, db)
+	}
+	f(instant(7, 12, 0)) // on the hour: the slot that ends there is the first
+	f(instant(7, 12, 0) + 1)
+	f(instant(7, 12, 30))
+	f(instant(8, 20, 0)) // at the fixing
+}
+
+// Below its minimum a version publishes nothing, and covers the time all the same.
+func TestMethodology_Minimum(t *testing.T) {
+	db := storetest.Open(t)
+	mustAppend(t, db, rentals(start, end)...)
+	effective := instant(7, 12, 0)
+	adopt(t, db, effective, `transactions = 1`, `transactions = 2`)
+	p, _ := newPublisher(db, end)
+	ok(t)(p.Backfill(t.Context(), start, end, nil))
+	clean, got := oneGo(t), readWorld(t, db)
+	var want []assay.Revision
+	for _, r := range clean.series("H200", assay.Hourly) { // of which an hour has one at most
+		if r.At < effective {
+			want = append(want, r)
+		}
+	}
+	clean.revisions["{H200 global} hourly"] = want
+	wantSame(t, got, clean)
+}
+
+// A database without a methodology adopts the shipped one, once.
+func TestLoadSchedule(t *testing.T) {
+	db := storetest.Open(t)
+	for range 2 {
+		schedule, err := LoadSchedule(t.Context(), db)
+		if err != nil || len(schedule) != 1 || schedule[0].Version != "1.0.0" {
+			t.Errorf("the schedule is %+v (%v)", schedule, err)
+		}
+	}
+	if files, err := db.Methodologies(t.Context()); err != nil || len(files) != 1 || files[0].Text != index.PlainText() {
+		t.Errorf("adopted are %+v (%v), want the shipped one", files, err)
+	}
+}

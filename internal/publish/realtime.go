@@ -1,0 +1,74 @@
+package publish
+
+import (
+	"context"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// realtimeBack is how far back missed minutes are made up for: as far as the API shows them.
+const realtimeBack = assay.Day
+
+// Realtime makes the prints of the minutes that have ended since the last one.
+func (p *Publisher) Realtime(ctx context.Context) error {
+	schedule, err := LoadSchedule(ctx, p.Store)
+	if err != nil {
+		return err
+	}
+	counters, err := p.Store.Counters(ctx)
+	if err != nil {
+		return err
+	}
+	last := p.Now().UnixMilli() / assay.Minute * assay.Minute
+	first := max(counters.Realtime, last-realtimeBack) + assay.Minute
+	if first > last {
+		return nil
+	}
+	batch, err := known(ctx, p.Store, nil, first-assay.RealtimeWindow, last, counters.Receipt)
+	if err != nil {
+		return err
+	}
+	return p.Store.AppendRealtime(ctx, realtimePrints(schedule, batch, first, last), last)
+}
+
+// realtimePrints gives the prints of every minute from first to last.
+func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, last int64) (prints []store.LinePrint) {
+	var calculator index.Calculator
+	rows := map[assay.Line][]int32{}
+	begin, end := 0, 0 // of the window, as rows of the batch
+	for at := first; at <= last; at += assay.Minute {
+		for begin < len(batch) && batch[begin].ExecutedAt < at-assay.RealtimeWindow {
+			begin++
+		}
+		for end < len(batch) && batch[end].ExecutedAt < at {
+			end++
+		}
+		for line := range rows {
+			rows[line] = rows[line][:0]
+		}
+		for i := begin; i < end; i++ {
+			for _, line := range linesOf(&batch[i]) {
+				rows[line] = append(rows[line], int32(i))
+			}
+		}
+		for line, of := range rows {
+			if d, ok := calculator.Compute(batch, of, schedule.At(at)); ok {
+				prints = append(prints, store.LinePrint{Line: line, RealtimePrint: assay.RealtimePrint{
+					At: at, Value: d.Value, Transactions: d.Transactions, HourMicros: d.HourMicros,
+				}})
+			}
+		}
+	}
+	return prints
+}
+
+// linesOf are the lines that a transaction counts in.
+func linesOf(t *assay.Transaction) []assay.Line {
+	lines := []assay.Line{{GPU: t.GPU, Region: assay.Global}}
+	if t.Region != "" {
+		lines = append(lines, assay.Line{GPU: t.GPU, Region: t.Region})
+	}
+	return lines
+}

@@ -1,0 +1,124 @@
+package publish
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/ed25519"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/store"
+)
+
+var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
+
+func sign(t *testing.T, p *Publisher) {
+	t.Helper()
+	if err := p.Sign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// manifests lists all manifests, having checked that each is right by itself and follows the one before.
+func manifests(t *testing.T, db *store.DB) []assay.Manifest {
+	t.Helper()
+	list, err := db.Manifests(t.Context(), math.MinInt64, math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var previous assay.Hash
+	for i := range list {
+		if err := proof.CheckManifest(&list[i]); err != nil || list[i].Previous != previous || !bytes.Equal(list[i].PublicKey, signingKey.Public().(ed25519.PublicKey)) {
+			t.Errorf("manifest %d is not right, or not behind the one before: %v", i, err)
+		}
+		previous = list[i].Hash
+	}
+	return list
+}
+
+// wantSigned compares the newest manifest of a day with its records.
+func wantSigned(t *testing.T, db *store.DB, list []assay.Manifest, day int64, revision int) {
+	t.Helper()
+	list = slices.DeleteFunc(slices.Clone(list), func(m assay.Manifest) bool { return m.Day != day })
+	if len(list) != revision+1 {
+		t.Fatalf("%s has %d manifests, want %d", assay.FormatInstant(day), len(list), revision+1)
+	}
+	records, err := db.AppendRecords(t.Context(), nil, day, day+assay.Day)
+	slices.SortFunc(records, func(a, b store.Record) int {
+		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain.String(), b.Grain.String()),
+			cmp.Compare(a.At, b.At), cmp.Compare(a.Revision, b.Revision))
+	})
+	var hashes []assay.Hash
+	for i := range records {
+		hashes = append(hashes, records[i].Hash)
+	}
+	if m := list[revision]; err != nil || m.Revision != revision || m.Records != len(hashes) || m.Digest != proof.Records(hashes) {
+		t.Errorf("the manifest of %s is %+v (%v), and does not list its %d records", assay.FormatInstant(day), m, err, len(hashes))
+	}
+}
+
+func TestSign_EndedDays(t *testing.T) {
+	db, p := published(t)
+	sign(t, p)
+	if list := manifests(t, db); len(list) != 0 {
+		t.Errorf("without a key there are the manifests %+v", list)
+	}
+	p.Key = signingKey
+	sign(t, p)
+	list := manifests(t, db)
+	if len(list) != 8 {
+		t.Fatalf("%d days are signed, want those from the 4th to the 11th", len(list))
+	}
+	for i := range list {
+		if list[i].Day != instant(4+i, 0, 0) || list[i].SignedAt != end {
+			t.Errorf("manifest %d is %+v", i, list[i])
+		}
+		wantSigned(t, db, list, list[i].Day, 0)
+	}
+	sign(t, p)
+	if again := manifests(t, db); len(again) != 8 {
+		t.Errorf("signing again makes %d manifests of 8", len(again))
+	}
+	days, err := db.UnsignedDays(t.Context())
+	if err != nil || !slices.Equal(days, []int64{instant(12, 0, 0)}) {
+		t.Errorf("unsigned are %v (%v), want the day that runs", days, err)
+	}
+}
+
+// A restated day is signed again, with its old records and its new ones, behind all other manifests.
+func TestSign_RestatedDay(t *testing.T) {
+	db, p := published(t)
+	p.Key = signingKey
+	sign(t, p)
+	mustAppend(t, db, lateRow("late", instant(7, 2, 30)))
+	restate(t, p, "H100 SXM", start, end)
+	sign(t, p)
+	list := manifests(t, db)
+	if len(list) != 9 || list[8].Day != instant(7, 0, 0) {
+		t.Fatalf("the manifests are %+v, want a ninth, of the 7th", list)
+	}
+	wantSigned(t, db, list, instant(7, 0, 0), 1)
+	wantSigned(t, db, list, instant(8, 0, 0), 0)
+	if list[8].Records != list[3].Records+4 {
+		t.Errorf("the second manifest has %d records, the first had %d, want four more", list[8].Records, list[3].Records)
+	}
+}
+
+// Two sign at once: each day is signed once a revision, one behind the other.
+func TestSign_TwoAtOnce(t *testing.T) {
+	db, p := published(t)
+	p.Key = signingKey
+	other := *p
+	done := make(chan error)
+	go func() { done <- other.Sign(t.Context()) }()
+	sign(t, p)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if list := manifests(t, db); len(list) != 8 {
+		t.Errorf("two sign %d manifests, want 8", len(list))
+	}
+}
