@@ -5,6 +5,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -25,6 +26,8 @@ type Follower struct {
 	Holder  *snapshot.Holder
 	Prepare func(*snapshot.Snapshot) // makes ready what will be asked most, before the swap; may be nil
 	Log     *slog.Logger
+
+	seen store.Counters // what the holder's snapshot shows
 }
 
 // retryAfter is how long the loop waits after a failed reading, and how long at most between two looks.
@@ -47,17 +50,17 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 }
 
-// Load brings the snapshot up to the store's current version; the first call builds it.
+// Load brings the snapshot up to what the store has; the first call builds it.
 func (f *Follower) Load(ctx context.Context) error {
 	counters, coverage, err := f.Store.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the counters: %w", err)
 	}
-	current := f.Holder.Load()
-	if current != nil && current.Version == counters.Publication && current.CatalogVersion == counters.Catalog {
+	counters.Receipt, counters.Keys = 0, 0 // what was received is read when it is published; keys are not ours
+	if f.Holder.Load() != nil && f.seen == counters {
 		return nil
 	}
-	next, err := f.next(ctx, current, counters, coverage)
+	next, err := f.next(ctx, counters, coverage)
 	if err != nil {
 		return fmt.Errorf("read version %d: %w", counters.Publication, err)
 	}
@@ -65,10 +68,12 @@ func (f *Follower) Load(ctx context.Context) error {
 		f.Prepare(next)
 	}
 	f.Holder.Store(next)
+	f.seen = counters
 	return nil
 }
 
-func (f *Follower) next(ctx context.Context, current *snapshot.Snapshot, counters store.Counters, coverage store.Coverage) (*snapshot.Snapshot, error) {
+func (f *Follower) next(ctx context.Context, counters store.Counters, coverage store.Coverage) (*snapshot.Snapshot, error) {
+	current, seen := f.Holder.Load(), f.seen
 	update := snapshot.Update{Version: counters.Publication}
 	for key := range coverage {
 		if key.Grain == assay.Hourly {
@@ -85,15 +90,90 @@ func (f *Follower) next(ctx context.Context, current *snapshot.Snapshot, counter
 		if err != nil {
 			return nil, err
 		}
-		current = snapshot.New(catalog, counters.Catalog)
-		update.Series, err = f.everything(ctx, catalog, counters.Publication)
-		if err != nil {
+		current, seen = snapshot.New(catalog, counters.Catalog), store.Counters{}
+		if update.Series, err = f.everything(ctx, catalog, counters.Publication); err != nil {
 			return nil, err
 		}
-	} else if update.Series, err = f.changes(ctx, current.Version, counters.Publication); err != nil {
+	} else if update.Series, err = f.changes(ctx, seen.Publication, counters.Publication); err != nil {
+		return nil, err
+	}
+	if update.Publications, err = f.Store.Publications(ctx, seen.Publication, counters.Publication); err != nil {
+		return nil, err
+	}
+	name(update.Series, update.Publications)
+	if err := f.rest(ctx, seen, counters, &update); err != nil {
 		return nil, err
 	}
 	return current.With(update), nil
+}
+
+// name tells each series which publication touched it last.
+func name(updates []snapshot.SeriesUpdate, publications []assay.Publication) {
+	published := map[int64]int64{}
+	for _, p := range publications {
+		published[p.Version] = p.PublishedAt
+	}
+	for i := range updates {
+		u := &updates[i]
+		for _, r := range u.Revisions {
+			u.Version = max(u.Version, r.Version)
+		}
+		u.Published = published[u.Version]
+	}
+}
+
+// rest reads what is not a series, as far as it has changed.
+func (f *Follower) rest(ctx context.Context, seen, now store.Counters, update *snapshot.Update) (err error) {
+	if now.Realtime != seen.Realtime {
+		if update.Realtime, err = f.realtime(ctx, seen.Realtime, now.Realtime); err != nil {
+			return err
+		}
+	}
+	if now.Utilization != seen.Utilization {
+		err := f.Store.EachUtilization(ctx, seen.Utilization, func(r *assay.UtilizationReading) error {
+			if r.Received <= now.Utilization { // later ones come with the next look
+				update.Utilization = append(update.Utilization, *r)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if now.Methodology != seen.Methodology {
+		if update.Methodologies, err = f.Store.Methodologies(ctx); err != nil {
+			return err
+		}
+	}
+	if now.Manifest != seen.Manifest {
+		m, ok, err := f.Store.LastManifest(ctx)
+		if err != nil {
+			return err
+		}
+		if ok {
+			update.Manifest = &m
+		}
+	}
+	return nil
+}
+
+// realtime reads the prints in (after, upTo].
+func (f *Follower) realtime(ctx context.Context, after, upTo int64) (updates []snapshot.RealtimeUpdate, err error) {
+	prints, err := f.Store.Realtime(ctx, after, upTo)
+	if err != nil {
+		return nil, err
+	}
+	lines := map[assay.Line]int{}
+	for _, p := range prints {
+		i, ok := lines[p.Line]
+		if !ok {
+			i = len(updates)
+			lines[p.Line] = i
+			updates = append(updates, snapshot.RealtimeUpdate{Line: p.Line})
+		}
+		updates[i].Prints = append(updates[i].Prints, p.RealtimePrint)
+	}
+	return updates, nil
 }
 
 // changes reads what the versions in (after, upTo] touched.
@@ -102,12 +182,21 @@ func (f *Follower) changes(ctx context.Context, after, upTo int64) (updates []sn
 	if err != nil {
 		return nil, err
 	}
+	touched := map[store.SeriesKey]store.Span{} // both ends included
 	for _, c := range changes {
-		s, err := f.Store.Series(ctx, c.Line, c.Grain, c.First, c.Last, upTo)
+		key := store.SeriesKey{Line: c.Line, Grain: c.Grain}
+		span, ok := touched[key]
+		if !ok {
+			span = store.Span{From: c.First, To: c.Last}
+		}
+		touched[key] = store.Span{From: min(span.From, c.First), To: max(span.To, c.Last)}
+	}
+	for key, span := range touched {
+		revisions, err := f.Store.Revisions(ctx, key.Line, key.Grain, span.From, span.To, after, upTo)
 		if err != nil {
 			return nil, err
 		}
-		updates = append(updates, snapshot.SeriesUpdate{Line: c.Line, Grain: c.Grain, Points: s.Points, Version: c.Version, Published: c.PublishedAt})
+		updates = append(updates, snapshot.SeriesUpdate{Line: key.Line, Grain: key.Grain, Revisions: revisions})
 	}
 	return updates, nil
 }
@@ -131,17 +220,10 @@ func (f *Follower) everything(ctx context.Context, catalog assay.Catalog, versio
 		wg.Go(func() {
 			for i := worker; i < len(updates) && errs[worker] == nil; i += loaders {
 				u := &updates[i]
-				var s store.Series
-				s, errs[worker] = f.Store.Series(ctx, u.Line, u.Grain, math.MinInt64, math.MaxInt64, version)
-				u.Points, u.Version, u.Published = s.Points, s.Version, s.PublishedAt
+				u.Revisions, errs[worker] = f.Store.Revisions(ctx, u.Line, u.Grain, math.MinInt64, math.MaxInt64, 0, version)
 			}
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return updates, nil
+	return updates, errors.Join(errs...)
 }

@@ -3,8 +3,11 @@ package live_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"log/slog"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/live"
+	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
@@ -35,37 +39,130 @@ func load(t *testing.T, f *live.Follower) *snapshot.Snapshot {
 	return f.Holder.Load()
 }
 
-// hour is a publication of hour n, counted from 1970: a point of value n in each line, and the coverage of the GPUs.
+// hour is a publication of hour n, counted from 1970: a record of value n in each line, and the coverage of the GPUs.
 func hour(n int64, lines ...assay.Line) store.Publication {
-	p := store.Publication{Methodology: "1.0.0", Covers: store.Coverage{}}
+	p := store.Publication{Methodology: "1.0.0", PublishedAt: 1000 + n, Covers: store.Coverage{}}
 	for _, line := range lines {
-		point := assay.Point{At: (n + 1) * assay.Hour, Value: assay.Nanos(n)}
-		p.Series = append(p.Series, store.SeriesPoints{Line: line, Grain: assay.Hourly, Points: []assay.Point{point}})
+		p.Series = append(p.Series, store.SeriesRecords{Line: line, Grain: assay.Hourly, Records: []assay.Determination{{
+			Line: line, Grain: assay.Hourly, At: (n + 1) * assay.Hour, From: n * assay.Hour, HasValue: true, Value: assay.Nanos(n),
+		}}})
 		p.Covers[store.CoverageKey{GPU: line.GPU, Grain: assay.Hourly}] = []store.Span{{From: n * assay.Hour, To: (n + 1) * assay.Hour}}
 	}
 	return p
 }
 
+// restated determines hour n of the lines anew, as the given revision; a negative value takes it back.
+func restated(n int64, revision int, value assay.Nanos, lines ...assay.Line) store.Publication {
+	p := hour(n, lines...)
+	p.Reason, p.Actor, p.PublishedAt = "late rows", "desk", 5000
+	for i := range p.Series {
+		r := &p.Series[i].Records[0]
+		r.Revision, r.Value, r.HasValue = revision, max(value, 0), value >= 0
+	}
+	return p
+}
+
+// tryPublish puts the records behind the heads of their chains and publishes them.
+func tryPublish(ctx context.Context, db *store.DB, p store.Publication) error {
+	state, err := db.State(ctx)
+	if err != nil {
+		return err
+	}
+	p.Receipt = state.Receipt
+	for _, s := range p.Series {
+		head := state.Heads[store.SeriesKey{Line: s.Line, Grain: s.Grain}]
+		for i := range s.Records {
+			proof.Seal(&s.Records[i], head)
+			head = s.Records[i].Hash
+		}
+	}
+	_, err = db.Publish(ctx, p)
+	return err
+}
+
 func publish(t *testing.T, db *store.DB, p store.Publication) {
 	t.Helper()
-	if _, err := db.Publish(t.Context(), p); err != nil {
+	if err := tryPublish(t.Context(), db, p); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// describe writes down all of a snapshot that a reader can get at, every row byte for byte.
+// adopt adopts a methodology that takes effect long after all that the tests publish.
+func adopt(t *testing.T, db *store.DB, n int64) {
+	t.Helper()
+	m := assay.MethodologyFile{Version: fmt.Sprint(n), Effective: 10_000*assay.Day + n, Text: fmt.Sprint("text ", n)}
+	if err := db.AdoptMethodology(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var signingKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+
+// sign signs the first unsigned day, if there is one.
+func sign(t *testing.T, db *store.DB) {
+	t.Helper()
+	u, ok, err := db.NextUnsigned(t.Context(), math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		return
+	}
+	m := assay.Manifest{Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes), Previous: u.Previous}
+	proof.Sign(&m, signingKey)
+	if err := db.AddManifest(t.Context(), u, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tick prints a minute of the lines.
+func tick(t *testing.T, db *store.DB, minute int64, lines ...assay.Line) {
+	t.Helper()
+	var prints []store.LinePrint
+	for _, line := range lines {
+		prints = append(prints, store.LinePrint{Line: line, RealtimePrint: assay.RealtimePrint{At: minute * assay.Minute, Value: assay.Nanos(minute)}})
+	}
+	if err := db.AppendRealtime(t.Context(), prints, minute*assay.Minute); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// describe writes down all of a snapshot that a reader can get at, every row byte for byte, now and as of each version.
 func describe(s *snapshot.Snapshot) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Version, s.CatalogVersion, s.Latest, s.Covered, s.Synthetic, s.Catalog)
+	newest, ok := s.Publication()
+	fmt.Fprintln(&b, newest, ok, s.Methodologies)
+	if s.Manifest != nil {
+		fmt.Fprintf(&b, "%s\n", proof.AppendManifestJSON(nil, s.Manifest))
+	}
+	for _, c := range s.CorrectionsAfter(snapshot.Position{}) {
+		fmt.Fprintf(&b, "%+v\n", c)
+	}
 	for _, gpu := range s.Catalog.GPUs {
 		for _, region := range append([]string{assay.Global}, s.Catalog.Regions...) {
-			for _, grain := range assay.Grains {
-				series := s.Line(gpu.Name, region).Series(grain)
-				fmt.Fprintln(&b, gpu.Name, region, grain, series.Version(), series.Modified(), series.Len(), string(series.Rows(0, series.Len())))
+			fmt.Fprintln(&b, gpu.Name, region, s.Line(gpu.Name, region).Realtime())
+			for version := s.Version; version >= 0; version-- {
+				describeLine(&b, s.LineAsOf(gpu.Name, region, version), version)
 			}
 		}
 	}
 	return b.String()
+}
+
+func describeLine(b *strings.Builder, line *snapshot.Line, version int64) {
+	for _, grain := range assay.Grains {
+		series := line.Series(grain)
+		fmt.Fprintln(b, version, grain, series.Version(), series.Modified(), series.Len(), string(series.Rows(0, series.Len())))
+	}
+}
+
+// wantFresh compares a followed snapshot with the one that a fresh start would build.
+func wantFresh(t *testing.T, db *store.DB, s *snapshot.Snapshot) {
+	t.Helper()
+	if got, want := describe(s), describe(load(t, newFollower(db))); got != want {
+		t.Errorf("followed, the snapshot is\n%s\nbuilt anew it is\n%s", got, want)
+	}
 }
 
 func TestLoad_Builds(t *testing.T) {
@@ -74,10 +171,7 @@ func TestLoad_Builds(t *testing.T) {
 	if s := load(t, f); s.Version != 0 || s.Latest != 0 || s.Covered != 0 || s.Synthetic || len(s.GPUsByName) != 6 {
 		t.Errorf("an empty store becomes %s", describe(s))
 	}
-	var clock int64
-	db.Now = func() time.Time { return time.UnixMilli(clock) }
 	for n := range int64(3) {
-		clock = 1000 + n
 		publish(t, db, hour(n, global))
 	}
 	if err := db.SetSetting(t.Context(), live.SettingSynthetic, "true"); err != nil {
@@ -133,41 +227,170 @@ func TestLoad_PreparesBeforeTheSwap(t *testing.T) {
 	}
 }
 
-// However the versions are spread over the loads, the snapshot is the one that a fresh start would build.
+// However the changes are spread over the loads, the snapshot is the one that a fresh start would build.
 func TestLoad_IncrementalEqualsFull(t *testing.T) {
 	other := assay.Line{GPU: "B200", Region: "ap-east"}
-	var versions []store.Publication
-	for n := int64(100); n < 110; n++ {
-		versions = append(versions, hour(n, global, east)) // appended
+	var changes []func(t *testing.T, db *store.DB)
+	publishes := func(list ...store.Publication) {
+		for _, p := range list {
+			changes = append(changes, func(t *testing.T, db *store.DB) { publish(t, db, p) })
+		}
 	}
-	versions = append(versions,
+	for n := int64(100); n < 110; n++ {
+		publishes(hour(n, global, east)) // appended
+	}
+	publishes(
 		hour(50, global, other), // before all others
 		hour(105, other),
-		store.Publication{Covers: hour(60, other).Covers}, // covered without a point
+		store.Publication{Covers: hour(60, other).Covers}, // covered without a value
 		hour(104, other), // in between
+		restated(103, 1, 7, global, east),
+		restated(103, 2, -1, global), // taken back
+		restated(109, 1, -1, east),   // the last of the line
+		restated(103, 3, 8, global),
+		restated(60, 0, 9, other), // where there was no value
+		store.Publication{Series: []store.SeriesRecords{days(200, east)}},
+		hour(111, other),
 	)
-	long := store.SeriesPoints{Line: east, Grain: assay.Daily}
-	for day := range int64(200) {
-		long.Points = append(long.Points, assay.Point{At: day * assay.Day, Value: assay.Nanos(day) * assay.One / 7})
-	}
-	versions = append(versions, store.Publication{Series: []store.SeriesPoints{long}}, hour(111, other))
-
-	for _, every := range []int{1, 3, len(versions)} {
+	changes = append(changes,
+		func(t *testing.T, db *store.DB) { tick(t, db, 1, global, east) },
+		func(t *testing.T, db *store.DB) { sign(t, db) },
+		func(t *testing.T, db *store.DB) { adopt(t, db, 1) },
+		func(t *testing.T, db *store.DB) { tick(t, db, 2, other) },
+		func(t *testing.T, db *store.DB) { tick(t, db, 5, global) },
+		func(t *testing.T, db *store.DB) { sign(t, db) },
+		func(t *testing.T, db *store.DB) { adopt(t, db, 2) },
+	)
+	for _, every := range []int{1, 2, 3, 7, len(changes)} {
 		t.Run(fmt.Sprint(every), func(t *testing.T) {
 			db := storetest.Open(t)
 			f := newFollower(db)
 			load(t, f)
-			for i, p := range versions {
-				publish(t, db, p)
-				if (i+1)%every == 0 || i == len(versions)-1 {
+			for i, change := range changes {
+				change(t, db)
+				if (i+1)%every == 0 || i == len(changes)-1 {
 					load(t, f)
 				}
 			}
-			if got, want := describe(f.Holder.Load()), describe(load(t, newFollower(db))); got != want {
-				t.Errorf("followed, the snapshot is\n%s\nbuilt anew it is\n%s", got, want)
-			}
+			wantFresh(t, db, f.Holder.Load())
 		})
 	}
+}
+
+// days are daily records of a line, from 1970 on.
+func days(n int64, line assay.Line) store.SeriesRecords {
+	s := store.SeriesRecords{Line: line, Grain: assay.Daily}
+	for day := range n {
+		s.Records = append(s.Records, assay.Determination{
+			Line: line, Grain: assay.Daily, At: day * assay.Day, HasValue: true, Value: assay.Nanos(day) * assay.One / 7,
+		})
+	}
+	return s
+}
+
+// rows are the hourly rows of the global line as of a version.
+func rows(s *snapshot.Snapshot, version int64) string {
+	series := s.LineAsOf(global.GPU, global.Region, version).Series(assay.Hourly)
+	return string(series.Rows(0, series.Len()))
+}
+
+// A restated value replaces the one that is shown, one that is taken back leaves it out; the old ones can be read as of
+// then, and the corrections say what was shown before.
+func TestLoad_Restatement(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	for n := range int64(3) {
+		publish(t, db, hour(n, global))
+	}
+	before := rows(load(t, f), 3)
+	publish(t, db, restated(1, 1, 17, global))
+	publish(t, db, restated(0, 1, -1, global))
+	s := load(t, f)
+	const (
+		first  = `{"timestamp":"1970-01-01T01:00:00.000Z","index_value":0}`
+		second = `{"timestamp":"1970-01-01T02:00:00.000Z","index_value":0.000000017}`
+		third  = `{"timestamp":"1970-01-01T03:00:00.000Z","index_value":0.000000002}`
+	)
+	for version, want := range map[int64]string{5: second + "," + third, 4: first + "," + second + "," + third, 3: before} {
+		if got := rows(s, version); got != want {
+			t.Errorf("as of version %d the rows are\n%s, want\n%s", version, got, want)
+		}
+	}
+	corrections := s.CorrectionsAfter(snapshot.Position{})
+	if len(corrections) != 2 || corrections[0].Previous != 1 || corrections[0].Revision.Value != 17 || corrections[0].Revision.Number != 1 ||
+		corrections[0].Reason != "late rows" || corrections[0].CorrectedAt != 5000 || !corrections[1].Revision.Gone || !corrections[1].HadValue {
+		t.Errorf("the corrections are %+v", corrections)
+	}
+	if p, ok := s.Publication(); !ok || p.Version != 5 || p.Reason != "late rows" || p.Actor != "desk" {
+		t.Errorf("the newest publication is %+v", p)
+	}
+	wantFresh(t, db, s)
+}
+
+func TestLoad_Methodologies(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	if s := load(t, f); len(s.Methodologies) != 0 {
+		t.Errorf("an empty store has the methodologies %v", s.Methodologies)
+	}
+	for n := int64(1); n <= 2; n++ {
+		adopt(t, db, n)
+		if s := load(t, f); len(s.Methodologies) != int(n) || s.Methodologies[n-1].Text != fmt.Sprint("text ", n) {
+			t.Errorf("after version %d the methodologies are %v", n, s.Methodologies)
+		}
+	}
+	tick(t, db, 1, global)
+	if s := load(t, f); len(s.Methodologies) != 2 {
+		t.Errorf("with the next change the methodologies are %v", s.Methodologies)
+	}
+}
+
+func TestLoad_Manifest(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	publish(t, db, hour(5, global))
+	publish(t, db, hour(30, global))
+	if s := load(t, f); s.Manifest != nil {
+		t.Errorf("nothing was signed, and the manifest is %+v", s.Manifest)
+	}
+	for day := range int64(2) {
+		sign(t, db)
+		if m := load(t, f).Manifest; m == nil || m.Day != day*assay.Day || proof.CheckManifest(m) != nil {
+			t.Errorf("after day %d the manifest is %+v", day, m)
+		}
+	}
+	publish(t, db, hour(31, global))
+	if m := load(t, f).Manifest; m == nil || m.Day != assay.Day {
+		t.Errorf("after another publication the manifest is %+v, want the last one", m)
+	}
+}
+
+func TestLoad_Realtime(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	load(t, f)
+	wantPrints := func(line assay.Line, want ...int64) {
+		t.Helper()
+		var got []int64
+		for _, p := range load(t, f).Line(line.GPU, line.Region).Realtime() {
+			got = append(got, p.At/assay.Minute)
+			if p.Value != assay.Nanos(p.At/assay.Minute) {
+				t.Errorf("the print of minute %d is %+v", p.At/assay.Minute, p)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v has prints of the minutes %v, want %v", line, got, want)
+		}
+	}
+	tick(t, db, 1, global, east)
+	wantPrints(global, 1)
+	tick(t, db, 2, global)
+	tick(t, db, 3) // a minute without a print
+	tick(t, db, 4, global, east)
+	wantPrints(global, 1, 2, 4)
+	wantPrints(east, 1, 4)
+	publish(t, db, hour(0, global)) // which leaves the prints alone
+	wantPrints(global, 1, 2, 4)
 }
 
 func TestLoad_CatalogChangeBuildsAnew(t *testing.T) {
@@ -189,9 +412,7 @@ func TestLoad_CatalogChangeBuildsAnew(t *testing.T) {
 	if _, ok := s.GPU("X300"); !ok || len(s.GPUsByName) != 7 || s.CatalogVersion != 2 {
 		t.Errorf("the snapshot has the catalog %v of version %d", s.Catalog, s.CatalogVersion)
 	}
-	if got, want := describe(s), describe(load(t, newFollower(db))); got != want {
-		t.Errorf("the snapshot is\n%s\nbuilt anew it is\n%s", got, want)
-	}
+	wantFresh(t, db, s)
 }
 
 // Every publication here adds a point to two lines and covers their hour. A reader sees all of it or nothing, and the
@@ -205,7 +426,7 @@ func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for n := range int64(versions) {
-			if _, err := db.Publish(t.Context(), hour(n, global, east)); err != nil {
+			if err := tryPublish(t.Context(), db, hour(n, global, east)); err != nil {
 				t.Error(err)
 				return
 			}
@@ -260,6 +481,38 @@ func TestLoad_PublicationsInBetween(t *testing.T) {
 	}
 	if s := f.Holder.Load(); s.Version == published {
 		t.Errorf("version %d is the last: nothing was published in between", s.Version)
+	}
+}
+
+// Something of every kind changes before each reading of a load. What a load misses comes with the next, once.
+func TestLoad_ChangesInBetween(t *testing.T) {
+	db := storetest.Open(t)
+	following := storetest.Another(t, db)
+	n, quiet := int64(0), true
+	following.Now = func() time.Time {
+		if !quiet {
+			n++
+			publish(t, db, hour(n, global, east))
+			publish(t, db, restated(n, 1, assay.Nanos(100+n), global))
+			tick(t, db, n, global)
+			adopt(t, db, n)
+			sign(t, db)
+		}
+		return time.UnixMilli(0)
+	}
+	f := newFollower(following)
+	load(t, f)
+	for range 4 {
+		quiet = false
+		load(t, f)
+		quiet = true
+		if s := f.Holder.Load(); s.Version >= 2*n {
+			t.Fatalf("version %d of %d is loaded: nothing was published in between", s.Version, 2*n)
+		}
+	}
+	wantFresh(t, db, load(t, f))
+	if s := f.Holder.Load(); s.Version != 2*n || len(s.Line(global.GPU, global.Region).Realtime()) != int(n) || len(s.Methodologies) != int(n) {
+		t.Errorf("after %d rounds version %d has %d methodologies", n, s.Version, len(s.Methodologies))
 	}
 }
 

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"sync"
@@ -11,12 +12,15 @@ import (
 )
 
 // Series is one published series: its columns, and its JSON rows encoded once, joined by commas. A range of it is a slice
-// of the rows, not an encoding. A Series never changes; extending it makes another that shares what was there.
+// of the rows, not an encoding. It shows the newest revision of each slot and remembers the others, so that it can be read
+// as of an earlier version. A Series never changes; extending it makes another that shares what was there.
 type Series struct {
-	times  []int64
-	values []assay.Nanos
-	rows   []byte
-	ends   []uint32 // ends[i] is where row i ends; row i+1 begins after the comma
+	times    []int64
+	values   []assay.Nanos
+	versions []int64 // versions[i] is the publication that made point i
+	rows     []byte
+	ends     []uint32         // ends[i] is where row i ends; row i+1 begins after the comma
+	hidden   []assay.Revision // those that are not shown: replaced, or Gone; in the order of slot and version
 
 	version  int64 // the publication that touched the series last
 	modified int64 // when that was
@@ -27,49 +31,181 @@ type Series struct {
 	memo   map[MemoKey]any // what readers have made of this series; guarded by memoMu
 }
 
-// newSeries encodes points, which are in the order of time.
-func newSeries(points []assay.Point, version, modified int64) *Series {
-	return (&Series{}).extended(points, version, modified)
+// newSeries encodes revisions, which are in the order of slot and version.
+func newSeries(revisions []assay.Revision, version, modified int64) *Series {
+	return (&Series{}).extended(revisions, version, modified)
 }
 
-// extended is the series with points behind its last one. The new series appends to the same arrays; readers of the old
-// one never look past its own length.
-func (s *Series) extended(points []assay.Point, version, modified int64) *Series {
-	next := &Series{times: s.times, values: s.values, rows: s.rows, ends: s.ends, version: version, modified: modified}
+// extended is the series with revisions of slots behind its last one. The new series appends to the same arrays; readers
+// of the old one never look past its own length.
+func (s *Series) extended(revisions []assay.Revision, version, modified int64) *Series {
+	next := s.prefix(len(s.times))
 	if s.extendedOnce.Swap(true) {
-		next.times, next.values = slices.Clip(s.times), slices.Clip(s.values)
-		next.rows, next.ends = slices.Clip(s.rows), slices.Clip(s.ends)
+		next.clip()
 	}
-	for _, p := range points {
-		if len(next.ends) > 0 {
-			next.rows = append(next.rows, ',')
+	next.version, next.modified = version, modified
+	for k, r := range revisions {
+		if r.Gone || k+1 < len(revisions) && revisions[k+1].At == r.At {
+			next.hidden = append(next.hidden, r)
+		} else {
+			next.show(r)
 		}
-		next.rows = AppendRow(next.rows, p)
-		next.times = append(next.times, p.At)
-		next.values = append(next.values, p.Value)
-		next.ends = append(next.ends, uint32(len(next.rows)))
 	}
 	return next
 }
 
-// merged is the series with points put in their places; a point at an instant that is there replaces it.
-func (s *Series) merged(points []assay.Point, version, modified int64) *Series {
-	if n := len(s.times); n == 0 || len(points) == 0 || points[0].At > s.times[n-1] {
-		return s.extended(points, version, modified)
+// prefix is the first n points, in the same arrays, with all that is hidden.
+func (s *Series) prefix(n int) *Series {
+	next := &Series{times: s.times[:n], values: s.values[:n], versions: s.versions[:n], ends: s.ends[:n], rows: s.rows, hidden: s.hidden}
+	if n < len(s.times) {
+		next.rows = s.rows[:s.start(n)]
 	}
-	byTime := make(map[int64]assay.Nanos, len(s.times)+len(points))
-	for i, at := range s.times {
-		byTime[at] = s.values[i]
+	return next
+}
+
+// clip makes every array full, so that appending copies it.
+func (s *Series) clip() {
+	s.times, s.values, s.versions = slices.Clip(s.times), slices.Clip(s.values), slices.Clip(s.versions)
+	s.rows, s.ends, s.hidden = slices.Clip(s.rows), slices.Clip(s.ends), slices.Clip(s.hidden)
+}
+
+func (s *Series) show(r assay.Revision) {
+	if len(s.ends) > 0 {
+		s.rows = append(s.rows, ',')
 	}
-	for _, p := range points {
-		byTime[p.At] = p.Value
+	s.rows = AppendRow(s.rows, r.Point)
+	s.times = append(s.times, r.At)
+	s.values = append(s.values, r.Value)
+	s.versions = append(s.versions, r.Version)
+	s.ends = append(s.ends, uint32(len(s.rows)))
+}
+
+// merged is the series with revisions put in their places.
+func (s *Series) merged(revisions []assay.Revision, version, modified int64) *Series {
+	if len(revisions) == 0 || revisions[0].At > s.last() {
+		return s.extended(revisions, version, modified)
 	}
-	all := make([]assay.Point, 0, len(byTime))
-	for at, value := range byTime {
-		all = append(all, assay.Point{At: at, Value: value})
+	return newSeries(inOrder(append(s.revisions(), revisions...)), version, modified)
+}
+
+// last is the newest slot of any revision.
+func (s *Series) last() int64 {
+	at := int64(math.MinInt64)
+	if n := len(s.times); n > 0 {
+		at = s.times[n-1]
 	}
-	slices.SortFunc(all, func(a, b assay.Point) int { return cmp.Compare(a.At, b.At) })
-	return newSeries(all, version, modified)
+	if n := len(s.hidden); n > 0 {
+		at = max(at, s.hidden[n-1].At)
+	}
+	return at
+}
+
+// revisions lists every revision there ever was, in no order. What is shown has lost its number, which its version
+// stands in for.
+func (s *Series) revisions() []assay.Revision {
+	all := make([]assay.Revision, 0, len(s.times)+len(s.hidden))
+	for i := range s.times {
+		all = append(all, assay.Revision{Point: s.At(i), Version: s.versions[i]})
+	}
+	return append(all, s.hidden...)
+}
+
+// inOrder sorts revisions by slot and version.
+func inOrder(revisions []assay.Revision) []assay.Revision {
+	slices.SortFunc(revisions, func(a, b assay.Revision) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Version, b.Version))
+	})
+	return revisions
+}
+
+// touched is the newest publication up to a version that left a revision in the series; 0 when there is none.
+func (s *Series) touched(version int64) int64 {
+	if s.version <= version {
+		return s.version
+	}
+	newest := int64(0)
+	for _, v := range s.versions {
+		if v <= version {
+			newest = max(newest, v)
+		}
+	}
+	for i := range s.hidden {
+		if v := s.hidden[i].Version; v <= version {
+			newest = max(newest, v)
+		}
+	}
+	return newest
+}
+
+// asOf is the series as it was when version, which touched it, was the newest; that was at the instant modified.
+func (s *Series) asOf(version, modified int64) *Series {
+	if s.version <= version {
+		return s
+	}
+	if n, ok := s.grownFrom(version); ok {
+		old := s.prefix(n)
+		old.clip()
+		old.version, old.modified = version, modified
+		return old
+	}
+	old := s.rebuilt(version)
+	old.version, old.modified = version, modified
+	return old
+}
+
+// rebuilt shows what was shown as of a version, from copies of the rows that still are. Nobody extends it.
+func (s *Series) rebuilt(version int64) *Series {
+	n := len(s.times)
+	old := &Series{
+		times: make([]int64, 0, n), values: make([]assay.Nanos, 0, n), versions: make([]int64, 0, n),
+		ends: make([]uint32, 0, n), rows: make([]byte, 0, len(s.rows)),
+	}
+	i := 0
+	for k := 0; k < len(s.hidden); {
+		at := s.hidden[k].At
+		i = old.copyUntil(s, i, at, version)
+		var then *assay.Revision // the newest of the slot's hidden revisions that was known
+		for ; k < len(s.hidden) && s.hidden[k].At == at; k++ {
+			if s.hidden[k].Version <= version {
+				then = &s.hidden[k]
+			}
+		}
+		stillShown := i < n && s.times[i] == at && s.versions[i] <= version
+		if then != nil && !then.Gone && !stillShown {
+			old.show(*then)
+		}
+	}
+	old.copyUntil(s, i, math.MaxInt64, version)
+	return old
+}
+
+// copyUntil copies the points of another series from i on that lie before an instant and were known as of a version, and
+// gives the position where that instant is.
+func (s *Series) copyUntil(from *Series, i int, at, version int64) int {
+	for ; i < len(from.times) && from.times[i] < at; i++ {
+		if from.versions[i] > version {
+			continue
+		}
+		if len(s.ends) > 0 {
+			s.rows = append(s.rows, ',')
+		}
+		s.rows = append(s.rows, from.Row(i)...)
+		s.times = append(s.times, from.times[i])
+		s.values = append(s.values, from.values[i])
+		s.versions = append(s.versions, from.versions[i])
+		s.ends = append(s.ends, uint32(len(s.rows)))
+	}
+	return i
+}
+
+// grownFrom tells whether all that has happened since a version is that points were added behind the first n.
+func (s *Series) grownFrom(version int64) (n int, ok bool) {
+	newer := func(v int64) bool { return v > version }
+	n = slices.IndexFunc(s.versions, newer)
+	if n < 0 || len(s.hidden) > 0 {
+		return 0, false
+	}
+	return n, !slices.ContainsFunc(s.versions[n:], func(v int64) bool { return !newer(v) })
 }
 
 // AppendRow appends the JSON row of a point.

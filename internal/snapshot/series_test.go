@@ -16,7 +16,15 @@ import (
 )
 
 // seriesAt has a point at each instant, whose value is the instant in whole dollars.
-func seriesAt(times ...int64) *Series { return newSeries(pointsAt(times...), 1, 1) }
+func seriesAt(times ...int64) *Series { return newSeries(made(1, pointsAt(times...)), 1, 1) }
+
+// made are points as a publication first made them.
+func made(version int64, points []assay.Point) (revisions []assay.Revision) {
+	for _, p := range points {
+		revisions = append(revisions, assay.Revision{Point: p, Version: version})
+	}
+	return revisions
+}
 
 func pointsAt(times ...int64) (points []assay.Point) {
 	for _, at := range times {
@@ -132,7 +140,7 @@ func randomPoints(rng *rand.Rand, n int) []assay.Point {
 func TestSeries_RowsEqualEncodingJSON(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	points := randomPoints(rng, 500)
-	s := newSeries(points, 1, 1)
+	s := newSeries(made(1, points), 1, 1)
 	for range 1000 {
 		i := rng.IntN(len(points) + 1)
 		j := i + rng.IntN(len(points)-i+1)
@@ -171,8 +179,8 @@ func checkSeries(t *testing.T, what string, s *Series, want []assay.Point) {
 }
 
 func TestSeries_ExtendedLeavesTheOldOneAlone(t *testing.T) {
-	old := newSeries(pointsAt(10, 20, 30), 1, 100)
-	next := old.extended(pointsAt(40, 50), 2, 200)
+	old := newSeries(made(1, pointsAt(10, 20, 30)), 1, 100)
+	next := old.extended(made(2, pointsAt(40, 50)), 2, 200)
 	checkSeries(t, "the old series", old, pointsAt(10, 20, 30))
 	checkSeries(t, "the next series", next, pointsAt(10, 20, 30, 40, 50))
 	if old.Version() != 1 || old.Modified() != 100 || next.Version() != 2 || next.Modified() != 200 {
@@ -181,13 +189,13 @@ func TestSeries_ExtendedLeavesTheOldOneAlone(t *testing.T) {
 }
 
 func TestSeries_ExtendedShares(t *testing.T) {
-	old := newSeries(pointsAt(10), 1, 1)
+	old := newSeries(made(1, pointsAt(10)), 1, 1)
 	for at := int64(20); ; at += 10 {
-		next := old.extended(pointsAt(at), 1, 1)
+		next := old.extended(made(1, pointsAt(at)), 1, 1)
 		if at > 10_000 {
 			t.Fatal("every extension copied what was there")
 		}
-		if &next.times[0] == &old.times[0] && &next.values[0] == &old.values[0] && &next.rows[0] == &old.rows[0] && &next.ends[0] == &old.ends[0] {
+		if &next.times[0] == &old.times[0] && &next.values[0] == &old.values[0] && &next.rows[0] == &old.rows[0] && &next.ends[0] == &old.ends[0] && &next.versions[0] == &old.versions[0] {
 			return
 		}
 		old = next
@@ -198,10 +206,10 @@ func TestSeries_ExtendedShares(t *testing.T) {
 func TestSeries_TwoSuccessors(t *testing.T) {
 	base := seriesAt(10)
 	for at := int64(20); at < 100; at += 10 { // grown one by one, so that there is room behind
-		base = base.extended(pointsAt(at), 1, 1)
+		base = base.extended(made(1, pointsAt(at)), 1, 1)
 	}
 	before := pointsOf(base)
-	one, two := base.extended(pointsAt(200), 2, 2), base.extended(pointsAt(300), 2, 2)
+	one, two := base.extended(made(2, pointsAt(200)), 2, 2), base.extended(made(2, pointsAt(300)), 2, 2)
 	checkSeries(t, "the first", one, slices.Concat(before, pointsAt(200)))
 	checkSeries(t, "the second", two, slices.Concat(before, pointsAt(300)))
 	checkSeries(t, "the base", base, before)
@@ -212,7 +220,7 @@ func TestSeries_Merged(t *testing.T) {
 	f := func(what string, points, want []assay.Point) {
 		t.Helper()
 		old := seriesAt(10, 20, 30)
-		next := old.merged(points, 2, 200)
+		next := old.merged(made(2, points), 2, 200)
 		checkSeries(t, what, next, want)
 		checkSeries(t, what+", the old series", old, pointsAt(10, 20, 30))
 		if next.Version() != 2 || next.Modified() != 200 {
@@ -227,9 +235,9 @@ func TestSeries_Merged(t *testing.T) {
 	f("the last replaced", []assay.Point{changed(30)}, slices.Concat(pointsAt(10, 20), []assay.Point{changed(30)}))
 	f("replaced, inserted and behind", []assay.Point{changed(10), {At: 11, Value: 11 * assay.One}, {At: 40, Value: 40 * assay.One}},
 		slices.Concat([]assay.Point{changed(10)}, pointsAt(11, 20, 30, 40)))
-	checkSeries(t, "into nothing", (&Series{}).merged(pointsAt(10), 1, 1), pointsAt(10))
+	checkSeries(t, "into nothing", (&Series{}).merged(made(1, pointsAt(10)), 1, 1), pointsAt(10))
 	// Further apart than 32 bits count milliseconds.
-	checkSeries(t, "far apart", seriesAt(10, 1<<33).merged(pointsAt(1<<32), 2, 2), pointsAt(10, 1<<32, 1<<33))
+	checkSeries(t, "far apart", seriesAt(10, 1<<33).merged(made(2, pointsAt(1<<32)), 2, 2), pointsAt(10, 1<<32, 1<<33))
 }
 
 func TestSeries_MemoIsMadeOnceForEachKey(t *testing.T) {

@@ -33,17 +33,29 @@ type Snapshot struct {
 	Latest         int64       // the newest instant of any series; 0 without data
 	Covered        int64       // hourly slots up to here have been determined
 	Synthetic      bool
+	Methodologies  []assay.MethodologyFile // oldest first
+	Manifest       *assay.Manifest         // the newest; nil when nothing has been signed
 
-	gpus  map[string]assay.GPU
-	lines map[assay.Line]*Line
+	gpus         map[string]assay.GPU
+	lines        map[assay.Line]*Line
+	publications list[publication]
+	corrections  list[Correction]
+	past         *past
 }
 
 // Line is one index line with its series, one a grain; a series without points is empty, never nil.
 type Line struct {
 	assay.Line
 	series      [len(grains)]*Series
-	derivedOnce sync.Once
-	derived     *Series
+	derived     *derived
+	realtime    []assay.RealtimePrint
+	utilization readings
+}
+
+// derived is the series that is made of a line's series, once, when it is first asked for.
+type derived struct {
+	once   sync.Once
+	series *Series
 }
 
 var grains = [...]assay.Grain{assay.Daily, assay.Hourly}
@@ -54,42 +66,60 @@ func (l *Line) Series(grain assay.Grain) *Series { return l.series[grain] }
 // Derived gives the series that compute makes of the line's series, making it on first demand. A line has one such series,
 // so compute is always the same.
 func (l *Line) Derived(compute func(*Line) []assay.Point) *Series {
-	l.derivedOnce.Do(func() {
+	l.derived.once.Do(func() {
 		newest := l.series[assay.Daily]
 		if hourly := l.series[assay.Hourly]; hourly.version > newest.version {
 			newest = hourly
 		}
-		l.derived = newSeries(compute(l), newest.version, newest.modified)
+		points := compute(l)
+		revisions := make([]assay.Revision, len(points))
+		for i, p := range points {
+			revisions[i] = assay.Revision{Point: p, Version: newest.version}
+		}
+		l.derived.series = newSeries(revisions, newest.version, newest.modified)
 	})
-	return l.derived
+	return l.derived.series
+}
+
+// withSeries is the line with other series and nothing derived yet.
+func (l *Line) withSeries(series [len(grains)]*Series) *Line {
+	next := *l
+	next.series, next.derived = series, &derived{}
+	return &next
 }
 
 // Update is what changes from one snapshot to the next.
 type Update struct {
-	Version   int64
-	Covered   int64
-	Series    []SeriesUpdate
-	Synthetic bool
+	Version       int64
+	Covered       int64
+	Synthetic     bool
+	Publications  []assay.Publication // the new ones, oldest first: of all versions that Series mentions
+	Series        []SeriesUpdate
+	Realtime      []RealtimeUpdate
+	Utilization   []assay.UtilizationReading // the new ones, in any order
+	Methodologies []assay.MethodologyFile    // all of them, in any order; nil when nothing has changed
+	Manifest      *assay.Manifest            // the newest; nil when nothing has changed
 }
 
-// SeriesUpdate is new points of a series, in the order of time.
+// SeriesUpdate is new revisions of a series, in the order of slot and number; a slot may occur several times. Revisions
+// that are there already may come again.
 type SeriesUpdate struct {
 	assay.Line
 	Grain              assay.Grain
-	Points             []assay.Point
-	Version, Published int64
+	Revisions          []assay.Revision
+	Version, Published int64 // of the newest publication that touched the series
 }
 
 // New is a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 	s := &Snapshot{
 		Catalog: catalog, CatalogVersion: catalogVersion,
-		gpus: map[string]assay.GPU{}, lines: map[assay.Line]*Line{},
+		gpus: map[string]assay.GPU{}, lines: map[assay.Line]*Line{}, past: &past{},
 	}
 	for _, gpu := range catalog.GPUs {
 		s.gpus[gpu.Name] = gpu
 		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
-			line := &Line{Line: assay.Line{GPU: gpu.Name, Region: region}}
+			line := &Line{Line: assay.Line{GPU: gpu.Name, Region: region}, derived: &derived{}}
 			for _, g := range grains {
 				line.series[g] = &Series{}
 			}
@@ -100,24 +130,49 @@ func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 	return s
 }
 
-// With is the snapshot after an update. It shares every line that the update does not touch.
+// With is the snapshot after an update. It shares every line that the update does not touch. What belongs to a GPU or a
+// region that has left the catalog is passed over.
 func (s *Snapshot) With(u Update) *Snapshot {
 	next := *s
 	next.Version, next.Covered, next.Synthetic = u.Version, u.Covered, u.Synthetic
-	next.lines = maps.Clone(s.lines)
+	next.lines, next.past = maps.Clone(s.lines), &past{}
+	next.addPublications(u.Publications)
+	var corrections []Correction
 	for _, change := range u.Series {
-		old, ok := next.lines[change.Line]
-		if !ok {
-			continue // a GPU or region that has left the catalog
-		}
-		line := &Line{Line: old.Line, series: old.series}
-		line.series[change.Grain] = old.series[change.Grain].merged(change.Points, change.Version, change.Published)
-		next.lines[change.Line] = line
-		if n := len(change.Points); n > 0 {
-			next.Latest = max(next.Latest, change.Points[n-1].At)
+		if line, ok := next.lines[change.Line]; ok {
+			corrections = append(corrections, next.change(line, change)...)
 		}
 	}
+	next.addCorrections(corrections)
+	for _, change := range u.Realtime {
+		if line, ok := next.lines[change.Line]; ok {
+			next.lines[change.Line] = line.withRealtime(change.Prints)
+		}
+	}
+	next.addUtilization(u.Utilization)
+	if u.Methodologies != nil {
+		next.Methodologies = slices.SortedStableFunc(slices.Values(u.Methodologies), func(a, b assay.MethodologyFile) int {
+			return cmp.Or(cmp.Compare(a.Effective, b.Effective), cmp.Compare(a.Adopted, b.Adopted))
+		})
+	}
+	next.Manifest = cmp.Or(u.Manifest, s.Manifest)
 	return &next
+}
+
+// change puts new revisions into a line, and tells which of them are corrections.
+func (s *Snapshot) change(line *Line, change SeriesUpdate) []Correction {
+	old := line.series[change.Grain]
+	revisions := change.Revisions
+	if known := func(r assay.Revision) bool { return r.Version <= old.version }; slices.ContainsFunc(revisions, known) {
+		revisions = slices.DeleteFunc(slices.Clone(revisions), known)
+	}
+	series := line.series
+	series[change.Grain] = old.merged(revisions, change.Version, change.Published)
+	s.lines[change.Line] = line.withSeries(series)
+	if n := series[change.Grain].Len(); n > 0 {
+		s.Latest = max(s.Latest, series[change.Grain].times[n-1])
+	}
+	return s.correctionsIn(old, change.Line, change.Grain, revisions)
 }
 
 // GPU finds a model by its exact name.

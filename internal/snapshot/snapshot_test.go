@@ -15,7 +15,7 @@ var global = assay.Line{GPU: gpu, Region: assay.Global}
 
 // change is an update of one series of the global line.
 func change(grain assay.Grain, version int64, points ...assay.Point) SeriesUpdate {
-	return SeriesUpdate{Line: global, Grain: grain, Points: points, Version: version, Published: 100 * version}
+	return SeriesUpdate{Line: global, Grain: grain, Revisions: made(version, points), Version: version, Published: 100 * version}
 }
 
 func TestNew(t *testing.T) {
@@ -77,7 +77,7 @@ func TestWith(t *testing.T) {
 	s := New(assay.DefaultCatalog(), 1).With(Update{Version: 3, Covered: 30, Synthetic: true, Series: []SeriesUpdate{
 		change(assay.Daily, 2, pointsAt(10)...),
 		change(assay.Hourly, 3, pointsAt(10, 20)...),
-		{Line: assay.Line{GPU: "gone", Region: assay.Global}, Points: pointsAt(99)}, // has left the catalog
+		{Line: assay.Line{GPU: "gone", Region: assay.Global}, Revisions: made(1, pointsAt(99))}, // has left the catalog
 	}})
 	line := s.Line(gpu, assay.Global)
 	checkSeries(t, "daily", line.Series(assay.Daily), pointsAt(10))

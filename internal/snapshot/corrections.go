@@ -1,0 +1,74 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/assaydata/assay"
+)
+
+// Correction is a revision that came by a restatement.
+type Correction struct {
+	assay.Line
+	Grain       assay.Grain
+	Revision    assay.Revision
+	Previous    assay.Nanos // what was shown before
+	HadValue    bool        // false when nothing was shown before
+	CorrectedAt int64
+	Reason      string
+}
+
+// Position is the place of a correction in the list of them all. It is the same on every node and after every start.
+type Position struct {
+	Version int64
+	assay.Line
+	Grain assay.Grain
+	At    int64
+}
+
+// Position gives the correction's place.
+func (c *Correction) Position() Position {
+	return Position{c.Revision.Version, c.Line, c.Grain, c.Revision.At}
+}
+
+// Compare orders positions by version, GPU, region, grain and slot.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.Version, q.Version), cmp.Compare(p.GPU, q.GPU), cmp.Compare(p.Region, q.Region),
+		cmp.Compare(p.Grain, q.Grain), cmp.Compare(p.At, q.At))
+}
+
+// CorrectionsAfter gives the corrections behind a position, in the order of their positions.
+func (s *Snapshot) CorrectionsAfter(p Position) []Correction {
+	all := s.corrections.items
+	return all[sort.Search(len(all), func(i int) bool { return all[i].Position().Compare(p) > 0 }):]
+}
+
+func (s *Snapshot) addCorrections(corrections []Correction) {
+	slices.SortFunc(corrections, func(a, b Correction) int { return a.Position().Compare(b.Position()) })
+	s.corrections = s.corrections.with(corrections)
+}
+
+// correctionsIn lists those of new revisions that a restatement made; old is the series before them.
+func (s *Snapshot) correctionsIn(old *Series, line assay.Line, grain assay.Grain, revisions []assay.Revision) (corrections []Correction) {
+	for k, r := range revisions {
+		p := s.publication(r.Version)
+		if p.Reason == "" {
+			continue
+		}
+		c := Correction{Line: line, Grain: grain, Revision: r, CorrectedAt: p.PublishedAt, Reason: p.Reason}
+		if k > 0 && revisions[k-1].At == r.At {
+			c.setPrevious(revisions[k-1])
+		} else if i, shown := old.Find(r.At); shown {
+			c.setPrevious(assay.Revision{Point: old.At(i)})
+		}
+		corrections = append(corrections, c)
+	}
+	return corrections
+}
+
+func (c *Correction) setPrevious(r assay.Revision) {
+	if !r.Gone {
+		c.Previous, c.HadValue = r.Value, true
+	}
+}

@@ -1,0 +1,123 @@
+package snapshot
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/assaydata/assay"
+)
+
+func TestUtilization(t *testing.T) {
+	s := New(assay.DefaultCatalog(), 1).With(Update{Utilization: []assay.UtilizationReading{
+		{Source: "a", At: 100, GPU: gpu, Region: region, Rented: 1, Tracked: 2, Received: 110},
+		{Source: "b", At: 100, GPU: gpu, Region: region, Rented: 3, Tracked: 4, Received: 150},
+		{Source: "a", At: 100, GPU: gpu, Region: "us-west", Rented: 5, Tracked: 10, Received: 110},
+		{Source: "c", At: 200, GPU: gpu, Rented: 0, Tracked: 10, Received: 210},
+		{Source: "c", At: 200, GPU: "gone", Region: "mars", Rented: 1, Tracked: 1, Received: 210},
+	}})
+	old := s
+	s = s.With(Update{Utilization: []assay.UtilizationReading{{Source: "d", At: 150, GPU: gpu, Region: region, Rented: 7, Tracked: 7, Received: 300}}})
+	f := func(s *Snapshot, region string, from, to, known int64, want ...Utilization) {
+		t.Helper()
+		if got := slices.Collect(s.Line(gpu, region).Utilization(from, to, known)); !slices.Equal(got, want) {
+			t.Errorf("%s [%d, %d] known at %d: got %v, want %v", region, from, to, known, got, want)
+		}
+	}
+	f(s, assay.Global, math.MinInt64, math.MaxInt64, math.MaxInt64, Utilization{100, 9, 16, 150}, Utilization{150, 7, 7, 300}, Utilization{200, 0, 10, 210})
+	f(s, assay.Global, 100, 150, 300, Utilization{100, 9, 16, 150}, Utilization{150, 7, 7, 300})
+	f(s, assay.Global, 101, 149, 300)
+	f(s, assay.Global, 0, 999, 110, Utilization{100, 6, 12, 110})
+	f(s, assay.Global, 0, 999, 299, Utilization{100, 9, 16, 150}, Utilization{200, 0, 10, 210})
+	f(s, assay.Global, 0, 999, 109)
+	f(s, region, 0, 999, 999, Utilization{100, 4, 6, 150}, Utilization{150, 7, 7, 300})
+	f(s, "us-west", 0, 999, 999, Utilization{100, 5, 10, 110})
+	f(s, "eu-west", 0, 999, 999)
+	f(old, assay.Global, 0, 999, 999, Utilization{100, 9, 16, 150}, Utilization{200, 0, 10, 210})
+	for u := range s.Line(gpu, assay.Global).Utilization(0, 999, 999) {
+		if u.At != 100 {
+			t.Error("goes on after the reader has left")
+		}
+		break
+	}
+}
+
+// TestUtilization_InWhateverPortions: how readings come does not matter.
+func TestUtilization_InWhateverPortions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	all := make([]assay.UtilizationReading, 300)
+	for i := range all {
+		all[i] = assay.UtilizationReading{
+			Source: fmt.Sprint(i), At: rng.Int64N(50), GPU: gpu, Region: []string{"", region, "us-west"}[rng.IntN(3)],
+			Rented: rng.Int64N(9), Tracked: 9, Received: rng.Int64N(100),
+		}
+	}
+	whole := New(assay.DefaultCatalog(), 1).With(Update{Utilization: all})
+	parts := New(assay.DefaultCatalog(), 1)
+	for _, i := range rng.Perm(len(all)) {
+		parts = parts.With(Update{Utilization: all[i : i+1]})
+	}
+	for known := int64(0); known <= 100; known += 10 {
+		for _, r := range []string{assay.Global, region} {
+			one := slices.Collect(whole.Line(gpu, r).Utilization(0, 99, known))
+			two := slices.Collect(parts.Line(gpu, r).Utilization(0, 99, known))
+			if !slices.Equal(one, two) {
+				t.Fatalf("%s known at %d: %v and %v", r, known, one, two)
+			}
+		}
+	}
+}
+
+func TestRealtime_KeepsTwoDays(t *testing.T) {
+	prints := func(from, to int64) (prints []assay.RealtimePrint) {
+		for at := from; at < to; at++ {
+			prints = append(prints, assay.RealtimePrint{At: at})
+		}
+		return prints
+	}
+	s := New(assay.DefaultCatalog(), 1)
+	add := func(from, to int64) {
+		s = s.With(Update{Realtime: []RealtimeUpdate{{Line: global, Prints: prints(from, to)}, {Line: assay.Line{GPU: "gone"}, Prints: prints(0, 1)}}})
+	}
+	f := func(from, to int64) {
+		t.Helper()
+		if got := s.Line(gpu, assay.Global).Realtime(); !slices.Equal(got, prints(from, to)) {
+			t.Errorf("got %d prints, want %d to %d", len(got), from, to)
+		}
+	}
+	f(0, 0)
+	add(0, 2)
+	f(0, 2)
+	add(1, 4) // one comes again
+	f(0, 4)
+	old := s
+	add(4, RealtimeKept)
+	f(0, RealtimeKept)
+	add(RealtimeKept, RealtimeKept+2)
+	f(2, RealtimeKept+2)
+	add(RealtimeKept+2, 3*RealtimeKept)
+	f(2*RealtimeKept, 3*RealtimeKept)
+	series := s.Line(gpu, assay.Global)
+	s = old
+	f(0, 4)
+	if series.derived != old.Line(gpu, assay.Global).derived || series.series != old.Line(gpu, assay.Global).series {
+		t.Error("a real-time print throws away what was made of the series")
+	}
+}
+
+func TestWith_MethodologiesAndManifest(t *testing.T) {
+	first, second := &assay.Manifest{Day: 1}, &assay.Manifest{Day: 2}
+	s := New(assay.DefaultCatalog(), 1).With(Update{Manifest: first, Methodologies: []assay.MethodologyFile{{Version: "2", Effective: 5}, {Version: "1"}}})
+	if s.Manifest != first || len(s.Methodologies) != 2 || s.Methodologies[0].Version != "1" {
+		t.Errorf("got %+v, %+v", s.Manifest, s.Methodologies)
+	}
+	s = s.With(Update{})
+	if s.Manifest != first || len(s.Methodologies) != 2 {
+		t.Error("what has not changed is gone")
+	}
+	if s = s.With(Update{Manifest: second}); s.Manifest != second {
+		t.Error("the manifest stays")
+	}
+}
