@@ -35,6 +35,9 @@ type Ask struct {
 	Start       int64  // the first instant asked for
 	HasEnd      bool   // whether End was said
 	End         int64  // the last instant asked for
+	HasAsOf     bool   // whether AsOf was said
+	AsOf        int64  // the instant whose knowledge is asked for, not after now
+	HourlyOnly  bool   // nothing but the hourly grain will do
 	Granularity string // daily, hourly, auto, or empty for the route's default, daily
 }
 
@@ -62,7 +65,7 @@ func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Grant, error) {
 	case assay.Full:
 		return Grant{Access: assay.AccessFull, Grain: fullGrain(rule, ask, now)}, nil
 	case assay.Premium:
-		if rule == FullGrain {
+		if rule == FullGrain || ask.HourlyOnly {
 			return Grant{}, errDailyOnly
 		}
 		return Grant{Access: assay.AccessPremium, Grain: assay.Daily}, nil
@@ -76,11 +79,11 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
 	switch {
 	case rule == Public:
 		return Grant{}, nil
-	case rule != FreeGPU || ask.PaidGPU:
+	case rule != FreeGPU || ask.PaidGPU || ask.HourlyOnly:
 		return Grant{}, errKeyRequired
 	}
 	from := assay.MonthsBack(now, freeGPUMonths)
-	if ask.HasStart && ask.Start < from {
+	if ask.HasStart && ask.Start < from || ask.HasAsOf && ask.AsOf < from {
 		return Grant{}, errOutside
 	}
 	return Grant{Access: assay.Public3Months, From: from, Grain: assay.Daily}, nil
@@ -88,12 +91,15 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
 
 // fullGrain is the grain that a Full caller is served.
 func fullGrain(rule Rule, ask Ask, now int64) assay.Grain {
-	if rule == FullGrain || ask.Granularity == "hourly" {
+	if rule == FullGrain || ask.HourlyOnly || ask.Granularity == "hourly" {
 		return assay.Hourly
 	}
-	end := ask.End
-	if !ask.HasEnd {
-		end = now
+	end := now
+	switch {
+	case ask.HasEnd:
+		end = ask.End
+	case ask.HasAsOf:
+		end = ask.AsOf
 	}
 	if ask.Granularity == "auto" && ask.HasStart && end-ask.Start <= autoHourlySpan {
 		return assay.Hourly

@@ -46,6 +46,17 @@ var asks = map[string]Ask{
 	"auto of 31 days to an end":          {Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day},
 	"auto of 31 days and 1 ms to an end": {Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day + 1},
 	"auto of the future":                 {Granularity: "auto", HasStart: true, Start: now + assay.Day},
+	"hourly only":                        {HourlyOnly: true},
+	"as of 1 ms before the window":       {HasAsOf: true, AsOf: window - 1},
+	"as of the epoch":                    {HasAsOf: true, AsOf: 0},
+	"as of the window":                   {HasAsOf: true, AsOf: window},
+	"as of now":                          {HasAsOf: true, AsOf: now},
+	"paid as of now":                     {PaidGPU: true, HasAsOf: true, AsOf: now},
+	"auto of 31 days as of":              {Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day},
+	"auto of 31 days and 1 ms as of":     {Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day + 1},
+	"auto to an end as of another": {
+		Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + assay.Day, HasAsOf: true, AsOf: now,
+	},
 }
 
 // outcome says in words what was decided.
@@ -88,10 +99,11 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	all := slices.Collect(maps.Keys(asks))
-	paid := []string{"paid", "paid in the window", "paid hourly"}
-	early := []string{"1 ms before the window", "long before the window", "the epoch"}
-	short := []string{"auto of 31 days", "auto of 31 days to an end", "auto of the future"}
-	hourly := append([]string{"hourly", "hourly of months", "paid hourly"}, short...)
+	paid := []string{"paid", "paid in the window", "paid hourly", "paid as of now"}
+	needsKey := append([]string{"hourly only"}, paid...)
+	early := []string{"1 ms before the window", "long before the window", "the epoch", "as of 1 ms before the window", "as of the epoch"}
+	short := []string{"auto of 31 days", "auto of 31 days to an end", "auto of the future", "auto of 31 days as of", "auto to an end as of another"}
+	hourly := append([]string{"hourly only", "hourly", "hourly of months", "paid hourly"}, short...)
 	without := func(not ...string) (rest []string) {
 		for _, name := range all {
 			if !slices.Contains(not, name) {
@@ -102,15 +114,18 @@ func TestDecide(t *testing.T) {
 	}
 
 	f(Public, assay.Anonymous, " daily", all...)
-	f(FreeGPU, assay.Anonymous, "401 key_required", paid...)
+	f(FreeGPU, assay.Anonymous, "401 key_required", needsKey...)
 	f(FreeGPU, assay.Anonymous, "401 outside_free_window", early...)
-	f(FreeGPU, assay.Anonymous, "public-3mo daily from 2026-02-28", without(slices.Concat(paid, early)...)...)
+	f(FreeGPU, assay.Anonymous, "public-3mo daily from 2026-02-28", without(slices.Concat(needsKey, early)...)...)
 	f(Keyed, assay.Anonymous, "401 key_required", all...)
 	f(FullGrain, assay.Anonymous, "401 key_required", all...)
 
-	f(Public, assay.Premium, "premium daily", all...)
-	f(FreeGPU, assay.Premium, "premium daily", all...)
-	f(Keyed, assay.Premium, "premium daily", all...)
+	f(Public, assay.Premium, "403 full_required", "hourly only")
+	f(Public, assay.Premium, "premium daily", without("hourly only")...)
+	f(FreeGPU, assay.Premium, "403 full_required", "hourly only")
+	f(FreeGPU, assay.Premium, "premium daily", without("hourly only")...)
+	f(Keyed, assay.Premium, "403 full_required", "hourly only")
+	f(Keyed, assay.Premium, "premium daily", without("hourly only")...)
 	f(FullGrain, assay.Premium, "403 full_required", all...)
 
 	f(Public, assay.Full, "full hourly", hourly...)

@@ -13,11 +13,11 @@ func TestAccessMatrix(t *testing.T) {
 	callers := []string{"anonymous", "premium", "full", "revoked", "ended trial", "unknown key"}
 	asks := map[string][]string{
 		"/api/gpu/{gpuName}":                             {"H200", "RTX%20PRO%206000%20WS"},
-		"/api/daily-index":                               {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03"},
+		"/api/daily-index":                               {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03", "?as_of=2026-02-02", "?as_of=2025-11-03"},
 		"/api/day-index":                                 {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-03"},
 		"/api/daily-index/all":                           {"", "?date=2025-11-03"},
 		"/api/daily-index/{gpuName}/previous":            {"H200", "RTX%20PRO%206000%20WS"},
-		"/api/gpu/{gpuName}/index-history":               {"H200", "RTX%20PRO%206000%20WS", "H200?startDate=2025-11-04", "H200?startDate=2025-11-03", "H200?granularity=hourly", "H200?granularity=auto&startDate=2026-02-01"},
+		"/api/gpu/{gpuName}/index-history":               {"H200", "RTX%20PRO%206000%20WS", "H200?startDate=2025-11-04", "H200?startDate=2025-11-03", "H200?granularity=hourly", "H200?granularity=auto&startDate=2026-02-01", "H200?as_of=2025-11-03"},
 		"/api/h100-history":                              {"", "?startDate=2025-11-03", "?granularity=hourly"},
 		"/api/gpu/{gpuName}/history":                     {"H200?datetime=2026-02-01"},
 		"/api/gpu/{gpuName}/history-simple":              {"H200", "H200?granularity=hourly"},
@@ -25,6 +25,11 @@ func TestAccessMatrix(t *testing.T) {
 		"/api/gpu/{gpuName}/hourly":                      {"H200"},
 		"/api/gpu/{gpuName}/rolling-24h-average":         {"H200"},
 		"/api/gpu/{gpuName}/rolling-24h-average/history": {"H200"},
+		"/api/gpu/{gpuName}/determination":               {"H200?date=2026-02-01", "H200?timestamp=2026-02-01T21:00:00Z"},
+		"/api/gpu/{gpuName}/realtime":                    {"H200"},
+		"/api/gpu/{gpuName}/volatility":                  {"H200?startDate=2026-01-30&endDate=2026-02-03", "H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly"},
+		"/api/gpu/{gpuName}/volume-metrics":              {"H200", "H200?granularity=hourly"},
+		"/api/corrections":                               {"", "?granularity=hourly"},
 	}
 	r := newRig(t)
 	var b strings.Builder

@@ -28,6 +28,8 @@ type call struct {
 	client netip.Addr
 	caller assay.Caller
 	snap   *snapshot.Snapshot
+	moment int64 // what is known at this instant is asked for: now, or as_of
+	asOf   bool  // whether it was given
 
 	params    []param
 	paramsErr error
@@ -321,12 +323,24 @@ func (c *call) region() (string, error) {
 	return region, err
 }
 
-// line finds the index line of a GPU in a region.
-func (c *call) line(gpu assay.GPU, region string) (*snapshot.Line, error) {
-	if line := c.snap.Line(gpu.Name, region); line != nil {
-		return line, nil
+// askAsOf reads as_of into the call and into what is asked for. An instant in the future is now, and so are the data.
+func (c *call) askAsOf(ask *access.Ask) error {
+	c.moment = c.now.UnixMilli()
+	at, _, given, err := c.instant("as_of")
+	if err != nil || !given || at >= c.moment {
+		return err
 	}
-	return nil, noPrice("unknown_region", gpu.Name, region)
+	c.moment, c.asOf = at, true
+	ask.AsOf, ask.HasAsOf = at, true
+	return nil
+}
+
+// lineOf gives the line of a GPU in a region as it was known at the moment asked for; nil when there is no such region.
+func (c *call) lineOf(gpu, region string) *snapshot.Line {
+	if !c.asOf {
+		return c.snap.Line(gpu, region)
+	}
+	return c.snap.LineAsOf(gpu, region, c.snap.VersionAt(c.moment))
 }
 
 // pathLine is grantedLine for a route whose path names a GPU and that asks for nothing but a region.
@@ -335,21 +349,27 @@ func (c *call) pathLine() (grant access.Grant, line *snapshot.Line, err error) {
 	if err != nil {
 		return grant, nil, err
 	}
+	return c.grantedLine(gpu, access.Ask{})
+}
+
+// grantedLine reads region and as_of, decides what the caller gets and finds the line it is about. What else a route
+// takes must have been read before: parameters come first.
+func (c *call) grantedLine(gpu assay.GPU, ask access.Ask) (grant access.Grant, line *snapshot.Line, err error) {
 	region, err := c.region()
 	if err != nil {
 		return grant, nil, err
 	}
-	return c.grantedLine(gpu, access.Ask{PaidGPU: !gpu.Free}, region)
-}
-
-// grantedLine decides what the caller gets and finds the line it is about.
-func (c *call) grantedLine(gpu assay.GPU, ask access.Ask, region string) (access.Grant, *snapshot.Line, error) {
-	grant, err := c.decide(ask)
-	if err != nil {
+	if err := c.askAsOf(&ask); err != nil {
 		return grant, nil, err
 	}
-	line, err := c.line(gpu, region)
-	return grant, line, err
+	ask.PaidGPU = !gpu.Free
+	if grant, err = c.decide(ask); err != nil {
+		return grant, nil, err
+	}
+	if line = c.lineOf(gpu.Name, region); line == nil {
+		return grant, nil, noPrice("unknown_region", gpu.Name, region)
+	}
+	return grant, line, nil
 }
 
 func noPrice(code, gpu, region string) error {

@@ -34,8 +34,7 @@ func dailyIndex(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ask.PaidGPU = !gpu.Free
-	grant, line, err := c.grantedLine(gpu, ask.Ask, ask.region)
+	grant, line, err := c.grantedLine(gpu, ask.Ask)
 	if err != nil {
 		return answer{}, err
 	}
@@ -72,18 +71,14 @@ func (c *call) gpuParam() (assay.GPU, error) {
 	return c.gpu(name)
 }
 
-// dayAsk is a region and, unless it asks for the latest, a day.
+// dayAsk is, unless it asks for the latest, a day.
 type dayAsk struct {
 	access.Ask
-	region string
-	day    int64 // midnight UTC
-	given  bool
+	day   int64 // midnight UTC
+	given bool
 }
 
 func (c *call) dayAsk() (ask dayAsk, err error) {
-	if ask.region, err = c.region(); err != nil {
-		return ask, err
-	}
 	at, _, given, err := c.instant("date")
 	if err != nil || !given {
 		return ask, err
@@ -137,21 +132,18 @@ func dailyIndexAll(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	grant, err := c.decide(ask.Ask)
+	grant, region, err := c.grantedRegion(ask.Ask)
 	if err != nil {
 		return answer{}, err
 	}
-	if !c.snap.Catalog.HasRegion(ask.region) {
-		return answer{}, noPrice("unknown_region", "any GPU", ask.region)
-	}
 	missing := ask.missing("any GPU")
 	if !ask.given {
-		ask.day, ask.given = c.latestDay(ask.region), true
+		ask.day, ask.given = c.latestDay(region), true
 	}
 	var rows []dailyRow
 	var modified int64
 	for _, gpu := range c.snap.GPUsByName {
-		line := c.snap.Line(gpu.Name, ask.region)
+		line := c.lineOf(gpu.Name, region)
 		series := line.Series(assay.Daily)
 		if i, err := ask.find(series, gpu.Name); err == nil && (gpu.Free || grant.From == 0) {
 			rows = append(rows, newDailyRow(line, series.At(i)))
@@ -170,10 +162,27 @@ func dailyIndexAll(c *call) (answer, error) {
 	}{true, grant.Access, rows[0].Date, len(rows), rows}, modified)
 }
 
+// grantedRegion is grantedLine for a route that answers every GPU.
+func (c *call) grantedRegion(ask access.Ask) (grant access.Grant, region string, err error) {
+	if region, err = c.region(); err != nil {
+		return grant, "", err
+	}
+	if err := c.askAsOf(&ask); err != nil {
+		return grant, "", err
+	}
+	if grant, err = c.decide(ask); err != nil {
+		return grant, "", err
+	}
+	if !c.snap.Catalog.HasRegion(region) {
+		return grant, "", noPrice("unknown_region", "any GPU", region)
+	}
+	return grant, region, nil
+}
+
 // latestDay is the newest settled day of any GPU in a region.
 func (c *call) latestDay(region string) (day int64) {
 	for _, gpu := range c.snap.GPUsByName {
-		if series := c.snap.Line(gpu.Name, region).Series(assay.Daily); series.Len() > 0 {
+		if series := c.lineOf(gpu.Name, region).Series(assay.Daily); series.Len() > 0 {
 			day = max(day, assay.StartOfDay(series.At(series.Len()-1).At))
 		}
 	}

@@ -16,6 +16,12 @@ func FuzzRequest(f *testing.F) {
 		"/api/daily-index?gpu=H200&date=0001-01-01", "/api/gpu/H200/index-history?startDate=2026-01-01T00:00:00+14:00&endDate=9999-12-31&limit=1e400",
 		"/api/gpu/H200/history-range?limit=-0&granularity=auto&order=desc", "//", "/../..", "/api/h100-history?startDate=&&=&%zz",
 		"/api/daily-index/H200/previous?region=%F0%9F%92%A9", "/api/gpu/H200/history-simple?limit=10000&limit=",
+		"/api/gpu/H200/index-history?as_of=0001-01-01&granularity=auto", "/api/gpu/H100%20SXM/hourly?region=us-east&as_of=2026-02-02&startDate=2026-01-01",
+		"/api/gpu/H200/realtime?minutes=1440&as_of=2026-02-04T10:00:00Z", "/api/gpu/H200/determination?date=2026-01-30&revision=2147483647",
+		"/api/gpu/H200/determination?timestamp=9999-12-31T23:00:00Z", "/api/corrections?since=NQBob3VybHkAbWwza2tzZzAAdXMtZWFzdABIMTAwIFNYTRU-iTg&limit=1",
+		"/api/methodology?version=1.0.0", "/api/publications/latest", "/api/gpu-utilization?region=us-east&as_of=2026-01-01",
+		"/api/gpu/H200/volatility?startDate=0001-01-01&endDate=9999-12-31&windowDays=365&granularity=hourly",
+		"/api/gpu/H200/volume-metrics?startDate=0001-01-01&endDate=9999-12-31&granularity=hourly&order=asc",
 	} {
 		f.Add(seed)
 	}

@@ -27,9 +27,9 @@ func priceBody(line *snapshot.Line, access assay.Access) *body {
 			region = ""
 		}
 		b := append([]byte(nil), `{"success":true,"access":`...)
-		b = appendString(b, string(access))
-		b = appendString(append(b, `,"data":{"gpu_name":`...), line.GPU)
-		b = appendString(append(b, `,"region":`...), region)
+		b = assay.AppendString(b, string(access))
+		b = assay.AppendString(append(b, `,"data":{"gpu_name":`...), line.GPU)
+		b = assay.AppendString(append(b, `,"region":`...), region)
 		b = last.Value.AppendJSON(append(b, `,"index_value":`...))
 		b = assay.AppendInstant(append(b, `,"last_updated":"`...), last.At)
 		return newBody(append(b, `"}}`...), series.Modified())

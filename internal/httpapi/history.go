@@ -17,6 +17,7 @@ type historyForm struct {
 	defaultSpan  int64 // how far back without startDate; 0: to the beginning
 	oneGrain     bool  // the route takes no granularity
 	rolling      bool  // the route shows rolling averages
+	notFirst     bool  // the very first point has no row
 }
 
 var (
@@ -25,6 +26,9 @@ var (
 	rangeForm   = historyForm{defaultLimit: 100, maxLimit: 10_000}
 	hourlyForm  = historyForm{maxLimit: 100_000, defaultSpan: 7 * assay.Day, oneGrain: true}
 	averageForm = historyForm{maxLimit: 100_000, oneGrain: true, rolling: true}
+
+	volatilityForm = historyForm{newestFirst: true, defaultLimit: 1000, maxLimit: 10_000, notFirst: true}
+	volumeForm     = historyForm{newestFirst: true, defaultLimit: 1000, maxLimit: 10_000}
 )
 
 // history is a range of a line that the caller may see: the points [i, j) of the series, in the served order.
@@ -53,12 +57,7 @@ func (c *call) history(gpuName string, form historyForm) (h history, err error) 
 	if err != nil {
 		return h, err
 	}
-	region, err := c.region()
-	if err != nil {
-		return h, err
-	}
-	ask.PaidGPU = !gpu.Free
-	if h.grant, h.line, err = c.grantedLine(gpu, ask, region); err != nil {
+	if h.grant, h.line, err = c.grantedLine(gpu, ask); err != nil {
 		return h, err
 	}
 	h.series = h.line.Series(h.grant.Grain)
@@ -73,9 +72,13 @@ func (c *call) history(gpuName string, form historyForm) (h history, err error) 
 	case ask.HasStart:
 		from = ask.Start // not before the window: that was refused
 	case form.defaultSpan != 0:
-		from = c.now.UnixMilli() - form.defaultSpan
+		from = c.moment - form.defaultSpan
 	}
 	h.i, h.j = h.series.Range(from, to)
+	if form.notFirst {
+		h.i = max(h.i, 1)
+		h.j = max(h.i, h.j)
+	}
 	h.cut()
 	return h, nil
 }
@@ -146,10 +149,10 @@ func (h *history) at(k int) int {
 
 // appendHead appends the envelope up to the rows; more stands between granularity and count.
 func (h *history) appendHead(dst []byte, more []byte) []byte {
-	dst = appendString(append(dst, `{"success":true,"gpu_type":`...), h.line.GPU)
-	dst = appendString(append(dst, `,"region":`...), h.line.Region)
-	dst = appendString(append(dst, `,"access":`...), string(h.grant.Access))
-	dst = appendString(append(dst, `,"granularity":`...), h.grant.Grain.String())
+	dst = assay.AppendString(append(dst, `{"success":true,"gpu_type":`...), h.line.GPU)
+	dst = assay.AppendString(append(dst, `,"region":`...), h.line.Region)
+	dst = assay.AppendString(append(dst, `,"access":`...), string(h.grant.Access))
+	dst = assay.AppendString(append(dst, `,"granularity":`...), h.grant.Grain.String())
 	dst = append(dst, more...)
 	dst = strconv.AppendInt(append(dst, `,"count":`...), int64(h.j-h.i), 10)
 	dst = strconv.AppendBool(append(dst, `,"has_more":`...), h.j-h.i < h.found)

@@ -27,16 +27,16 @@ func (c *call) appendLogLine(dst []byte) []byte {
 		path = keys.Redact(shorten(c.r.URL.Path))
 	}
 	dst = assay.AppendInstant(append(dst, `{"time":"`...), c.now.UnixMilli())
-	dst = appendString(append(dst, `","level":"INFO","msg":"request","id":`...), c.id)
-	dst = appendString(append(dst, `,"method":`...), shorten(c.r.Method))
-	dst = appendString(append(dst, `,"path":`...), path)
+	dst = assay.AppendString(append(dst, `","level":"INFO","msg":"request","id":`...), c.id)
+	dst = assay.AppendString(append(dst, `,"method":`...), shorten(c.r.Method))
+	dst = assay.AppendString(append(dst, `,"path":`...), path)
 	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(c.status), 10)
 	dst = strconv.AppendInt(append(dst, `,"bytes":`...), c.bytes, 10)
 	dst = strconv.AppendInt(append(dst, `,"micros":`...), c.s.Now().Sub(c.now).Microseconds(), 10)
 	dst = c.client.AppendTo(append(dst, `,"client":"`...))
 	dst = append(dst, '"')
 	if c.caller.KeyID != "" {
-		dst = appendString(append(dst, `,"key":`...), c.caller.KeyID)
+		dst = assay.AppendString(append(dst, `,"key":`...), c.caller.KeyID)
 	}
 	return append(dst, "}\n"...)
 }

@@ -29,11 +29,7 @@ func nearest(c *call) (answer, error) {
 			Message: "datetime query parameter is required (format: YYYY-MM-DD HH:MM:SS or ISO 8601)",
 		}
 	}
-	region, err := c.region()
-	if err != nil {
-		return answer{}, err
-	}
-	grant, line, err := c.grantedLine(gpu, access.Ask{PaidGPU: !gpu.Free, Granularity: "hourly"}, region)
+	grant, line, err := c.grantedLine(gpu, access.Ask{Granularity: "hourly"})
 	if err != nil {
 		return answer{}, err
 	}

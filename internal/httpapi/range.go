@@ -31,7 +31,7 @@ func historyRange(c *call) (answer, error) {
 	}
 	head := h.appendHead(make([]byte, 0, 512), append([]byte(`,"query":`), query...))
 	a := h.answer("range", head, h.line.Series(assay.Hourly)) // whose prints the statistics describe
-	a.row = func(dst []byte, k int) []byte { return h.appendRangeRow(dst, c.s.Methodology, h.at(k)) }
+	a.row = func(dst []byte, k int) []byte { return h.appendRangeRow(dst, *c.s.schedule.Load(), h.at(k)) }
 	return a, nil
 }
 
@@ -43,18 +43,18 @@ func given(value string) *string {
 	return &value
 }
 
-func (h *history) appendRangeRow(dst []byte, m index.Methodology, i int) []byte {
+func (h *history) appendRangeRow(dst []byte, m index.Schedule, i int) []byte {
 	p := h.series.At(i)
-	recorded, from := p.At, p.At-assay.Day
+	from := p.At - assay.Day
 	if h.grant.Grain == assay.Daily {
-		recorded, from = assay.StartOfDay(p.At), m.WindowStart(assay.Daily, p.At)
+		from = m.WindowStart(assay.Daily, p.At)
 	}
 	prints := h.line.Series(assay.Hourly)
 	first, last := prints.Range(from+1, p.At)
-	dst = assay.AppendInstant(append(dst, `{"recorded_at":"`...), recorded)
+	dst = assay.AppendInstant(append(dst, `{"recorded_at":"`...), h.recorded(p))
 	dst = assay.AppendInstant(append(dst, `","exact_timestamp":"`...), p.At)
 	dst = p.Value.AppendJSON(append(dst, `","index_value":`...))
-	dst = appendString(append(dst, `,"data_type":`...), h.grant.Grain.String())
+	dst = assay.AppendString(append(dst, `,"data_type":`...), h.grant.Grain.String())
 	dst = appendStats(append(dst, `,"daily_stats":`...), index.Describe(prints.Values(first, last)))
 	return append(dst, '}')
 }

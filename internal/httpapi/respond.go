@@ -31,6 +31,7 @@ type answer struct {
 	contentType []string // nil: JSON
 	status      int      // 0: 200
 	fresh       bool     // made of the moment: not to be cached
+	brief       bool     // may change before the next publication is due: not to be cached beyond this minute
 }
 
 // object is an answer of a small value.
@@ -68,7 +69,7 @@ func (c *call) send(a answer) error {
 		c.sendForm(cmp.Or(a.status, http.StatusOK), a.body.forms[identity], identity)
 		return nil
 	}
-	c.set("Cache-Control", c.s.cacheControl(c))
+	c.set("Cache-Control", c.s.cacheControl(c, a.brief))
 	coding := negotiate(c.r.Header["Accept-Encoding"])
 	if a.body != nil {
 		c.sendReady(a.body, coding)
@@ -300,27 +301,42 @@ func matches(header []string, etag string) bool {
 	return false
 }
 
-// cacheControl lets caches keep an answer until the next publication is due. While one is due and has not come, they may
-// keep it for a second. The header is made once a second and snapshot.
-func (s *Server) cacheControl(c *call) string {
+// cacheControl lets caches keep an answer until the next publication is due, a brief one to the end of the minute. While
+// a publication is due and has not come, they may keep it for a second. The header is made once a second and snapshot.
+func (s *Server) cacheControl(c *call, brief bool) string {
 	now := c.now.Unix()
 	made := s.caching.Load()
 	if made == nil || made.second != now || made.covered != c.snap.Covered {
-		seconds := max(1, (c.snap.Covered+assay.Hour)/assay.Second-now)
-		age := strconv.FormatInt(seconds, 10)
-		made = &caching{now, c.snap.Covered, "public, max-age=" + age, "private, max-age=" + age}
+		made = newCaching(now, c.snap.Covered)
 		s.caching.Store(made)
 	}
-	if c.caller.Tier != assay.Anonymous {
-		return made.private
+	words := &made.due
+	if brief {
+		words = &made.brief
 	}
-	return made.public
+	if c.caller.Tier != assay.Anonymous {
+		return words.private
+	}
+	return words.public
 }
 
 // caching is the Cache-Control header of one second.
 type caching struct {
 	second, covered int64
-	public, private string
+	due, brief      cacheWords
+}
+
+type cacheWords struct{ public, private string }
+
+func newCaching(now, covered int64) *caching {
+	due := max(1, (covered+assay.Hour)/assay.Second-now)
+	const minute = assay.Minute / assay.Second
+	return &caching{now, covered, newCacheWords(due), newCacheWords(min(due, minute-now%minute))}
+}
+
+func newCacheWords(seconds int64) cacheWords {
+	age := strconv.FormatInt(seconds, 10)
+	return cacheWords{"public, max-age=" + age, "private, max-age=" + age}
 }
 
 // errorBody is how every failure is told.
@@ -359,18 +375,4 @@ func (c *call) fail(err error) {
 	if c.r.Method != http.MethodHead {
 		_, _ = c.Write(raw)
 	}
-}
-
-// appendString appends a JSON string.
-func appendString(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, err := json.Marshal(s)
-			if err != nil {
-				panic(err) // a string can always be written
-			}
-			return append(dst, quoted...)
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
 }

@@ -35,6 +35,16 @@ var targets = []string{
 	"/api/gpu/H200/history-range?limit=100",
 	"/api/gpu/H200/rolling-24h-average/history",
 	"/api/gpu/H200/history?datetime=2026-01-01",
+	"/api/gpu/H100%20SXM/index-history?region=us-east&granularity=hourly&as_of=2026-02-02",
+	"/api/gpu/H200/realtime?minutes=1440",
+	"/api/gpu/H200/volatility?startDate=2025-09-01&endDate=2026-01-01",
+	"/api/gpu/H200/volume-metrics",
+	"/api/gpu-utilization",
+	"/api/gpu/H200/determination?date=2026-01-30",
+	"/api/corrections",
+	"/api/corrections?limit=1",
+	"/api/methodology",
+	"/api/publications/latest",
 }
 
 func TestRespond_CodingsAgree(t *testing.T) {
@@ -134,7 +144,7 @@ func TestRespond_ETagFollowsTheData(t *testing.T) {
 	line := assay.Line{GPU: "H200", Region: assay.Global}
 	r.use(r.Snapshots.Load().With(snapshot.Update{Version: 8, Series: []snapshot.SeriesUpdate{{
 		Line: line, Grain: assay.Hourly, Version: 8, Published: 1,
-		Points: []assay.Point{{At: fixtureNow.UnixMilli(), Value: assay.One}},
+		Revisions: []assay.Revision{{Point: assay.Point{At: fixtureNow.UnixMilli(), Value: assay.One}, Version: 8}},
 	}}}))
 	if r.get("", price).Header.Get("Etag") == priceTag {
 		t.Error("the ETag of the price stays with a new print")
@@ -159,6 +169,20 @@ func TestRespond_CacheControl(t *testing.T) {
 	f(covered.Add(time.Hour-time.Second), "", "public, max-age=1")
 	f(covered.Add(time.Hour), "", "public, max-age=1") // due, and not yet there
 	f(covered.Add(3*time.Hour), "premium", "private, max-age=1")
+	brief := func(now time.Time, caller, target, want string) {
+		t.Helper()
+		r.now = now
+		if got := r.get(caller, target).Header.Get("Cache-Control"); got != want {
+			t.Errorf("%s at %s: %s, want %s", target, now.Format(time.TimeOnly), got, want)
+		}
+	}
+	for _, target := range []string{"/api/gpu/H200/realtime", "/api/gpu/H200/volume-metrics", "/api/gpu-utilization", "/api/corrections"} {
+		brief(covered.Add(time.Minute), "full", target, "private, max-age=60")
+		brief(covered.Add(61*time.Second), "full", target, "private, max-age=59")
+		brief(covered.Add(119*time.Second), "full", target, "private, max-age=1")
+		brief(covered.Add(3*time.Hour+30*time.Second), "full", target, "private, max-age=1")
+	}
+	brief(covered.Add(90*time.Second), "", "/api/publications/latest", "public, max-age=30")
 }
 
 // TestRespond_KeptOrNot: a series keeps the answers to some ranges only, and nobody can tell which from the text.
@@ -209,7 +233,7 @@ func TestAppend(t *testing.T) {
 	}
 	x := func() []byte { return []byte("x") }
 	for _, s := range []string{"", "H100 SXM", `a"b\c`, "<&>", "ü\x00\n", "\xff", "日本"} {
-		f(appendString(x(), s), s)
+		f(assay.AppendString(x(), s), s)
 	}
 	type stats struct {
 		Min     *assay.Nanos `json:"min_index"`
@@ -248,11 +272,15 @@ func TestAllocations(t *testing.T) {
 		})
 		return allocations, w.size
 	}
+	const volatilities = "/api/gpu/H200/volatility?startDate=2026-01-20&endDate=2026-02-04&granularity=hourly&limit="
 	for _, coding := range []string{"identity", "gzip", "zstd"} {
 		for _, pair := range [][2]string{
 			{"/api/gpu/H200/index-history?granularity=hourly&startDate=2026-02-02T00:00:00Z", "/api/gpu/H200/index-history?granularity=hourly&startDate=2026-01-20T02:00:00Z"},
 			{"/api/gpu/H200/history-simple?granularity=hourly&limit=50", "/api/gpu/H200/history-simple?granularity=hourly&limit=350"},
 			{"/api/gpu/H200/history-range?granularity=hourly&limit=50", "/api/gpu/H200/history-range?granularity=hourly&limit=350"},
+			{"/api/gpu/H200/index-history?granularity=hourly&as_of=2026-02-02&startDate=2026-01-30", "/api/gpu/H200/index-history?granularity=hourly&as_of=2026-02-02"},
+			{"/api/gpu/H200/realtime?as_of=2026-02-04T12:00:00Z&minutes=60", "/api/gpu/H200/realtime?as_of=2026-02-04T12:00:00Z&minutes=1440"},
+			{volatilities + "50", volatilities + "350"},
 		} {
 			short, shortSize := measure(pair[0], coding)
 			long, longSize := measure(pair[1], coding)

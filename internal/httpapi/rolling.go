@@ -45,8 +45,8 @@ func rollingAverageHistory(c *call) (answer, error) {
 }
 
 func (h *history) appendAverageRow(dst []byte, p assay.Point) []byte {
-	dst = appendString(append(dst, `{"gpu_type":`...), h.line.GPU)
-	dst = appendString(append(dst, `,"region":`...), h.line.Region)
+	dst = assay.AppendString(append(dst, `{"gpu_type":`...), h.line.GPU)
+	dst = assay.AppendString(append(dst, `,"region":`...), h.line.Region)
 	dst = p.Value.AppendJSON(append(dst, `,"average_usd_per_hour":`...))
 	dst = assay.AppendInstant(append(dst, `,"timestamp":"`...), p.At)
 	return append(dst, `"}`...)
@@ -71,5 +71,5 @@ func (s *Server) average24(prints *snapshot.Series, at int64) (average assay.Nan
 	if i == j {
 		return 0, false
 	}
-	return s.Methodology.Mean(prints.Values(i, j)), true
+	return s.schedule.Load().At(at).Mean(prints.Values(i, j)), true
 }

@@ -31,6 +31,8 @@ var routes = []route{
 	{"/api/token-types-free", publicLimiter, access.Public, tokenTypesFree},
 	{"/api/memory-types", publicLimiter, access.Public, memoryTypes},
 	{"/api/llm-coding/products", publicLimiter, access.Public, codingProducts},
+	{"/api/methodology", publicLimiter, access.Public, methodology},
+	{"/api/publications/latest", publicLimiter, access.Public, latestPublication},
 
 	{"/api/gpu/{gpuName}", publicLimiter, access.FreeGPU, currentPrice},
 	{"/api/daily-index", publicLimiter, access.FreeGPU, dailyIndex},
@@ -44,6 +46,12 @@ var routes = []route{
 	{"/api/gpu/{gpuName}/history-simple", keyLimiter, access.Keyed, historySimple},
 	{"/api/gpu/{gpuName}/history-range", keyLimiter, access.Keyed, historyRange},
 	{"/api/gpu/{gpuName}/hourly", keyLimiter, access.FullGrain, hourly},
+	{"/api/gpu/{gpuName}/realtime", keyLimiter, access.FullGrain, realtime},
 	{"/api/gpu/{gpuName}/rolling-24h-average", keyLimiter, access.FullGrain, rollingAverage},
 	{"/api/gpu/{gpuName}/rolling-24h-average/history", keyLimiter, access.Keyed, rollingAverageHistory},
+	{"/api/gpu/{gpuName}/volatility", keyLimiter, access.Keyed, volatility},
+	{"/api/gpu/{gpuName}/volume-metrics", keyLimiter, access.Keyed, volumeMetrics},
+	{"/api/gpu-utilization", keyLimiter, access.Keyed, gpuUtilization},
+	{"/api/gpu/{gpuName}/determination", keyLimiter, access.Keyed, determination},
+	{"/api/corrections", keyLimiter, access.Keyed, corrections},
 }

@@ -3,7 +3,8 @@
 //
 // A request goes through plain calls in this order: public limiter, route, the caller's key, is this tier allowed on the
 // route at all, parameters, window and item access, data. Handlers return an answer or an error; only respond.go writes.
-// Everything is read from one snapshot in memory, loaded once per request: this package does not know the database.
+// Everything is read from one snapshot in memory, loaded once per request: this package does not know the database. Only
+// the determination records, many and seldom asked for, come from a function it is given.
 package httpapi
 
 import (
@@ -33,13 +34,15 @@ type Config struct {
 	Keys           *keys.Keyring
 	Ping           func(context.Context) error // is the database there
 	Now            func() time.Time
-	Requests       io.Writer         // takes one line a request; nil for none
-	Log            *slog.Logger      // takes what goes wrong on our side
-	Methodology    index.Methodology // whose fixing the daily series follow
+	Requests       io.Writer    // takes one line a request; nil for none
+	Log            *slog.Logger // takes what goes wrong on our side
 	Version        string
 	TrustedProxies []netip.Prefix // peers whose word on the client's address is taken
 	CORSOrigins    []string       // origins that may send keys
 	KeyLimit       int            // requests a minute of one key on keyed routes
+
+	// Determinations reads all revisions of a slot's record, oldest first; none when nothing was published there.
+	Determinations func(ctx context.Context, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error)
 }
 
 // Limits of section 8 of the contract.
@@ -71,12 +74,14 @@ type Server struct {
 	calls    sync.Pool
 	catalogs atomic.Pointer[catalogBodies]
 	caching  atomic.Pointer[caching]
+	schedule atomic.Pointer[index.Schedule] // the methodology's versions
 }
 
 // New makes a server.
 func New(config Config) (*Server, error) {
 	s := &Server{Config: config, started: config.Now(), mux: http.NewServeMux(), idPrefix: newIDPrefix()}
 	s.calls.New = func() any { return new(call) }
+	s.schedule.Store(&index.Schedule{index.Plain()}) // until a snapshot brings the operator's own
 	s.byAddress = limit.New[netip.Addr](publicLimit, limitWindow, maxAddresses, nil)
 	s.byKey = limit.New[string](config.KeyLimit, limitWindow, maxKeys, nil)
 	s.publicPolicy, s.keyPolicy = newPolicy("public", publicLimit), newPolicy("key", config.KeyLimit)
@@ -146,11 +151,25 @@ func (s *Server) handler(r route) http.Handler {
 	})
 }
 
+// follow takes over the methodology's versions, as far as they can be read. They were checked when they were adopted.
+func (s *Server) follow(files []assay.MethodologyFile) {
+	if len(files) == 0 || len(files) == len(*s.schedule.Load()) && files[len(files)-1].Version == (*s.schedule.Load())[len(files)-1].Version {
+		return
+	}
+	schedule, err := index.ParseSchedule(files)
+	if err != nil {
+		s.Log.Error("read the methodology", "error", err)
+		return
+	}
+	s.schedule.Store(&schedule)
+}
+
 // Warm makes ready the answers that will be asked most, before a snapshot is swapped in.
 func (s *Server) Warm(snap *snapshot.Snapshot) {
 	if old := s.catalogs.Load(); old == nil || old.version != snap.CatalogVersion {
 		s.catalogs.Store(newCatalogBodies(snap, s.Now().UnixMilli()))
 	}
+	s.follow(snap.Methodologies)
 	for _, gpu := range snap.Catalog.GPUs {
 		warmPrice(snap.Line(gpu.Name, assay.Global))
 		warmHistory(snap.Line(gpu.Name, assay.Global), assay.MonthsBack(s.Now().UnixMilli(), 3))

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +40,8 @@ type rig struct {
 	keys  map[string]string // caller to key text
 	ping  error
 	panic bool
-	asked int // requests so far; each comes from an address of its own unless it names one
+	away  error // what reading a record fails with
+	asked int   // requests so far; each comes from an address of its own unless it names one
 }
 
 // newRig makes a rig. The options change the configuration before the server is made.
@@ -72,7 +74,7 @@ func newRig(t testing.TB, options ...func(*Config)) *rig {
 	}
 	config := Config{
 		Snapshots: &snapshot.Holder{}, Keys: keyring, Now: func() time.Time { return r.now },
-		Requests: &r.logs, Log: slog.New(slog.NewJSONHandler(&r.logs, nil)), Methodology: index.Plain(), Version: "test", KeyLimit: 600,
+		Requests: &r.logs, Log: slog.New(slog.NewJSONHandler(&r.logs, nil)), Version: "test", KeyLimit: 600,
 		Ping: func(context.Context) error {
 			if r.panic {
 				panic("a bug")
@@ -80,6 +82,7 @@ func newRig(t testing.TB, options ...func(*Config)) *rig {
 			return r.ping
 		},
 	}
+	config.Determinations = r.determinations
 	for _, option := range options {
 		option(&config)
 	}
@@ -98,22 +101,167 @@ func (r *rig) use(s *snapshot.Snapshot) {
 }
 
 // fixture is the snapshot of most tests: daily from 1 August 2025, which includes the end of summer time, and hourly from
-// 20 January 2026, for all six GPUs worldwide and for one of them in one region.
+// 20 January 2026, for all six GPUs worldwide and for one of them in one region, where three values were restated.
 func fixture() *snapshot.Snapshot {
-	var u snapshot.Update
-	u.Version, u.Covered = 7, time.Date(2026, 2, 4, 12, 0, 0, 0, time.UTC).UnixMilli()
+	return snapshot.New(assay.DefaultCatalog(), 1).With(fixtureUpdate())
+}
+
+// fixtureUpdate is what the fixture is made of. Nobody changes it.
+var fixtureUpdate = sync.OnceValue(func() snapshot.Update {
+	u := snapshot.Update{Version: 7, Covered: fixtureInstant("2026-02-04T12:00:00Z"), Publications: []assay.Publication{
+		{Version: 4, PublishedAt: fixtureInstant("2026-02-01T21:00:01Z"), Methodology: "1.0.0"},
+		{Version: 5, PublishedAt: fixtureInstant("2026-02-02T10:00:00Z"), Methodology: "1.0.0", Reason: "Late rentals of a provider", Actor: "ops"},
+		{Version: 6, PublishedAt: fixtureInstant("2026-02-03T21:00:01Z"), Methodology: "1.0.0"},
+		{Version: 7, PublishedAt: fixtureInstant("2026-02-04T12:00:01Z"), Methodology: "1.0.0"},
+	}}
 	lines := []assay.Line{{GPU: "H100 SXM", Region: "us-east"}}
 	for _, gpu := range assay.DefaultCatalog().GPUs {
 		lines = append(lines, assay.Line{GPU: gpu.Name, Region: assay.Global})
 	}
 	for n, line := range lines {
-		daily := fixturePoints(assay.Daily, time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC), n)
-		hourly := fixturePoints(assay.Hourly, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC), n)
-		u.Series = append(u.Series,
-			snapshot.SeriesUpdate{Line: line, Grain: assay.Daily, Points: daily, Version: 6, Published: time.Date(2026, 2, 3, 21, 0, 1, 0, time.UTC).UnixMilli()},
-			snapshot.SeriesUpdate{Line: line, Grain: assay.Hourly, Points: hourly, Version: 7, Published: time.Date(2026, 2, 4, 12, 0, 1, 0, time.UTC).UnixMilli()})
+		for _, g := range []struct {
+			grain   assay.Grain
+			start   string
+			version int64
+		}{{assay.Daily, "2025-08-01", 6}, {assay.Hourly, "2026-01-20", 7}} {
+			revisions := fixtureRevisions(fixturePoints(g.grain, time.UnixMilli(fixtureInstant(g.start)), n), u.Publications)
+			if n == 0 {
+				revisions = fixtureRestated(revisions, g.grain)
+			}
+			u.Series = append(u.Series, snapshot.SeriesUpdate{
+				Line: line, Grain: g.grain, Revisions: revisions, Version: g.version, Published: u.Publications[g.version-4].PublishedAt,
+			})
+		}
 	}
-	return snapshot.New(assay.DefaultCatalog(), 1).With(u)
+	u.Realtime = []snapshot.RealtimeUpdate{{Line: assay.Line{GPU: "H200", Region: assay.Global}, Prints: fixturePrints()}}
+	u.Utilization = fixtureReadings()
+	u.Methodologies = []assay.MethodologyFile{
+		{Version: "1.0.0", Effective: 0, Adopted: fixtureInstant("2025-07-01T09:00:00Z"), Text: fixtureMethodology("1.0.0", "1970-01-01", 4)},
+		{Version: "1.1.0", Effective: fixtureInstant("2026-03-01"), Adopted: fixtureInstant("2026-02-01T09:00:00Z"), Text: fixtureMethodology("1.1.0", "2026-03-01", 5)},
+	}
+	u.Manifest = &assay.Manifest{
+		Day: fixtureInstant("2026-02-03"), Records: 175, Digest: assay.Hash{1}, SignedAt: fixtureInstant("2026-02-04T00:00:02Z"),
+		Previous: assay.Hash{2}, Hash: assay.Hash{3}, PublicKey: make([]byte, 32), Signature: make([]byte, 64),
+	}
+	return u
+})
+
+// fixturePrints are the real-time prints since noon of the day before.
+func fixturePrints() (prints []assay.RealtimePrint) {
+	for at := fixtureInstant("2026-02-03T12:00:00Z"); at <= fixtureNow.UnixMilli(); at += assay.Minute {
+		i := int64(len(prints))
+		prints = append(prints, assay.RealtimePrint{
+			At: at, Value: assay.Nanos(23_000+i%97) * assay.Unit(4), Transactions: int(i % 40), HourMicros: 1_500_000 * (i % 40),
+		})
+	}
+	return prints
+}
+
+// fixtureReadings are readings of utilization: of H200 twice a day by two sources, one of which is a day late; of B200
+// until 2 February and of A100 SXM4 until January; of RTX 5090 none for more than 30 days.
+func fixtureReadings() (readings []assay.UtilizationReading) {
+	add := func(gpu, region, source, from, to string, late int64) {
+		for at := fixtureInstant(from); at <= fixtureInstant(to); at += 12 * assay.Hour {
+			i := int64(len(readings))
+			readings = append(readings, assay.UtilizationReading{
+				Source: source, At: at, GPU: gpu, Region: region, Rented: 600 + i*7%300, Tracked: 1000, Received: at + late,
+			})
+		}
+	}
+	add("H200", "us-east", "a", "2025-12-20", "2026-02-04T12:00:00Z", assay.Minute)
+	add("H200", "", "b", "2026-01-30", "2026-02-03", assay.Day)
+	add("B200", "us-west", "a", "2026-01-20", "2026-02-02T12:00:00Z", assay.Minute)
+	add("A100 SXM4", "", "b", "2026-01-10", "2026-01-12", assay.Minute)
+	add("RTX 5090", "", "b", "2025-12-20", "2026-01-05", assay.Minute)
+	return readings
+}
+
+// determinations are the records of the fixture's revisions.
+func (r *rig) determinations(_ context.Context, line assay.Line, grain assay.Grain, at int64) (records []assay.Determination, err error) {
+	u := fixtureUpdate()
+	for _, series := range u.Series {
+		if series.Line != line || series.Grain != grain {
+			continue
+		}
+		for _, revision := range series.Revisions {
+			if revision.At == at {
+				records = append(records, fixtureRecord(line, grain, revision, u.Publications[revision.Version-4]))
+			}
+		}
+	}
+	return records, r.away
+}
+
+func fixtureRecord(line assay.Line, grain assay.Grain, r assay.Revision, p assay.Publication) assay.Determination {
+	d := assay.Determination{
+		Line: line, Grain: grain, At: r.At, From: index.Plain().WindowStart(grain, r.At), Revision: r.Number, Methodology: p.Methodology,
+		PublishedAt: p.PublishedAt, Inputs: assay.Hash{0xab, byte(r.Number)}, Hash: assay.Hash{0xcd, byte(r.Number)}, Excluded: assay.Exclusions{Unverified: 2},
+	}
+	if r.Gone {
+		d.Excluded.Withdrawn = 1
+		return d
+	}
+	d.HasValue, d.Value, d.Low, d.High, d.Median = true, r.Value, r.Value-assay.One, r.Value+assay.One, r.Value
+	d.Transactions, d.HourMicros, d.Providers, d.HHI = 3, 1_250_000_500, 2, 5556
+	return d
+}
+
+func fixtureInstant(s string) int64 {
+	ms, _, err := assay.ParseInstant(s)
+	if err != nil {
+		panic(err)
+	}
+	return ms
+}
+
+// fixtureRevisions has each point made by the first regular publication that could know it.
+func fixtureRevisions(points []assay.Point, publications []assay.Publication) []assay.Revision {
+	revisions := make([]assay.Revision, len(points))
+	for i, p := range points {
+		revisions[i].Point = p
+		for _, made := range slices.Backward(publications) {
+			if made.Reason == "" && made.PublishedAt >= p.At {
+				revisions[i].Version = made.Version
+			}
+		}
+	}
+	return revisions
+}
+
+// fixtureRestated lets version 5 have changed a value, and of the days taken one back and given one.
+func fixtureRestated(revisions []assay.Revision, grain assay.Grain) (restated []assay.Revision) {
+	for _, r := range revisions {
+		second := r
+		second.Number, second.Version = 1, 5
+		switch assay.FormatInstant(r.At) {
+		case "2026-01-30T21:00:00.000Z", "2026-02-01T10:00:00.000Z":
+			r.Value += assay.One / 2
+			restated = append(restated, r, second)
+		case "2026-01-29T21:00:00.000Z":
+			if second.Gone = grain == assay.Daily; second.Gone {
+				restated = append(restated, r, second)
+				continue
+			}
+			restated = append(restated, r)
+		case "2026-01-28T21:00:00.000Z":
+			if grain == assay.Daily {
+				r.Version = 5
+			}
+			restated = append(restated, r)
+		default:
+			restated = append(restated, r)
+		}
+	}
+	return restated
+}
+
+func fixtureMethodology(version, effective string, decimals int) string {
+	return fmt.Sprintf(`version = %q
+effective = %sT00:00:00Z
+decimals = %d
+fixing = {zone = "America/New_York", time = "16:00"}
+minimum = {transactions = 1, providers = 1}
+`, version, effective, decimals)
 }
 
 // fixturePoints are points at every slot from the start until now, with values of up to four decimals.
