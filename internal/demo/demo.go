@@ -71,6 +71,12 @@ func (d *Demo) Prepare(ctx context.Context, progress Progress) error {
 	if err := d.deliver(ctx, now, true, func(float64) {}); err != nil {
 		return err
 	}
+	if err := publisher.Realtime(ctx); err != nil {
+		return err
+	}
+	if err := d.read(ctx, d.fed, now); err != nil {
+		return err
+	}
 	return d.advance(ctx, now)
 }
 
@@ -134,10 +140,11 @@ func (d *Demo) deliver(ctx context.Context, until int64, late bool, progress fun
 	return importer.Flush(ctx)
 }
 
-func (d *Demo) importer(now int64) *ingest.Importer {
-	return &ingest.Importer{Store: d.Store, Catalog: d.catalog, NotAfter: now, Rejected: func(r ingest.Reject) {
-		d.Log.Error("demo row rejected", "source", r.File, "reason", r.Reason)
-	}}
+func (d *Demo) importer(now int64) *ingest.Importer[assay.Transaction] {
+	return ingest.Transactions(ingest.Options{
+		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return now },
+		Rejected: func(r ingest.Reject) { d.Log.Error("demo row rejected", "source", r.File, "reason", r.Reason) },
+	})
 }
 
 func (d *Demo) advance(ctx context.Context, now int64) error {
@@ -186,5 +193,8 @@ func (d *Demo) feed(ctx context.Context, now int64) error {
 		return err
 	}
 	d.pending = slices.Delete(d.pending, 0, n)
+	if err := d.read(ctx, d.fed, now); err != nil {
+		return err
+	}
 	return d.advance(ctx, now)
 }

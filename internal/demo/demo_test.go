@@ -33,7 +33,7 @@ func runningDemo(db *store.DB, days int, now func() time.Time) *Demo {
 	log := slog.New(slog.DiscardHandler)
 	return &Demo{
 		Store: db, Seed: 1, Now: now, Log: log, days: days,
-		Publisher: &publish.Publisher{Store: db, Methodology: index.Plain(), Now: now, Log: log},
+		Publisher: &publish.Publisher{Store: db, Now: now, Log: log},
 	}
 }
 
@@ -48,8 +48,8 @@ func mustPrepare(t *testing.T, d *Demo) {
 
 // state is everything a demo brings about.
 type state struct {
-	transactions int
-	verified     []assay.Transaction
+	transactions []assay.Transaction // without their receipts, which say how they came in batches
+	late         int
 	points       map[seriesName][]assay.Point
 	coverage     store.Coverage
 	seed, fed    string
@@ -65,12 +65,16 @@ func readState(t *testing.T, db *store.DB) state {
 	ctx := t.Context()
 	s := state{points: map[seriesName][]assay.Point{}}
 	var errs [6]error
-	s.transactions, errs[0] = db.CountTransactions(ctx)
+	s.transactions, errs[0] = db.AppendWindow(ctx, nil, math.MinInt64, math.MaxInt64)
+	for i := range s.transactions {
+		s.transactions[i].Receipt = 0
+	}
+	index.Order(s.transactions)
 	s.coverage, errs[1] = db.Coverage(ctx)
 	s.seed, errs[2] = db.Setting(ctx, settingSeed)
 	s.fed, errs[3] = db.Setting(ctx, settingFed)
-	errs[4] = db.EachVerified(ctx, math.MinInt64, math.MaxInt64, func(x *assay.Transaction) error {
-		s.verified = append(s.verified, *x)
+	errs[4] = db.EachLate(ctx, func(*store.Late) error {
+		s.late++
 		return nil
 	})
 	catalog := assay.DefaultCatalog()
@@ -78,8 +82,11 @@ func readState(t *testing.T, db *store.DB) state {
 		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
 			for _, grain := range assay.Grains {
 				line := assay.Line{GPU: gpu.Name, Region: region}
-				series, err := db.Series(ctx, line, grain, math.MinInt64, math.MaxInt64, math.MaxInt64)
-				s.points[seriesName{line, grain}], errs[5] = series.Points, cmp.Or(errs[5], err)
+				revisions, err := db.Revisions(ctx, line, grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64)
+				for _, r := range revisions {
+					s.points[seriesName{line, grain}] = append(s.points[seriesName{line, grain}], r.Point)
+				}
+				errs[5] = cmp.Or(errs[5], err)
 			}
 		}
 	}
@@ -92,9 +99,9 @@ func readState(t *testing.T, db *store.DB) state {
 func wantState(t *testing.T, db *store.DB, want state) {
 	t.Helper()
 	got := readState(t, db)
-	if got.transactions != want.transactions || !slices.Equal(got.verified, want.verified) {
-		t.Errorf("%d transactions are stored, %d of them verified; want %d and %d, and the same ones",
-			got.transactions, len(got.verified), want.transactions, len(want.verified))
+	if got.late != want.late || !slices.Equal(got.transactions, want.transactions) {
+		t.Errorf("%d transactions are stored, %d of them late; want %d and %d, and the same ones",
+			len(got.transactions), got.late, len(want.transactions), want.late)
 	}
 	for name, points := range want.points {
 		if !slices.Equal(got.points[name], points) {
@@ -132,6 +139,9 @@ func arrivals(begin, by int64) []Arrival {
 }
 
 func TestPrepare_NewStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	db := storetest.Open(t)
 	const days = 3
 	begin := assay.StartOfDay(halfPast) - days*assay.Day
@@ -149,8 +159,8 @@ func TestPrepare_NewStore(t *testing.T) {
 		t.Errorf("heard of the steps %v, want two", steps)
 	}
 	s, rows := readState(t, db), arrivals(begin, halfPast)
-	if s.transactions != len(rows) {
-		t.Errorf("%d transactions are stored, want the %d that have arrived", s.transactions, len(rows))
+	if len(s.transactions) != len(rows) {
+		t.Errorf("%d transactions are stored, want the %d that have arrived", len(s.transactions), len(rows))
 	}
 	if fed := strconv.FormatInt(halfPast, 10); s.fed != fed || s.seed != "1" {
 		t.Errorf("the store remembers seed %q, fed to %q; want 1 and %s", s.seed, s.fed, fed)
@@ -179,16 +189,33 @@ func wantWithoutLate(t *testing.T, s state, rows []Arrival) {
 	if late == 0 {
 		t.Error("no row is late: the test has nothing to tell")
 	}
+	if s.late != late {
+		t.Errorf("%d rows are listed as late, want %d", s.late, late)
+	}
 	for line, bySlot := range slots {
 		for _, p := range s.points[seriesName{line, assay.Hourly}] {
-			if v, _ := index.Compute(bySlot[p.At], index.Plain()); v.Value != p.Value {
-				t.Errorf("%v at %s is %s, want %s", line, assay.FormatInstant(p.At), p.Value, v.Value)
+			if want := average(bySlot[p.At]); want != p.Value {
+				t.Errorf("%v at %s is %s, want %s", line, assay.FormatInstant(p.At), p.Value, want)
 			}
 		}
 	}
 }
 
+// average is the index over the verified ones of the transactions.
+func average(all []assay.Transaction) assay.Nanos {
+	var c index.Calculator
+	rows := make([]int32, len(all))
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	d, _ := c.Compute(all, rows, index.Plain())
+	return d.Value
+}
+
 func TestPrepare_FollowsFromTheSeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	one, two, other := storetest.Open(t), storetest.Open(t), storetest.Open(t)
 	mustPrepare(t, newDemo(one, 1, halfPast))
 	mustPrepare(t, newDemo(two, 1, halfPast))
@@ -205,6 +232,9 @@ func TestPrepare_FollowsFromTheSeed(t *testing.T) {
 
 // Broken off at one step after the other, the demo comes to what it would have come to in one go.
 func TestPrepare_BrokenOffAndRepeated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	clean, db := storetest.Open(t), storetest.Open(t)
 	mustPrepare(t, newDemo(clean, 1, halfPast))
 	want := readState(t, clean)
@@ -216,21 +246,21 @@ func TestPrepare_BrokenOffAndRepeated(t *testing.T) {
 		}
 		s := readState(t, db)
 		if !reached(s) || s.fed != "" {
-			t.Errorf("broke off elsewhere: seed %q, %d transactions, %d lines covered, fed %q", s.seed, s.transactions, len(s.coverage), s.fed)
+			t.Errorf("broke off elsewhere: seed %q, %d transactions, %d lines covered, fed %q", s.seed, len(s.transactions), len(s.coverage), s.fed)
 		}
 	}
 	f(storetest.BreakAt(t, 20), newDemo(db, 1, halfPast), silent, func(s state) bool { return s.seed == "" })
-	f(storetest.BreakAt(t, 300), newDemo(db, 1, halfPast), silent, func(s state) bool { return s.seed != "" && s.transactions == 0 })
+	f(storetest.BreakAt(t, 300), newDemo(db, 1, halfPast), silent, func(s state) bool { return s.seed != "" && len(s.transactions) == 0 })
 	ctx, cancel := context.WithCancel(t.Context())
 	f(ctx, newDemo(db, 1, halfPast), func(step string, _ float64) {
 		if step == "publishing the index" {
 			cancel()
 		}
-	}, func(s state) bool { return s.transactions > 0 && len(s.coverage) == 0 })
+	}, func(s state) bool { return len(s.transactions) > 0 && len(s.coverage) == 0 })
 	ctx, cancel = context.WithCancel(t.Context())
 	d := newDemo(db, 1, halfPast)
 	d.Publisher.Log = slog.New(cancelling{slog.DiscardHandler, cancel})
-	f(ctx, d, silent, func(s state) bool { return len(s.coverage) > 0 && s.transactions < want.transactions })
+	f(ctx, d, silent, func(s state) bool { return len(s.coverage) > 0 && len(s.transactions) < len(want.transactions) })
 
 	mustPrepare(t, newDemo(db, 1, halfPast))
 	wantState(t, db, want)
@@ -248,6 +278,9 @@ func (c cancelling) Enabled(context.Context, slog.Level) bool {
 }
 
 func TestPrepare_RestartAfterThreeDays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	db := storetest.Open(t)
 	const days = 2
 	begin, later := assay.StartOfDay(halfPast)-days*assay.Day, halfPast+3*assay.Day
@@ -257,8 +290,8 @@ func TestPrepare_RestartAfterThreeDays(t *testing.T) {
 	after := readState(t, db)
 
 	after.wantNoHole(t, begin+assay.Hour, later-assay.Hour/2)
-	if rows := arrivals(begin, later); after.transactions != len(rows) {
-		t.Errorf("%d transactions are stored, want the %d that have arrived", after.transactions, len(rows))
+	if rows := arrivals(begin, later); len(after.transactions) != len(rows) {
+		t.Errorf("%d transactions are stored, want the %d that have arrived", len(after.transactions), len(rows))
 	}
 	for name, points := range before.points {
 		if !slices.Equal(after.points[name][:len(points)], points) {
@@ -272,6 +305,9 @@ func TestPrepare_RestartAfterThreeDays(t *testing.T) {
 // Time goes on while a demo is prepared. An hour that ends meanwhile is left to the publisher's loop: its last rows have
 // not been delivered.
 func TestPrepare_HourEndsMeanwhile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	db := storetest.Open(t)
 	begin := assay.StartOfDay(halfPast) - assay.Day
 	f := func(now int64) {
@@ -286,6 +322,9 @@ func TestPrepare_HourEndsMeanwhile(t *testing.T) {
 }
 
 func TestPrepare_Refused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	f := func(db *store.DB, d *Demo, want string) {
 		t.Helper()
 		before := readState(t, db)
@@ -351,6 +390,9 @@ func TestFeed_DeliversBeforeTheHourEnds(t *testing.T) {
 
 // A demo that is stopped while it feeds and started again has every row once.
 func TestFeed_StoppedAndStarted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	db := storetest.Open(t)
 	now := halfPast
 	clock := func() time.Time { return time.UnixMilli(now) }

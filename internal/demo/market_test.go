@@ -57,7 +57,9 @@ func TestMarketStaysTheSame(t *testing.T) {
 	h := fnv.New64a()
 	from := marketAt(2026, 1, 1)
 	for _, a := range marketRows(NewMarket(1, assay.DefaultCatalog()), from, from+assay.Day) {
-		fmt.Fprintln(h, a)
+		// What a market says of a row, field by field: fields of the store's own must not change the sum.
+		fmt.Fprintf(h, "{{%s %s %d %s %s %s %d %d %s %t} %d}\n",
+			a.Source, a.ID, a.ExecutedAt, a.GPU, a.Region, a.Price, a.GPUs, a.HourMicros, a.Provider, a.Verified, a.At)
 	}
 	if got, want := h.Sum64(), uint64(0x3cc16942f886acf6); got != want {
 		t.Errorf("the rows of 2026-01-01 have the sum %#x, want %#x", got, want)

@@ -41,17 +41,17 @@ func checkLines(t *testing.T, asJSON bool, text string) {
 		name, content = "a.ndjson", text+"\n"
 	}
 	var out outcome
-	im := newImporter(nil, &out)
+	im := Transactions(testOptions(nil, &out))
 	stop := errors.New("stop before the commit")
 	err := im.File(t.Context(), name, io.MultiReader(strings.NewReader(content), iotest.ErrReader(stop)))
 	if !errors.Is(err, stop) {
 		t.Fatalf("a line ended the file: %v", err)
 	}
 	var told, want []int
-	for i := range im.batch {
-		told = append(told, im.places[i].line)
-		if why := unbelievable(&im.batch[i]); why != "" {
-			t.Errorf("took %+v: %s", im.batch[i], why)
+	for i := range im.filling.rows {
+		told = append(told, im.filling.places[i].line)
+		if why := unbelievable(&im.filling.rows[i]); why != "" {
+			t.Errorf("took %+v: %s", im.filling.rows[i], why)
 		}
 	}
 	for _, r := range out.rejects {
@@ -82,6 +82,8 @@ func unbelievable(x *assay.Transaction) string {
 		return "gpus"
 	case x.HourMicros <= 0 || x.HourMicros > 100_000_000_000:
 		return "hours"
+	case x.GPUs*x.HourMicros > 1_000_000_000_000_000:
+		return "GPU-hours"
 	case x.ExecutedAt < 946_684_800_000 || x.ExecutedAt > notAfter:
 		return "executed_at"
 	case !known || x.Region == assay.Global || x.Region != "" && !catalog.HasRegion(x.Region):

@@ -31,16 +31,16 @@ type outcome struct {
 	err     error
 }
 
-func newImporter(db *store.DB, out *outcome) *Importer {
-	return &Importer{
-		Store: db, Catalog: assay.DefaultCatalog(), Source: "desk", NotAfter: notAfter,
+func testOptions(db *store.DB, out *outcome) Options {
+	return Options{
+		Store: db, Catalog: assay.DefaultCatalog(), Source: "desk", NotAfter: func() int64 { return notAfter },
 		Rejected: func(r Reject) { out.rejects = append(out.rejects, r) },
 	}
 }
 
 func importFile(t *testing.T, db *store.DB, name, content string) (out outcome) {
 	t.Helper()
-	im := newImporter(db, &out)
+	im := Transactions(testOptions(db, &out))
 	out.err = im.File(t.Context(), name, strings.NewReader(content))
 	out.Counts = im.Counts()
 	return out
@@ -59,12 +59,14 @@ func (o outcome) want(t *testing.T, inserted, duplicates, rejected int) {
 
 func stored(t *testing.T, db *store.DB) (all []assay.Transaction) {
 	t.Helper()
-	err := db.EachVerified(t.Context(), math.MinInt64, math.MaxInt64, func(x *assay.Transaction) error {
-		all = append(all, *x)
-		return nil
-	})
+	received, err := db.AppendWindow(t.Context(), nil, math.MinInt64, math.MaxInt64)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, x := range received {
+		if x.Receipt = 0; x.Verified {
+			all = append(all, x)
+		}
 	}
 	return all
 }
@@ -92,11 +94,11 @@ func with(field, value string) map[string]string {
 	return row
 }
 
-var csvHeaderLine = strings.Join(Columns, ",") + "\n"
+var csvHeaderLine = strings.Join(TransactionColumns, ",") + "\n"
 
 func csvLine(row map[string]string) string {
 	var cells []string
-	for _, column := range Columns {
+	for _, column := range TransactionColumns {
 		cells = append(cells, `"`+strings.ReplaceAll(row[column], `"`, `""`)+`"`)
 	}
 	return strings.Join(cells, ",") + "\n"
@@ -154,6 +156,9 @@ func TestNDJSON_GoodRows(t *testing.T) {
 	f(`{`+rest+`,"price":2.35,"gpus":8,"hours":24.5,"verified":1,"source":"\u0065xchange","region":"us-east"}`, func(*assay.Transaction) {})
 	f(`{`+strings.Replace(rest, `"t-1"`, `12345678901234567890`, 1)+`,"price":2.35,"gpus":8,"hours":24.5,"verified":true}`,
 		func(x *assay.Transaction) { desk(x); x.ID = "12345678901234567890" })
+	f(strings.ReplaceAll(jsonLine(good()), `":"`, `":" \t`), func(*assay.Transaction) {}) // cells are trimmed as in CSV
+	f(strings.ReplaceAll(jsonLine(good()), `"id"`, `"ID"`), func(*assay.Transaction) {})
+	f(`{"more":[{"id":"]}\"","a":[[],{}]}],`+strings.ReplaceAll(rest, "Acme", `\u0041cme\n`)+`,"x":null , "price" : 2.35 ,"gpus":8,"hours":24.5,"verified":true}`, desk)
 	// Numbers are exact where a float64 would not be.
 	f(`{`+rest+`,"price":999.999999999,"gpus":8,"hours":99999.999999,"verified":true}`,
 		func(x *assay.Transaction) { desk(x); x.Price, x.HourMicros = 999_999_999_999, 99_999_999_999 })
@@ -211,6 +216,11 @@ func TestRejects_EveryReason(t *testing.T) {
 			}
 		}
 	}
+	const (
+		prices    = "0.0001 to 1000, USD per GPU-hour with up to 9 decimals"
+		numbers   = "whole numbers from 1 to 1000000"
+		durations = "numbers above 0 and up to 100000, with up to 6 decimals"
+	)
 	long := strings.Repeat("x", 129)
 	f("id", "", `id is missing`)
 	f("id", long, `id is longer than 128 bytes`)
@@ -218,8 +228,8 @@ func TestRejects_EveryReason(t *testing.T) {
 	f("provider", "", `provider is missing`)
 	f("provider", long, `provider is longer than 128 bytes`)
 	f("executed_at", "", `executed_at is missing`)
-	f("executed_at", "yesterday", `executed_at "yesterday" is not a date (YYYY-MM-DD) or an ISO 8601 date-time`)
-	f("executed_at", "2026-02-30T00:00:00Z", `executed_at "2026-02-30T00:00:00Z" is not a date (YYYY-MM-DD) or an ISO 8601 date-time`)
+	f("executed_at", "yesterday", `executed_at "yesterday" is not an ISO 8601 date-time, for example 2026-01-31T16:00:00Z`)
+	f("executed_at", "2026-02-30T00:00:00Z", `executed_at "2026-02-30T00:00:00Z" is not an ISO 8601 date-time, for example 2026-01-31T16:00:00Z`)
 	f("executed_at", "2026-01-01", `executed_at "2026-01-01" has no time of day`)
 	f("executed_at", "1999-12-31T23:59:59.999Z", `executed_at 1999-12-31T23:59:59.999Z is before the year 2000`)
 	f("executed_at", "2026-02-01T00:00:00.001Z", `executed_at 2026-02-01T00:00:00.001Z is in the future`)
@@ -228,27 +238,30 @@ func TestRejects_EveryReason(t *testing.T) {
 	f("region", "mars", `region "mars" is not in the catalog: allowed are us-east, us-west, eu-west, eu-north, ap-east, or nothing`)
 	f("region", "global", `region "global" is not in the catalog: allowed are us-east, us-west, eu-west, eu-north, ap-east, or nothing`)
 	f("price", "", `price is missing`)
-	for _, text := range []string{"1e400", "1e-3", "NaN", "Infinity", "+1", ".5", "5.", "1,5", "0x10", "1_000", "$2", "--1", "２"} {
-		f("price", text, fmt.Sprintf(`price %q is not a plain decimal number`, text))
+	for _, text := range []string{"1e400", "1e-3", "NaN", "Infinity", "+1", ".5", "5.", "1,5", "0x10", "1_000", "$2.35", "2.35 USD", "2,35", "-Inf", "nan", "--1", "２"} {
+		f("price", text, fmt.Sprintf(`price %q is not a plain decimal number: allowed are %s`, text, prices))
 	}
-	f("price", "2.3500000001", `price "2.3500000001" has more than 9 decimals`)
-	f("price", "99999999999999999", `price "99999999999999999" is too large`)
-	f("price", "0", `price 0 is out of bounds: 0.0001 to 1000`)
-	f("price", "-0", `price 0 is out of bounds: 0.0001 to 1000`)
-	f("price", "0.000099999", `price 0.000099999 is out of bounds: 0.0001 to 1000`)
-	f("price", "-1.5", `price -1.5 is out of bounds: 0.0001 to 1000`)
-	f("price", "1000.000000001", `price 1000.000000001 is out of bounds: 0.0001 to 1000`)
+	f("price", "2.3500000001", `price "2.3500000001" has more than 9 decimals: allowed are `+prices)
+	f("price", "99999999999999999", `price "99999999999999999" is too large: allowed are `+prices)
+	f("price", "0", `price 0 is out of bounds: allowed are `+prices)
+	f("price", "-0", `price 0 is out of bounds: allowed are `+prices)
+	f("price", "0.000099999", `price 0.000099999 is out of bounds: allowed are `+prices)
+	f("price", "-1.5", `price -1.5 is out of bounds: allowed are `+prices)
+	f("price", "1000.000000001", `price 1000.000000001 is out of bounds: allowed are `+prices)
 	f("gpus", "", `gpus is missing`)
-	f("gpus", "1.5", `gpus "1.5" has more than 0 decimals`)
-	f("gpus", "eight", `gpus "eight" is not a plain decimal number`)
-	f("gpus", "0", `gpus 0 is out of bounds: 1 to 1000000`)
-	f("gpus", "-8", `gpus -8 is out of bounds: 1 to 1000000`)
-	f("gpus", "1000001", `gpus 1000001 is out of bounds: 1 to 1000000`)
+	f("gpus", "1.5", `gpus "1.5" has more than 0 decimals: allowed are `+numbers)
+	f("gpus", "eight", `gpus "eight" is not a plain decimal number: allowed are `+numbers)
+	f("gpus", "8x", `gpus "8x" is not a plain decimal number: allowed are `+numbers)
+	f("gpus", "0", `gpus 0 is out of bounds: allowed are `+numbers)
+	f("gpus", "-8", `gpus -8 is out of bounds: allowed are `+numbers)
+	f("gpus", "1000001", `gpus 1000001 is out of bounds: allowed are `+numbers)
 	f("hours", "", `hours is missing`)
-	f("hours", "0.0000001", `hours "0.0000001" has more than 6 decimals`)
-	f("hours", "0", `hours is out of bounds: above 0 and at most 100000`)
-	f("hours", "-2", `hours is out of bounds: above 0 and at most 100000`)
-	f("hours", "100000.000001", `hours is out of bounds: above 0 and at most 100000`)
+	f("hours", "0.0000001", `hours "0.0000001" has more than 6 decimals: allowed are `+durations)
+	f("hours", "1h", `hours "1h" is not a plain decimal number: allowed are `+durations)
+	f("hours", "0", `hours 0 is out of bounds: allowed are `+durations)
+	f("hours", "-2.5", `hours -2.5 is out of bounds: allowed are `+durations)
+	f("hours", "100000.000001", `hours 100000.000001 is out of bounds: allowed are `+durations)
+	f("gpus", "40816327", `gpus 40816327 is out of bounds: allowed are `+numbers)
 	f("verified", "", `verified "": allowed are true and false`)
 	f("verified", "yes", `verified "yes": allowed are true and false`)
 	f("price", "3", `id "t-1" of source "exchange" is known with other content; the first stays`)
@@ -257,10 +270,24 @@ func TestRejects_EveryReason(t *testing.T) {
 	}
 }
 
+// A row's GPU-hours are bounded beside its GPUs and its hours.
+func TestRejects_GPUHours(t *testing.T) {
+	row := with("gpus", "1000000")
+	row["hours"] = "1000"
+	most := jsonLine(row)
+	row["hours"] = "1000.000001"
+	out := importFile(t, storetest.Open(t), "a.ndjson", most+jsonLine(row))
+	out.want(t, 1, 0, 1)
+	if want := "gpus 1000000 times hours 1000.000001 is above the 1000000000 GPU-hours that one row may have"; out.rejects[0].Reason != want {
+		t.Errorf("rejected because %s, want %s", out.rejects[0].Reason, want)
+	}
+}
+
 func TestRejects_SourceNowhere(t *testing.T) {
 	var out outcome
-	im := newImporter(storetest.Open(t), &out)
-	im.Source = ""
+	options := testOptions(storetest.Open(t), &out)
+	options.Source = ""
+	im := Transactions(options)
 	out.err = im.File(t.Context(), "a.csv", strings.NewReader(csvHeaderLine+csvLine(with("source", ""))))
 	out.Counts = im.Counts()
 	out.want(t, 0, 0, 1)
@@ -303,19 +330,20 @@ func TestRejects_BrokenLines(t *testing.T) {
 		f("a.ndjson", "\r\n", jsonLine(good()), broken, jsonLine(with("id", "t-2")), reason)
 	}
 	object := strings.TrimSuffix(jsonLine(good()), "\n")
-	const not = `not a JSON object of a transaction`
+	const not = `not a JSON object`
 	ndjson(`{"id":"t-3"`, not)
 	ndjson(object+object, not)
 	ndjson(`[`+object+`]`, not)
 	ndjson(`7`, not)
-	ndjson(`null`, `executed_at is missing`)
+	ndjson(`null`, not)
+	ndjson(`{"id":"t-3","ID":"t-4"}`, `id stands twice`)
 	ndjson(`{}`, `executed_at is missing`)
 	ndjson(`{"price":NaN}`, not)
-	ndjson(`{"price":{"usd":1}}`, `a field is an object or an array`)
-	ndjson(`{"price":[1]}`, `a field is an object or an array`)
+	ndjson(`{"price":{"usd":1}}`, `price is an object or an array: allowed are strings, numbers, true and false`)
+	ndjson(`{"price":[1]}`, `price is an object or an array: allowed are strings, numbers, true and false`)
 	ndjson(strings.Replace(object, `"2.35"`, `1e400`, 1), `price "1e400" is not a plain decimal number`)
 	ndjson(strings.Replace(object, `"2.35"`, `-0`, 1), `price 0 is out of bounds`)
-	ndjson(strings.Replace(object, `"t-1"`, `"t\u0000"`, 1), `id has a NUL character`)
+	ndjson(strings.Replace(object, `"t-1"`, `"t\u0000"`, 1), `id has a control character`)
 	ndjson(`{"id":"`+strings.Repeat("x", 64<<10)+`"}`, `the line is longer than 65536 bytes`)
 }
 
@@ -416,7 +444,7 @@ func TestFile_Unreadable(t *testing.T) {
 			t.Errorf("%s gives the error %v, want its name and %q", name, out.err, want)
 		}
 	}
-	const format = "the name does not tell the format: allowed are .csv, .ndjson and .jsonl, with .gz or .zst behind"
+	const format = "the name does not tell the format: allowed are .csv, .ndjson and .jsonl, with .gz or .zst behind, and .parquet"
 	f("a", "", format)
 	f("a.txt", csvHeaderLine, format)
 	f("csv", csvHeaderLine, format)
@@ -457,7 +485,7 @@ func TestFile_SeveralBatches(t *testing.T) {
 	run := func(ctx context.Context, committed func(), want ...Counts) (out outcome) {
 		t.Helper()
 		var heard []Counts
-		im := newImporter(db, &out)
+		im := Transactions(testOptions(db, &out))
 		im.size = size
 		im.Committed = func(c Counts) { heard = append(heard, c); committed() }
 		out.err = im.File(ctx, "a.csv", strings.NewReader(content.String()))
@@ -485,7 +513,7 @@ func TestFile_SeveralBatches(t *testing.T) {
 func TestAdd(t *testing.T) {
 	db := storetest.Open(t)
 	var out outcome
-	im := newImporter(db, &out)
+	im := Transactions(testOptions(db, &out))
 	late, changed := goodTransaction(), goodTransaction()
 	late.ID, late.ExecutedAt = "late", notAfter+1
 	changed.Price++
@@ -503,7 +531,7 @@ func TestAdd(t *testing.T) {
 	out.Counts = im.Counts()
 	out.want(t, 1, 1, 2)
 	want := []Reject{
-		{File: "exchange", Reason: "id late: executed_at 2026-02-01T00:00:00.001Z is in the future"},
+		{File: "exchange", Reason: `id "late": executed_at 2026-02-01T00:00:00.001Z is in the future`},
 		{File: "exchange", Reason: `id "t-1" of source "exchange" is known with other content; the first stays`},
 	}
 	if !slices.Equal(out.rejects, want) {

@@ -4,57 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/assaydata/assay"
 )
-
-// Fields are a transaction's columns as they stand in a file.
-type Fields struct {
-	ID, Source, ExecutedAt, GPUName, Region, Price, GPUs, Hours, Provider, Verified string
-}
-
-// Columns are the names of the fields: the header of a CSV file, the members of an NDJSON object.
-var Columns = []string{"id", "source", "executed_at", "gpu_name", "region", "price", "gpus", "hours", "provider", "verified"}
-
-// optional columns may be missing from the header: the source can be given for the whole file.
-var optional = []string{"source", "region"}
-
-// column points to the field of a column.
-func (f *Fields) column(i int) *string {
-	return [...]*string{&f.ID, &f.Source, &f.ExecutedAt, &f.GPUName, &f.Region, &f.Price, &f.GPUs, &f.Hours, &f.Provider, &f.Verified}[i]
-}
-
-func (f *Fields) executedAt() (int64, error) {
-	if f.ExecutedAt == "" {
-		return 0, errors.New("executed_at is missing")
-	}
-	ms, dateOnly, err := assay.ParseInstant(f.ExecutedAt)
-	if err != nil {
-		return 0, fmt.Errorf("executed_at %w", err)
-	}
-	if dateOnly {
-		return 0, fmt.Errorf("executed_at %q has no time of day", f.ExecutedAt)
-	}
-	return ms, nil
-}
-
-func number(name, text string, decimals int) (int64, error) {
-	if text == "" {
-		return 0, fmt.Errorf("%s is missing", name)
-	}
-	n, err := assay.ParseDecimal(text, decimals)
-	if err != nil {
-		return 0, fmt.Errorf("%s %q %w", name, text, err)
-	}
-	return n, nil
-}
 
 // maxLine is the longest line that is read; a longer one is rejected and skipped.
 const maxLine = 64 << 10
@@ -64,14 +19,23 @@ const maxLine = 64 << 10
 type lineReader struct {
 	r      *bufio.Reader
 	number int
+	texts  textKeeper
 }
 
 func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, maxLine)}
 }
 
-// next gives the next line without its end. An error with a line is about that line only; io.EOF and an error without a
-// line end the file.
+// row gives the next line that is not blank, as bytes that are good until the next call, and its place.
+func (l *lineReader) row() (line []byte, at place, err error) {
+	for len(line) == 0 && err == nil {
+		line, err = l.next()
+	}
+	return line, place{line: l.number, text: l.texts.keep(line)}, err
+}
+
+// next gives the next line without its end. A badRow comes with a line and is about that line only; io.EOF and all other
+// errors end the file.
 func (l *lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if len(line) == 0 && err != nil {
@@ -83,7 +47,7 @@ func (l *lineReader) next() ([]byte, error) {
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = l.r.ReadSlice('\n')
 		}
-		return head, fmt.Errorf("the line is longer than %d bytes", maxLine)
+		return head, badRow{fmt.Sprintf("the line is longer than %d bytes", maxLine)}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -93,15 +57,35 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 	line = bytes.TrimRight(line, "\r\n")
 	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
-		return line, errors.New("the line is not valid UTF-8 text")
+		return line, badRow{"the line is not valid UTF-8 text"}
 	}
 	return line, nil
 }
 
-// csvHeader tells which column of the file is which field; -1 is a column we do not know and ignore.
-type csvHeader []int
+// textKeeper makes strings of lines. Many lines share one piece of memory, which costs one allocation instead of many and
+// goes away with the last of them.
+type textKeeper struct{ piece strings.Builder }
 
-func readHeader(lines *lineReader) (csvHeader, error) {
+// pieceSize is some hundred lines: little enough that one kept line does not keep much else.
+const pieceSize = 64 << 10
+
+func (k *textKeeper) keep(line []byte) string {
+	if k.piece.Cap()-k.piece.Len() < len(line) {
+		k.piece = strings.Builder{}
+		k.piece.Grow(max(pieceSize, len(line)))
+	}
+	start := k.piece.Len()
+	k.piece.Write(line)
+	return k.piece.String()[start:]
+}
+
+// csvReader reads CSV whose first line is a header.
+type csvReader struct {
+	lines  *lineReader
+	header []int // which of our columns each of the file's is, or -1
+}
+
+func readHeader(lines *lineReader, columns, optional []string) ([]int, error) {
 	line, err := lines.next()
 	if errors.Is(err, io.EOF) {
 		return nil, nil // an empty file has no rows
@@ -109,90 +93,64 @@ func readHeader(lines *lineReader) (csvHeader, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, err := splitCSV(line)
+	names, err := splitCSV(string(line))
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
-	header := make(csvHeader, len(cells))
-	for i, cell := range cells {
-		header[i] = slices.Index(Columns, strings.ToLower(strings.TrimSpace(cell)))
-		if header[i] >= 0 && slices.Contains(header[:i], header[i]) {
-			return nil, fmt.Errorf("line 1: column %q stands twice", cell)
-		}
-	}
-	for i, name := range Columns {
-		if !slices.Contains(header, i) && !slices.Contains(optional, name) {
-			return nil, fmt.Errorf("line 1: column %q is missing: the header must name %s", name, strings.Join(Columns, ", "))
-		}
+	header, err := matchColumns(names, columns, optional)
+	if err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
 	}
 	return header, nil
 }
 
-func (h csvHeader) parse(line []byte, fields *Fields) error {
-	cells, err := splitCSV(line)
+func (c *csvReader) next(cells []string) (place, error) {
+	_, at, err := c.lines.row()
 	if err != nil {
-		return err
+		return at, err
 	}
-	if len(cells) != len(h) {
-		return fmt.Errorf("%d columns where the header has %d", len(cells), len(h))
-	}
-	for i, column := range h {
-		if column >= 0 {
-			*fields.column(column) = strings.TrimSpace(cells[i])
+	found := 0
+	if strings.IndexByte(at.text, '"') < 0 { // nearly all lines: they need no CSV reader
+		found = c.splitPlain(at.text, cells)
+	} else {
+		quoted, err := splitCSV(at.text)
+		if err != nil {
+			return at, badRow{err.Error()}
 		}
+		for i, cell := range quoted {
+			c.set(cells, i, cell)
+		}
+		found = len(quoted)
 	}
-	return nil
+	if found != len(c.header) {
+		return at, badRow{fmt.Sprintf("%d columns where the header has %d", found, len(c.header))}
+	}
+	return at, nil
 }
 
-// splitCSV splits one line. Lines without quotes, nearly all, need no CSV reader.
-func splitCSV(line []byte) ([]string, error) {
-	text := string(line)
-	if strings.IndexByte(text, '"') < 0 {
-		return strings.Split(text, ","), nil
+// splitPlain splits a line without quotes and says how many cells it has.
+func (c *csvReader) splitPlain(text string, cells []string) (found int) {
+	for more := true; more; found++ {
+		var cell string
+		cell, text, more = strings.Cut(text, ",")
+		c.set(cells, found, cell)
 	}
-	cells, err := csv.NewReader(strings.NewReader(text)).Read()
+	return found
+}
+
+func (c *csvReader) set(cells []string, i int, cell string) {
+	if i < len(c.header) && c.header[i] >= 0 {
+		cells[c.header[i]] = strings.TrimSpace(cell)
+	}
+}
+
+func splitCSV(line string) ([]string, error) {
+	if strings.IndexByte(line, '"') < 0 {
+		return strings.Split(line, ","), nil // an empty line has one cell, too
+	}
+	cells, err := csv.NewReader(strings.NewReader(line)).Read()
 	if parseError, ok := errors.AsType[*csv.ParseError](err); ok {
 		return nil, fmt.Errorf("column %d: %w", parseError.Column, parseError.Err)
 	}
 	return cells, err
-}
-
-// parseNDJSON reads one JSON object. Numbers keep their text, so nothing is lost to floating point.
-func parseNDJSON(line []byte, fields *Fields) error {
-	var row struct {
-		ID         text `json:"id"`
-		Source     text `json:"source"`
-		ExecutedAt text `json:"executed_at"`
-		GPUName    text `json:"gpu_name"`
-		Region     text `json:"region"`
-		Price      text `json:"price"`
-		GPUs       text `json:"gpus"`
-		Hours      text `json:"hours"`
-		Provider   text `json:"provider"`
-		Verified   text `json:"verified"`
-	}
-	if err := json.Unmarshal(line, &row); err != nil {
-		return fmt.Errorf("not a JSON object of a transaction: %w", err)
-	}
-	*fields = Fields{
-		string(row.ID), string(row.Source), string(row.ExecutedAt), string(row.GPUName), string(row.Region),
-		string(row.Price), string(row.GPUs), string(row.Hours), string(row.Provider), string(row.Verified),
-	}
-	return nil
-}
-
-// text is a JSON string, number, boolean or null, as text.
-type text string
-
-func (t *text) UnmarshalJSON(b []byte) error {
-	switch b[0] {
-	case '"':
-		return json.Unmarshal(b, (*string)(t))
-	case '{', '[':
-		return errors.New("a field is an object or an array")
-	}
-	if string(b) != "null" {
-		*t = text(b)
-	}
-	return nil
 }

@@ -1,0 +1,239 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// following is an import that follows a pipe, inside a bubble: the clock moves only when everybody waits, so what took no
+// time in it did not wait for anything.
+type following struct {
+	t         *testing.T
+	db        *store.DB
+	pipe      *io.PipeWriter
+	cancel    context.CancelFunc
+	importer  *Importer[assay.Transaction]
+	committed chan Counts
+	rejected  chan Reject
+	ended     chan error
+}
+
+// follow runs a test that writes to a followed pipe, and ends the pipe behind it.
+func follow(t *testing.T, delay time.Duration, test func(*following)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		f := &following{
+			t: t, db: storetest.Open(t), pipe: w,
+			committed: make(chan Counts, 1000), rejected: make(chan Reject, 1000), ended: make(chan error, 1),
+		}
+		options := testOptions(f.db, nil)
+		options.Rejected = func(r Reject) { f.rejected <- r }
+		options.Committed = func(c Counts) { f.committed <- c }
+		f.importer = Transactions(options)
+		ctx, cancel := context.WithCancel(t.Context())
+		f.cancel = cancel
+		defer cancel()
+		defer w.Close()
+		test(f.start(ctx, r, delay))
+	})
+}
+
+func (f *following) start(ctx context.Context, r io.Reader, delay time.Duration) *following {
+	go func() { f.ended <- f.importer.Follow(ctx, "pipe", r, delay) }()
+	return f
+}
+
+func (f *following) write(text string) {
+	f.t.Helper()
+	if _, err := io.WriteString(f.pipe, text); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// wantEnd waits for the end and checks what is stored.
+func (f *following) wantEnd(ids ...string) {
+	f.t.Helper()
+	if err := <-f.ended; err != nil {
+		f.t.Errorf("following ended with the error %v", err)
+	}
+	var got []string
+	for _, x := range stored(f.t, f.db) {
+		got = append(got, x.ID)
+	}
+	if !slices.Equal(got, ids) {
+		f.t.Errorf("stored are %v, want %v", got, ids)
+	}
+}
+
+func TestFollow_CommitsWithinTheDelay(t *testing.T) {
+	follow(t, time.Second, func(f *following) {
+		for i := 1; i <= 3; i++ { // with silence between
+			begun := time.Now()
+			f.write(jsonLine(with("id", fmt.Sprint(i))))
+			if got := <-f.committed; got.Inserted != i {
+				t.Errorf("committed are %+v, want %d rows", got, i)
+			}
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("row %d is committed after %v, want a second at most", i, took)
+			}
+			<-time.After(10 * time.Minute)
+		}
+		f.pipe.Close()
+		f.wantEnd("1", "2", "3")
+	})
+}
+
+// Rows that come faster than the delay share a commit, and the first of them does not wait longer for it.
+func TestFollow_SteadyRows(t *testing.T) {
+	follow(t, time.Second, func(f *following) {
+		begun := time.Now()
+		rows := 0
+		for tick := time.NewTicker(10 * time.Millisecond); rows < 300; rows++ {
+			f.write(jsonLine(with("id", fmt.Sprintf("%03d", rows))))
+			<-tick.C
+			seen := 0
+			for len(f.committed) > 0 {
+				seen = (<-f.committed).Inserted
+			}
+			if late := int(time.Since(begun)/(10*time.Millisecond)) - 100; seen > 0 && seen < late {
+				t.Errorf("after %v %d rows are committed, want %d at least", time.Since(begun), seen, late)
+			}
+		}
+		f.pipe.Close()
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+		if got := f.importer.Counts(); got.Inserted != rows {
+			t.Errorf("%+v, want %d rows", got, rows)
+		}
+	})
+}
+
+func TestFollow_CommitsBySize(t *testing.T) {
+	follow(t, time.Minute, func(f *following) {
+		begun := time.Now()
+		f.importer.size = 2
+		f.write(strings.Join(feedLines(5), ""))
+		for _, want := range []int{2, 4} {
+			if got := <-f.committed; got.Inserted != want {
+				t.Errorf("committed are %+v, want %d", got, want)
+			}
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("full batches waited for %v", took)
+		}
+		<-f.committed
+		if took := time.Since(begun); took > time.Minute {
+			t.Errorf("the fifth row is committed after %v, want a minute at most", took)
+		}
+	})
+}
+
+func TestFollow_EndOfInput(t *testing.T) {
+	follow(t, time.Minute, func(f *following) {
+		begun := time.Now()
+		f.write(jsonLine(with("id", "1")) + "\n" + jsonLine(with("id", "2"))[:20])
+		<-time.After(10 * time.Minute) // a line without an end is waited for
+		f.write(strings.TrimSuffix(jsonLine(with("id", "2"))[20:]+jsonLine(with("id", "3")), "\n"))
+		f.pipe.Close()
+		f.wantEnd("1", "2", "3")
+		if took := time.Since(begun); took != 10*time.Minute {
+			t.Errorf("the end took %v", took-10*time.Minute)
+		}
+	})
+}
+
+func TestFollow_ContextEnds(t *testing.T) {
+	follow(t, time.Minute, func(f *following) {
+		f.write(jsonLine(with("id", "1")) + jsonLine(with("id", "2")) + `{"id":"3"`)
+		f.write(` `) // what was written before is taken by now
+		synctest.Wait()
+		f.cancel()
+		f.wantEnd("1", "2")
+		if len(f.rejected) > 0 {
+			t.Errorf("a line that had no end yet is rejected: %+v", <-f.rejected)
+		}
+	})
+}
+
+func TestFollow_ContextEndsAtOnce(t *testing.T) {
+	follow(t, time.Minute, func(f *following) {
+		synctest.Wait()
+		f.cancel()
+		f.wantEnd()
+	})
+}
+
+// Rejects do not wait for the rows around them.
+func TestFollow_RejectsAsTheyCome(t *testing.T) {
+	follow(t, time.Hour, func(f *following) {
+		begun := time.Now()
+		for i := range 3 {
+			f.write(jsonLine(with("id", fmt.Sprint(i))) + "bad\n")
+			if r := <-f.rejected; r.Line != 2*i+2 || r.File != "pipe" || r.Row != "bad" {
+				t.Errorf("rejected is %+v", r)
+			}
+		}
+		if took := time.Since(begun); took != 0 || len(f.committed) > 0 {
+			t.Errorf("the rejects are told after %v and %d commits, want at once", took, len(f.committed))
+		}
+		f.pipe.Close()
+		f.wantEnd("0", "1", "2")
+	})
+}
+
+// A row from the future is one from the past some time later.
+func TestFollow_ClockMoves(t *testing.T) {
+	follow(t, time.Second, func(f *following) {
+		f.importer.values.notAfter = func() int64 { return time.Now().UnixMilli() }
+		row := jsonLine(with("executed_at", assay.FormatInstant(time.Now().UnixMilli()+assay.Minute)))
+		f.write(row)
+		if r := <-f.rejected; !strings.HasSuffix(r.Reason, "is in the future") {
+			t.Errorf("rejected is %+v", r)
+		}
+		<-time.After(time.Minute)
+		f.write(row)
+		<-f.committed
+		f.pipe.Close()
+		f.wantEnd("t-1")
+	})
+}
+
+// A store that fails ends the following, though the input is silent.
+func TestFollow_WriterFails(t *testing.T) {
+	broken := errors.New("broken")
+	for _, text := range []string{jsonLine(good()), jsonLine(good()) + "bad\n" + jsonLine(good())} {
+		follow(t, time.Second, func(f *following) {
+			f.importer.family.append = func(*store.DB, context.Context, []assay.Transaction) (store.Appended, error) {
+				return store.Appended{}, broken
+			}
+			f.write(text)
+			if err := <-f.ended; !errors.Is(err, broken) {
+				t.Errorf("following ended with %v, want the writer's error", err)
+			}
+		})
+	}
+}
+
+func TestFollow_ReadFails(t *testing.T) {
+	broken := errors.New("broken")
+	follow(t, time.Minute, func(f *following) {
+		f.write(jsonLine(good()))
+		f.pipe.CloseWithError(broken)
+		if err := <-f.ended; !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "pipe: read line") {
+			t.Errorf("following ended with %v, want the reader's error", err)
+		}
+	})
+}

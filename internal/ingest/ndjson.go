@@ -1,0 +1,119 @@
+package ingest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// ndjsonReader reads one JSON object a line. Numbers keep their text, so nothing is lost to floating point.
+type ndjsonReader struct {
+	lines   *lineReader
+	columns []string
+}
+
+func (n *ndjsonReader) next(cells []string) (place, error) {
+	line, at, err := n.lines.row()
+	if err != nil {
+		return at, err
+	}
+	if !json.Valid(line) {
+		var nothing json.RawMessage
+		return at, badRow{fmt.Sprintf("not a JSON object: %v", json.Unmarshal(line, &nothing))}
+	}
+	object := strings.TrimLeft(at.text, jsonSpace)
+	if object[0] != '{' {
+		return at, badRow{"not a JSON object"}
+	}
+	return at, n.object(object[1:], cells)
+}
+
+const jsonSpace = " \t\r\n"
+
+// object takes the members of an object behind its brace. The text is known to be valid JSON, so cutting it up needs no
+// further checks.
+func (n *ndjsonReader) object(rest string, cells []string) error {
+	seen := uint64(0) // a bit a column
+	for {
+		rest = strings.TrimLeft(rest, jsonSpace+",")
+		if rest[0] == '}' {
+			return nil
+		}
+		var name, value string
+		name, rest = cutJSON(rest)
+		value, rest = cutJSON(strings.TrimLeft(rest, jsonSpace+":"))
+		column := findColumn(n.columns, unquoteJSON(name))
+		if column < 0 {
+			continue
+		}
+		if seen&(1<<column) != 0 {
+			return badRow{fmt.Sprintf("%s stands twice", n.columns[column])}
+		}
+		seen |= 1 << column
+		switch value[0] {
+		case '{', '[':
+			return badRow{fmt.Sprintf("%s is an object or an array: allowed are strings, numbers, true and false", n.columns[column])}
+		case '"':
+			cells[column] = strings.TrimSpace(unquoteJSON(value))
+		case 'n': // null is an empty cell
+		default:
+			cells[column] = value
+		}
+	}
+}
+
+// cutJSON cuts off the value with which valid JSON begins.
+func cutJSON(text string) (value, rest string) {
+	end := 0
+	switch text[0] {
+	case '"':
+		end = stringEnd(text)
+	case '{', '[':
+		end = nestedEnd(text)
+	default:
+		end = strings.IndexAny(text, ",}]"+jsonSpace)
+	}
+	return text[:end], text[end:]
+}
+
+// stringEnd finds the end of the string with which the text begins.
+func stringEnd(text string) int {
+	for i := 1; ; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+}
+
+// nestedEnd finds the end of the object or array with which the text begins.
+func nestedEnd(text string) int {
+	depth := 0
+	for i := 0; ; {
+		switch text[i] {
+		case '"':
+			i += stringEnd(text[i:])
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		i++
+		if depth == 0 {
+			return i
+		}
+	}
+}
+
+// unquoteJSON gives the text of a valid JSON string.
+func unquoteJSON(quoted string) string {
+	if strings.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	var text string
+	_ = json.Unmarshal([]byte(quoted), &text) // it is valid
+	return text
+}
