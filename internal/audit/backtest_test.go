@@ -1,0 +1,315 @@
+package audit
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// The tests live in March 2026, when New York changes its clocks on the 8th: days end at 21:00 UTC before, at 20:00 after.
+func marchUTC(day, hour int) int64 {
+	return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC).UnixMilli()
+}
+
+// candidateText is the methodology that the tests try: no provider weighs more than half, so two are needed.
+const candidateText = `
+version   = "2.0.0"
+effective = 2027-01-01T00:00:00Z
+decimals  = 4
+[fixing]
+zone = "America/New_York"
+time = "16:00"
+[minimum]
+transactions = 1
+providers    = 2
+[cap]
+provider_share = 50
+`
+
+func mustMethodology(t *testing.T, text string) index.Methodology {
+	t.Helper()
+	m, err := index.ParseMethodology(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func comparedRental(id string, at int64, provider string, price string, gpus int64) assay.Transaction {
+	nanos, err := assay.ParseDecimal(price, 9)
+	if err != nil {
+		panic(err)
+	}
+	return assay.Transaction{
+		Source: "test", ID: id, ExecutedAt: at, GPU: "H100 SXM", Region: "us-east", Price: assay.Nanos(nanos), GPUs: gpus, HourMicros: 1_000_000,
+		Provider: provider, Verified: true,
+	}
+}
+
+// comparedMarket is a database with five published days of the H100 and two rentals of the H200.
+func comparedMarket(t *testing.T) (*store.DB, *publish.Publisher) {
+	t.Helper()
+	db := storetest.Open(t)
+	db.Now = func() time.Time { return time.UnixMilli(marchUTC(10, 0)) }
+	other := comparedRental("h200", marchUTC(5, 12), "Alder", "3", 1)
+	other.GPU = "H200"
+	addRentals(t, db,
+		comparedRental("1a", marchUTC(5, 12), "Alder", "2", 3), comparedRental("1b", marchUTC(5, 13), "Birch", "3", 1), // 2.25, capped 2.5
+		comparedRental("2a", marchUTC(6, 12), "Alder", "2", 1), comparedRental("2b", marchUTC(6, 13), "Birch", "2", 1), // 2, capped 2
+		comparedRental("3a", marchUTC(7, 12), "Alder", "4", 1), // 4, and one provider is not enough for the candidate
+		// nothing on the 8th
+		comparedRental("5a", marchUTC(9, 12), "Alder", "3", 3), comparedRental("5b", marchUTC(9, 13), "Birch", "2", 1), // 2.75, capped 2.5
+		other)
+	p := &publish.Publisher{Store: db, Now: db.Now, Log: slog.New(slog.DiscardHandler)}
+	if _, err := p.Backfill(t.Context(), marchUTC(4, 21), marchUTC(9, 20), nil); err != nil {
+		t.Fatal(err)
+	}
+	return db, p
+}
+
+func addRentals(t *testing.T, db *store.DB, batch ...assay.Transaction) {
+	t.Helper()
+	if _, err := db.AppendTransactions(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustRun(t *testing.T, b Backtester) *Comparison {
+	t.Helper()
+	if b.Candidate.Version == "" {
+		b.Candidate = mustMethodology(t, candidateText)
+	}
+	c, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func decimal(text string) assay.Nanos {
+	n, err := assay.ParseDecimal(text, 9)
+	if err != nil {
+		panic(err)
+	}
+	return assay.Nanos(n)
+}
+
+// both, onlyBase and neither make the days of a test.
+func both(at int64, base, candidate string) Day {
+	return Day{At: at, Base: decimal(base), Candidate: decimal(candidate), HasBase: true, HasCandidate: true}
+}
+
+func onlyBase(at int64, base string) Day { return Day{At: at, Base: decimal(base), HasBase: true} }
+
+func neither(at int64) Day { return Day{At: at} }
+
+func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
+	db, _ := comparedMarket(t)
+	got := mustRun(t, Backtester{Store: db})
+	if got.Candidate != "2.0.0" || got.Against != "" || cmp.Diff([]string{"1.0.0"}, got.Published) != "" {
+		t.Errorf("%s against %q of %q, want 2.0.0 against what 1.0.0 published", got.Candidate, got.Against, got.Published)
+	}
+	if len(got.Lines) != len(assay.DefaultCatalog().GPUs) {
+		t.Errorf("%d GPUs, want those of the catalog", len(got.Lines))
+	}
+	f := func(line Compared, gpu string, want ...Day) {
+		t.Helper()
+		if diff := cmp.Diff(Compared{GPU: gpu, Days: want}, line); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", gpu, diff)
+		}
+	}
+	f(got.Lines[0], "H100 SXM",
+		both(marchUTC(5, 21), "2.25", "2.5"), both(marchUTC(6, 21), "2", "2"), onlyBase(marchUTC(7, 21), "4"), neither(marchUTC(8, 20)), both(marchUTC(9, 20), "2.75", "2.5"))
+	f(got.Lines[1], "H200",
+		onlyBase(marchUTC(5, 21), "3"), neither(marchUTC(6, 21)), neither(marchUTC(7, 21)), neither(marchUTC(8, 20)), neither(marchUTC(9, 20)))
+
+	want := Summary{
+		Days: 5, Base: 4, Candidate: 3, Moved: 2, Compared: 3,
+		// +11.1111…, 0 and -9.0909…
+		Mean: decimal("0.6734"), MeanAbsolute: decimal("6.734"), Largest: decimal("11.1111"), LargestAt: marchUTC(5, 21),
+	}
+	if diff := cmp.Diff(want, got.Lines[0].Summary()); diff != "" {
+		t.Errorf("summary of the H100 (-want +got):\n%s", diff)
+	}
+	want.Days, want.Base = 5*len(got.Lines), 5
+	if diff := cmp.Diff(want, got.Summary()); diff != "" {
+		t.Errorf("summary of all (-want +got):\n%s", diff)
+	}
+}
+
+func TestBacktest_InputsAsTheyAreKnownNow(t *testing.T) {
+	db, p := comparedMarket(t)
+	f := func(against, base, candidate string, stale int) {
+		t.Helper()
+		got := mustRun(t, Backtester{Store: db, Against: against, GPU: "H100 SXM", From: marchUTC(6, 0), To: marchUTC(7, 0)})
+		want := []Compared{{GPU: "H100 SXM", Days: []Day{both(marchUTC(6, 21), base, candidate)}, Stale: stale}}
+		if diff := cmp.Diff(want, got.Lines); diff != "" {
+			t.Errorf("against %q (-want +got):\n%s", against, diff)
+		}
+		if got.Stale() != stale {
+			t.Errorf("%d days are stale, want %d", got.Stale(), stale)
+		}
+	}
+	f("", "2", "2", 0)
+	f("1.0.0", "2", "2", 0)
+
+	// A late rental: the published value stays, and what a version gives does not. Alder has 4 on average, Birch 2.
+	addRentals(t, db, comparedRental("late", marchUTC(6, 14), "Alder", "5", 2))
+	f("", "2", "3", 1)
+	f("1.0.0", "3.5", "3", 0)
+
+	// Restated, the newest revision is what counts.
+	restatement := publish.Restatement{GPU: "H100 SXM", From: marchUTC(5, 21), To: marchUTC(6, 21), Reason: "late", Actor: "test"}
+	if _, err := p.Restate(t.Context(), restatement); err != nil {
+		t.Fatal(err)
+	}
+	f("", "3.5", "3", 0)
+
+	// Withdrawn, it does not count; the published value has not heard of it.
+	if _, err := db.AddVerification(t.Context(), assay.Verification{Source: "test", ID: "late", Actor: "test", Reason: "a mistake"}); err != nil {
+		t.Fatal(err)
+	}
+	f("", "3.5", "2", 1)
+	f("1.0.0", "2", "2", 0)
+}
+
+// A value that a restatement took back is no value.
+func TestBacktest_TakenBack(t *testing.T) {
+	db, p := comparedMarket(t)
+	if _, err := db.AddVerification(t.Context(), assay.Verification{Source: "test", ID: "3a", Actor: "test", Reason: "a mistake"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Restate(t.Context(), publish.Restatement{GPU: "H100 SXM", From: marchUTC(6, 21), To: marchUTC(7, 21), Reason: "a mistake", Actor: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	got := mustRun(t, Backtester{Store: db, GPU: "H100 SXM", From: marchUTC(7, 21), To: marchUTC(7, 22)})
+	if diff := cmp.Diff([]Compared{{GPU: "H100 SXM", Days: []Day{neither(marchUTC(7, 21))}}}, got.Lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBacktest_DaysAskedFor(t *testing.T) {
+	db, _ := comparedMarket(t)
+	f := func(from, to int64, want ...int64) {
+		t.Helper()
+		var got []int64
+		for _, d := range mustRun(t, Backtester{Store: db, GPU: "H100 SXM", From: from, To: to}).Lines[0].Days {
+			got = append(got, d.At)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("days in [%s, %s) (-want +got):\n%s", assay.FormatInstant(from), assay.FormatInstant(to), diff)
+		}
+	}
+	f(0, 0, marchUTC(5, 21), marchUTC(6, 21), marchUTC(7, 21), marchUTC(8, 20), marchUTC(9, 20))
+	f(marchUTC(6, 21), 0, marchUTC(6, 21), marchUTC(7, 21), marchUTC(8, 20), marchUTC(9, 20))
+	f(marchUTC(6, 22), marchUTC(8, 20), marchUTC(7, 21))
+	f(0, marchUTC(8, 20)+1, marchUTC(5, 21), marchUTC(6, 21), marchUTC(7, 21), marchUTC(8, 20))
+}
+
+func TestBacktest_Refuses(t *testing.T) {
+	db, _ := comparedMarket(t)
+	f := func(b Backtester, want string) {
+		t.Helper()
+		_, err := b.Run(t.Context())
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	candidate := mustMethodology(t, candidateText)
+	f(Backtester{Store: db, Candidate: candidate, Against: "1.1.0"}, `there is no version "1.1.0"; this database has 1.0.0`)
+	f(Backtester{Store: db, Candidate: candidate, From: marchUTC(10, 0)}, ErrNothingPublished.Error())
+	f(Backtester{Store: db, Candidate: candidate, GPU: "H300"}, ErrNothingPublished.Error())
+	f(Backtester{Store: db, Candidate: mustMethodology(t, strings.Replace(candidateText, "16:00", "15:00", 1))},
+		"fixing: version 2.0.0 fixes days at 15:00 America/New_York and this database at 16:00 America/New_York, so their days cannot be compared")
+	f(Backtester{Store: db, Candidate: mustMethodology(t, strings.Replace(candidateText, "America/New_York", "Europe/London", 1))},
+		"fixing: version 2.0.0 fixes days at 16:00 Europe/London and this database at 16:00 America/New_York, so their days cannot be compared")
+}
+
+func TestBacktest_LeavesNoTrace(t *testing.T) {
+	type trace struct {
+		Counters      store.Counters
+		Methodologies int
+		Records       int64
+	}
+	look := func(db *store.DB) (seen trace) {
+		t.Helper()
+		counters, err := db.Counters(t.Context())
+		files, err2 := db.Methodologies(t.Context())
+		ledger, err3 := db.Ledger(t.Context())
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		return trace{counters, len(files), ledger.Records}
+	}
+	f := func(db *store.DB, want error) {
+		t.Helper()
+		before := look(db)
+		if _, err := (&Backtester{Store: db, Candidate: mustMethodology(t, candidateText)}).Run(t.Context()); !errors.Is(err, want) {
+			t.Errorf("error %v, want %v", err, want)
+		}
+		if diff := cmp.Diff(before, look(db)); diff != "" {
+			t.Errorf("the backtest has changed the database (-before +after):\n%s", diff)
+		}
+	}
+	db, _ := comparedMarket(t)
+	f(db, nil)
+	f(storetest.Open(t), ErrNothingPublished) // a publisher would adopt a methodology here
+}
+
+func TestBacktest_Progress(t *testing.T) {
+	db, _ := comparedMarket(t)
+	var steps []float64
+	seen := 0
+	mustRun(t, Backtester{Store: db, Progress: func(done float64, transactions int) {
+		steps, seen = append(steps, done), transactions
+	}})
+	if len(steps) != 2 || steps[0] <= 0 || steps[0] >= 1 || steps[1] != 1 || seen != 8 {
+		t.Errorf("progress %v with %d transactions, want two steps to 1, with 8", steps, seen)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	f := func(want Summary, days ...Day) {
+		t.Helper()
+		for i := range days {
+			days[i].At = int64(i + 1)
+		}
+		line := Compared{Days: days}
+		want.Days = len(days)
+		if diff := cmp.Diff(want, line.Summary()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	f(Summary{})
+	f(Summary{Base: 1}, onlyBase(0, "2"))
+	f(Summary{Base: 1, Candidate: 1, Compared: 1}, both(0, "2", "2"))
+	// From the middle to the even one: 0.00005 and 0.00015.
+	f(Summary{Base: 2, Candidate: 2, Moved: 1, Compared: 2, Mean: 0, MeanAbsolute: 0, Largest: decimal("0.0001"), LargestAt: 1},
+		both(0, "1", "1.000001"), both(0, "1", "1"))
+	f(Summary{Base: 2, Candidate: 2, Moved: 1, Compared: 2, Mean: decimal("-0.0002"), MeanAbsolute: decimal("0.0002"), Largest: decimal("-0.0003"), LargestAt: 2},
+		both(0, "1", "1"), both(0, "1", "0.999997"))
+	// Up and down offset each other in the mean; of two of one size the first is named.
+	f(Summary{Base: 2, Candidate: 2, Moved: 2, Compared: 2, Mean: 0, MeanAbsolute: decimal("10"), Largest: decimal("-10"), LargestAt: 1},
+		both(0, "2", "1.8"), both(0, "2", "2.2"))
+	// There is no percentage of zero: the day has moved all the same.
+	f(Summary{Base: 2, Candidate: 2, Moved: 2, Compared: 1, Mean: decimal("50"), MeanAbsolute: decimal("50"), Largest: decimal("50"), LargestAt: 2},
+		both(0, "0", "1"), both(0, "2", "3"))
+}
+
+// Of all GPUs, the earliest day is named among differences of one size.
+func TestSummary_OfAll(t *testing.T) {
+	c := Comparison{Lines: []Compared{{Days: []Day{both(2, "1", "2")}}, {Days: []Day{both(1, "2", "4")}}}}
+	if s := c.Summary(); s.Largest != decimal("100") || s.LargestAt != 1 {
+		t.Errorf("largest %s at %d, want 100 at 1", s.Largest, s.LargestAt)
+	}
+}

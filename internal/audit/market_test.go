@@ -1,0 +1,234 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// The market of these tests lives in March 2026, over the night of the 8th, when New York changes its clocks: days end at
+// 21:00 UTC before, at 20:00 after.
+func instant(day, hour int) int64 {
+	return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC).UnixMilli()
+}
+
+var (
+	marketStart = instant(4, 21)
+	adoption    = instant(8, 0) // when the second methodology takes effect
+	marketEnd   = instant(10, 9)
+)
+
+// marketKey signs the manifests.
+var marketKey = ed25519.NewKeyFromSeed([]byte("a seed of thirty-two bytes, fixed"[:ed25519.SeedSize]))
+
+// secondMethodology rounds otherwise, wants two providers, draws outliers in and caps shares.
+const secondMethodology = `# The second version.
+version   = "1.1.0"
+effective = 2026-03-08T00:00:00Z
+decimals  = 3
+[fixing]
+zone = "America/New_York"
+time = "16:00"
+[minimum]
+transactions = 2
+providers    = 2
+[winsorise]
+lower = 5
+upper = 95
+[cap]
+provider_share = 60
+`
+
+// rentals are what is traded in [from, to): H100s several times an hour, H200s every second hour, a B200 now and then.
+func rentals(from, to int64) (all []assay.Transaction) {
+	providers := []string{"Alder", "Birch", "Cedar, Inc."}
+	add := func(gpu string, at int64, n int64) {
+		t := assay.Transaction{
+			Source: []string{"exchange", "desk"}[n%2], ID: fmt.Sprintf("%s-%d", gpu, n), ExecutedAt: at, GPU: gpu, Region: []string{"us-east", "eu-west", ""}[n%3],
+			Price: 2*assay.One + assay.Nanos(n*7919%1000)*1_000_000, GPUs: 1 + n%8, HourMicros: 250_000 + n%4*1_000_000,
+			Provider: providers[n*5%3], Verified: n%11 != 0,
+		}
+		all = append(all, t)
+	}
+	for hour := from; hour < to; hour += assay.Hour {
+		n := hour / assay.Hour
+		for i := range int64(3) {
+			add("H100 SXM", hour+i*13*assay.Minute, 3*n+i)
+		}
+		if n%2 == 0 {
+			add("H200", hour+7*assay.Minute, n)
+		}
+		if n%17 == 3 {
+			add("B200", hour+31*assay.Minute, n)
+		}
+	}
+	return all
+}
+
+// marketBuilder makes the market, step by step, by a clock of its own.
+type marketBuilder struct {
+	ctx       context.Context
+	db        *store.DB
+	publisher *publish.Publisher
+	clock     int64
+	err       error
+}
+
+func (b *marketBuilder) now() time.Time { return time.UnixMilli(b.clock) }
+
+func publisherOf(b *marketBuilder) *publish.Publisher {
+	return &publish.Publisher{Store: b.db, Key: marketKey, Now: b.now, Log: slog.New(slog.DiscardHandler)}
+}
+
+// do runs a step a minute later than the one before, unless one has failed.
+func (b *marketBuilder) do(step func() error) {
+	if b.clock += assay.Minute; b.err == nil {
+		b.err = step()
+	}
+}
+
+func (b *marketBuilder) receive(batch ...assay.Transaction) {
+	b.do(func() error {
+		_, err := b.db.AppendTransactions(b.ctx, batch)
+		return err
+	})
+}
+
+// say withdraws a transaction, or verifies it.
+func (b *marketBuilder) say(t assay.Transaction, verified bool) {
+	b.do(func() error {
+		_, err := b.db.AddVerification(b.ctx, assay.Verification{Source: t.Source, ID: t.ID, Verified: verified, Actor: "auditor", Reason: "looked at the invoice"})
+		return err
+	})
+}
+
+func (b *marketBuilder) restate(gpu string, from, to int64) {
+	b.do(func() error {
+		done, err := b.publisher.Restate(b.ctx, publish.Restatement{GPU: gpu, From: from, To: to, Reason: "late invoices", Actor: "editor"})
+		if err == nil && done.Slots == 0 {
+			err = fmt.Errorf("nothing of %s was restated", gpu)
+		}
+		return err
+	})
+}
+
+func (b *marketBuilder) sign() { b.do(func() error { return b.publisher.Sign(b.ctx) }) }
+
+// publish publishes what has ended by the instant.
+func (b *marketBuilder) publish(at int64) {
+	b.clock = at
+	b.do(func() error {
+		_, err := b.publisher.Backfill(b.ctx, marketStart, at, nil)
+		return err
+	})
+}
+
+// late is a rental that nobody had heard of.
+func late(gpu string, at, n int64) assay.Transaction {
+	return assay.Transaction{
+		Source: "desk", ID: fmt.Sprintf("late-%d", n), ExecutedAt: at + n, GPU: gpu, Region: "eu-west", Price: 3 * assay.One, GPUs: 4,
+		HourMicros: 2_000_000, Provider: "Dogwood", Verified: true,
+	}
+}
+
+// first gives the first rental of a GPU from an instant on that is verified, or is not.
+func first(gpu string, from int64, verified bool) assay.Transaction {
+	for _, t := range rentals(from, from+20*assay.Hour) {
+		if t.GPU == gpu && t.Verified == verified {
+			return t
+		}
+	}
+	panic("the market has no such rental")
+}
+
+// build has everything that can happen to a market: two methodologies, late rows, withdrawals, words taken back, two
+// restatements of the same time, a value that is gone, something late that waits, and a day that is not signed.
+func (b *marketBuilder) build() {
+	plain := index.Plain()
+	b.do(func() error {
+		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{Version: plain.Version, Effective: plain.Effective, Text: index.PlainText()})
+	})
+	b.receive(rentals(marketStart, instant(6, 12))...)
+	b.receive(rentals(instant(6, 12), instant(7, 21))...)
+	b.publish(instant(7, 22))
+	b.sign()
+	b.do(func() error {
+		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{Version: "1.1.0", Effective: adoption, Text: secondMethodology})
+	})
+	b.receive(rentals(instant(7, 21), marketEnd)...)
+	b.say(first("H100 SXM", instant(8, 3), true), false) // before its hour is published
+	b.publish(instant(9, 2))
+	b.publish(marketEnd)
+	b.sign()
+	b.receive(late("H100 SXM", instant(6, 3), 1), late("H200", instant(6, 3), 2))
+	b.say(first("H100 SXM", instant(5, 5), true), false)
+	b.say(first("H100 SXM", instant(5, 5), false), true)
+	b.restate("H100 SXM", instant(5, 0), instant(8, 21))
+	b.sign()
+	b.receive(late("H100 SXM", instant(6, 3), 3))
+	b.say(first("H100 SXM", instant(5, 5), true), true) // taken back
+	b.say(first("B200", instant(5, 0), true), false)    // the only one of its hour
+	b.restate("H100 SXM", instant(5, 0), instant(9, 20))
+	b.restate("B200", instant(4, 0), instant(9, 20))
+	b.sign()
+	b.receive(late("H200", instant(9, 3), 4))
+	b.say(first("H200", instant(9, 0), true), false)
+	b.restate("H200", instant(8, 20), instant(9, 20)) // nobody has signed this
+	b.receive(late("H100 SXM", instant(9, 3), 5))     // nor taken this up
+	b.say(first("H100 SXM", instant(9, 5), true), false)
+}
+
+// marketFile makes the market once and keeps its database's file.
+var marketFile = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "assay-audit")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	b := &marketBuilder{ctx: context.Background(), clock: marketStart}
+	if b.db, err = store.Open(b.ctx, dir); err != nil {
+		return nil, err
+	}
+	b.db.Now = b.now
+	b.publisher = publisherOf(b)
+	b.build()
+	if err := b.db.Close(); err != nil {
+		return nil, err
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	return os.ReadFile(filepath.Join(dir, store.FileName))
+})
+
+// marketIn writes the market's database into a folder.
+func marketIn(t *testing.T, dir string) {
+	t.Helper()
+	file, err := marketFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, store.FileName), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openMarket opens a copy of the market.
+func openMarket(t *testing.T) *store.DB {
+	t.Helper()
+	dir := t.TempDir()
+	marketIn(t, dir)
+	return storetest.OpenIn(t, dir)
+}
