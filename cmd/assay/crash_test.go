@@ -26,12 +26,13 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// The market of the crash test: eleven batches, one more than the kills let through at most.
+// The market of the crash test: eleven batches, which grow from 20,000 rows to 61,000; one more than the kills let through
+// at most.
 const (
-	marketRows = 220_000
+	marketRows = 330_000
 	marketFrom = "2026-01-01"
 	marketTo   = "2026-07-01"
-	batchRows  = 20_000 // as in ingest; with another size only the moments of the kills would be others
+	batchRows  = 20_000 // as the first ones of ingest; with another size only the moments of the kills would be others
 )
 
 // marketCSV is the first rows of a synthetic market as a file for import, and where each row ends.
@@ -49,7 +50,7 @@ func marketCSV(t *testing.T) (file []byte, ends []int) {
 		}
 		w.Flush()
 	}
-	write(ingest.Columns)
+	write(ingest.TransactionColumns)
 	market := demo.NewMarket(1, assay.DefaultCatalog())
 	var rows []demo.Arrival
 	for hour := from; ; hour += assay.Hour {
@@ -261,12 +262,13 @@ func readPoints(t *testing.T, dir string) map[string][]assay.Point {
 	for _, gpu := range catalog.GPUs {
 		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
 			for _, grain := range assay.Grains {
-				series, err := db.Series(t.Context(), assay.Line{GPU: gpu.Name, Region: region}, grain, math.MinInt64, math.MaxInt64, math.MaxInt64)
+				list, err := db.Revisions(t.Context(), assay.Line{GPU: gpu.Name, Region: region}, grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(series.Points) > 0 {
-					points[fmt.Sprint(gpu.Name, " ", region, " ", grain)] = series.Points
+				for _, r := range list {
+					series := fmt.Sprint(gpu.Name, " ", region, " ", grain)
+					points[series] = append(points[series], r.Point)
 				}
 			}
 		}

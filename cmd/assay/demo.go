@@ -100,6 +100,11 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) 
 	if err != nil {
 		return err
 	}
+	if v.publisher.Key == nil {
+		if v.publisher.Key, err = makeSigningKey(v.config.dir); err != nil {
+			return err
+		}
+	}
 	bar := newProgress(s.err)
 	if err := market.Prepare(ctx, func(step string, done float64) { bar.show(step, done, "") }); err != nil {
 		bar.leave()

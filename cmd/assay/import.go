@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -16,96 +18,173 @@ import (
 )
 
 var importCommand = &command{
-	name: "import", arguments: "transactions [flags] FILE…", summary: "load transactions from files",
-	details: `Reads CSV (.csv, with a header) and NDJSON (.ndjson, .jsonl), also compressed (.gz, .zst); - is standard
-input, whose form --format tells. The columns:
+	name: "import", arguments: "transactions|utilization [flags] FILE|FOLDER…", summary: "load transactions and utilization from files and feeds",
+	details: `Reads CSV (.csv, with a header), NDJSON (.ndjson, .jsonl), both also compressed (.gz, .zst), and Parquet
+(.parquet). A folder stands for all such files below it, in the order of their paths, without hidden ones.
+- is standard input, whose form --format tells. The columns of transactions:
 
-  id           unique within its source
-  source       who reported it; may be left out when --source is given
-  executed_at  ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC
-  gpu_name     a GPU of the catalog, spelled exactly
-  region       a region of the catalog, or empty
-  price        USD per GPU-hour, up to 9 decimals
-  gpus         how many, a whole number
-  hours        how long, up to 6 decimals
-  provider     who rented it out
-  verified     true or false
+  id            unique within its source
+  source        who reported it; may be left out when --source is given
+  executed_at   ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC
+  gpu_name      a GPU of the catalog, spelled exactly
+  region        a region of the catalog, or empty
+  price         USD per GPU-hour, 0.0001 to 1000, up to 9 decimals
+  gpus          how many, a whole number, at most 1,000,000
+  hours         how long, at most 100,000, up to 6 decimals
+  provider      who rented it out
+  verified      true or false
+
+The columns of utilization, how much of the capacity that a source tracks is rented:
+
+  recorded_at   ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC
+  gpu_name      a GPU of the catalog, spelled exactly
+  region        a region of the catalog, or empty
+  rented_gpus   a whole number, 0 to tracked_gpus
+  tracked_gpus  a whole number, 1 at least
+  source        who reported it; may be left out when --source is given
+
+In Parquet, numbers are integers, DECIMAL or text, or DOUBLE, which counts as its shortest decimal form; instants
+are text or TIMESTAMP in whole milliseconds.
+
+With --follow standard input is a feed that need not end: NDJSON, a row is committed within --follow-delay
+after it was read, and at the end of the input or on SIGINT or SIGTERM the rest is committed.
 
 Rows are committed in batches. A row that is known changes nothing, so a broken-off import is simply run
 again. A bad row is reported with its file, line and reason, and the others go on; the exit code is then 3.`,
 	run: runImport,
 }
 
+// importer is what the importers of all families have in common.
+type importer interface {
+	File(ctx context.Context, name string, r io.Reader) error
+	Follow(ctx context.Context, name string, r io.Reader, delay time.Duration) error
+	Counts() ingest.Counts
+}
+
+// importers are the families that can be imported, by their word on the command line.
+var importers = map[string]func(ingest.Options) importer{
+	"transactions": func(o ingest.Options) importer { return ingest.Transactions(o) },
+	"utilization":  func(o ingest.Options) importer { return ingest.Utilization(o) },
+}
+
 // futureAllowance is how far a reporting clock may be ahead of ours.
 const futureAllowance = 5 * time.Minute
 
 func runImport(ctx context.Context, c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
-	source := flags.String("source", "", "`NAME` of the source of rows that do not name one")
-	format := flags.String("format", "csv", "`FORM` of standard input: csv or ndjson")
-	rejects := flags.String("rejects", "", "`FILE` to write every rejected row to, as NDJSON")
-	if len(args) > 0 && args[0] == "transactions" {
-		args = args[1:]
-	} else if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
-		return usageError{errors.New("say what to import: assay import transactions FILE…")}
-	}
-	if err := parse(flags, args); err != nil {
+	config, err := parseImport(c, args, s)
+	if err != nil {
 		return err
 	}
-	if *format != "csv" && *format != "ndjson" {
-		return usageError{fmt.Errorf("invalid value %q for flag --format: allowed are csv and ndjson", *format)}
-	}
-	if flags.NArg() == 0 {
-		return usageError{errors.New("no file is named; - is standard input")}
-	}
-	db, err := store.Open(ctx, dir)
+	found, err := findFiles(config.arguments)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
+	}
+	db, err := store.Open(ctx, config.dir)
+	if err != nil {
+		return fmt.Errorf("open --dir %s: %w", config.dir, err)
 	}
 	defer db.Close()
-	report, err := newRejectReport(s.err, *rejects)
+	report, err := newRejectReport(s.err, config.rejects)
 	if err != nil {
 		return fmt.Errorf("--rejects: %w", err)
 	}
 	defer report.close()
-	run := &importRun{db: db, report: report, bar: newProgress(s.err), streams: s, stdin: "standard input." + *format}
-	if err := run.files(ctx, flags.Args(), *source); err != nil {
+	run := &importRun{importConfig: config, db: db, report: report, bar: newProgress(s.err), streams: s, found: found}
+	if err := run.files(ctx); err != nil {
 		return err
 	}
-	return run.conclude(ctx, dir)
+	// A feed that was followed ends by a signal, too: what it brought is told all the same.
+	if err := run.conclude(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	return run.rejected()
+}
+
+// importConfig is what an import is told.
+type importConfig struct {
+	family                       string
+	dir, source, format, rejects string
+	follow                       bool
+	followDelay                  time.Duration
+	arguments                    []string
+}
+
+func parseImport(c *command, args []string, s streams) (config importConfig, err error) {
+	flags := newFlags(c, s)
+	dirFlag(flags, &config.dir, "assay-data")
+	flags.StringVar(&config.source, "source", "", "`NAME` of the source of rows that do not name one")
+	flags.StringVar(&config.format, "format", "", "`FORM` of standard input: csv or ndjson (default csv, and ndjson with --follow)")
+	flags.StringVar(&config.rejects, "rejects", "", "`FILE` to write every rejected row to, as NDJSON")
+	flags.BoolVar(&config.follow, "follow", false, "go on reading standard input as rows come, until it ends or a signal comes")
+	config.followDelay = time.Second
+	flags.Func("follow-delay", "`TIME` within which a followed row is committed, 10ms to 1m (default 1s)", func(text string) (err error) {
+		config.followDelay, err = time.ParseDuration(text)
+		if err != nil || config.followDelay < 10*time.Millisecond || config.followDelay > time.Minute {
+			return errors.New("allowed are 10ms to 1m, for example 500ms")
+		}
+		return nil
+	})
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		config.family, args = args[0], args[1:]
+	}
+	if err := parse(flags, args); err != nil {
+		return config, err
+	}
+	config.arguments = flags.Args()
+	if err := config.check(); err != nil {
+		return config, usageError{err}
+	}
+	return config, nil
+}
+
+func (c *importConfig) check() error {
+	switch {
+	case importers[c.family] == nil:
+		return errors.New("say what to import: assay import transactions FILE…, or utilization")
+	case c.format != "" && c.format != "csv" && c.format != "ndjson":
+		return fmt.Errorf("invalid value %q for flag --format: allowed are csv and ndjson; a Parquet file cannot come from standard input", c.format)
+	case c.follow && c.format == "csv":
+		return errors.New("--follow reads NDJSON: it does not go with --format csv")
+	case c.follow && !slices.Equal(c.arguments, []string{standardInput}):
+		return errors.New("--follow reads standard input and nothing else: the argument must be -")
+	case len(c.arguments) == 0:
+		return errors.New("no file is named; - is standard input")
+	}
+	if c.format == "" {
+		c.format = "csv"
+		if c.follow {
+			c.format = "ndjson"
+		}
+	}
+	return nil
 }
 
 // importRun is one import of several files.
 type importRun struct {
+	importConfig
 	db       *store.DB
 	report   *rejectReport
 	bar      *progress
 	streams  streams
-	stdin    string // what standard input counts as
-	importer *ingest.Importer
+	found    inputs
+	importer importer
 	begun    time.Time
-	size     int64 // of all files; 0 when not known
-	read     int64
+	read     atomic.Int64 // bytes; by the parser, while the writer looks at it
+	said     time.Time    // when a commit was told of last
 }
 
-func (r *importRun) files(ctx context.Context, names []string, source string) error {
+func (r *importRun) files(ctx context.Context) error {
 	catalog, err := r.db.Catalog(ctx)
 	if err != nil {
 		return err
 	}
 	r.begun = time.Now()
-	r.importer = &ingest.Importer{
-		Store: r.db, Catalog: catalog, Source: source,
-		NotAfter: time.Now().Add(futureAllowance).UnixMilli(), Rejected: r.report.add, Committed: r.committed,
-	}
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil {
-			r.size += info.Size()
-		}
-	}
-	for _, name := range names {
+	r.importer = importers[r.family](ingest.Options{
+		Store: r.db, Catalog: catalog, Source: r.source,
+		NotAfter: func() int64 { return time.Now().Add(futureAllowance).UnixMilli() },
+		Rejected: r.report.add, Committed: r.committed,
+	})
+	for _, name := range r.found.files {
 		if err := r.file(ctx, name); err != nil {
 			r.bar.leave()
 			return fmt.Errorf("%w (committed so far: %s)", err, r.summary())
@@ -115,39 +194,37 @@ func (r *importRun) files(ctx context.Context, names []string, source string) er
 }
 
 func (r *importRun) file(ctx context.Context, name string) error {
-	if name == "-" {
-		return r.importer.File(ctx, r.stdin, &counted{r.streams.in, &r.read})
+	if name == standardInput {
+		name, in := "standard input."+r.format, &countedReader{r.streams.in, &r.read}
+		if r.follow {
+			return r.importer.Follow(ctx, name, in, r.followDelay)
+		}
+		return r.importer.File(ctx, name, in)
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return r.importer.File(ctx, name, &counted{f, &r.read})
+	return r.importer.File(ctx, name, &countedFile{f, &r.read})
 }
 
-// counted counts what is read.
-type counted struct {
-	r io.Reader
-	n *int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	*c.n += int64(n)
-	return n, err
-}
+// followSilence is how often at most a followed feed's commits are told of in a log.
+const followSilence = 10 * time.Second
 
 // committed tells of a batch that is safe: on a terminal by the bar, elsewhere by a line.
 func (r *importRun) committed(counts ingest.Counts) {
 	rows := counts.Inserted + counts.Duplicates
 	if !r.bar.terminal {
-		fmt.Fprintf(r.streams.err, "committed %d rows\n", rows)
+		if now := time.Now(); !r.follow || now.Sub(r.said) >= followSilence {
+			fmt.Fprintf(r.streams.err, "committed %d rows\n", rows)
+			r.said = now
+		}
 		return
 	}
 	done := 0.0
-	if r.size > 0 {
-		done = float64(r.read) / float64(r.size)
+	if r.found.size > 0 {
+		done = float64(r.read.Load()) / float64(r.found.size)
 	}
 	r.bar.show("importing", done, fmt.Sprintf("%s rows, %s rows/s", thousands(rows), rate(rows, time.Since(r.begun))))
 }
@@ -157,22 +234,33 @@ func (r *importRun) summary() string {
 	return fmt.Sprintf("%s new, %s known before, %s rejected", thousands(counts.Inserted), thousands(counts.Duplicates), thousands(counts.Rejected))
 }
 
-func (r *importRun) conclude(ctx context.Context, dir string) error {
+func (r *importRun) conclude(ctx context.Context) error {
 	r.bar.complete()
 	counts, took := r.importer.Counts(), time.Since(r.begun)
 	fmt.Fprintf(r.streams.out, "imported: %s (%.1f s, %s rows/s)\n", r.summary(), took.Seconds(), rate(counts.Inserted+counts.Duplicates+counts.Rejected, took))
-	hint, err := unpublishedHint(ctx, r.db, dir)
-	if err != nil {
-		return err
+	if r.found.folders {
+		fmt.Fprintf(r.streams.out, "read %s\n", counted(len(r.found.files), "file"))
 	}
+	if r.found.skipped > 0 {
+		fmt.Fprintf(r.streams.err, "skipped %s whose name tells no format that can be read: %s\n", counted(r.found.skipped, "file"), ingest.Formats)
+	}
+	if r.family != "transactions" {
+		return nil
+	}
+	hint, err := unpublishedHint(ctx, r.db, r.dir)
 	if hint != "" {
 		fmt.Fprintln(r.streams.out, hint)
 	}
-	if counts.Rejected > 0 {
-		r.report.conclude()
-		return errRejected
+	return err
+}
+
+// rejected tells of the rejected rows, if there are any.
+func (r *importRun) rejected() error {
+	if r.importer.Counts().Rejected == 0 {
+		return nil
 	}
-	return nil
+	r.report.conclude()
+	return errRejected
 }
 
 // unpublishedHint says how to publish transactions that lie before everything published; it is empty when there are none.

@@ -47,7 +47,8 @@ type command struct {
 // commands lists them in the order of help. It is a function because help, one of them, prints it.
 func commands() []*command {
 	return []*command{
-		demoCommand, serveCommand, importCommand, publishCommand, keyCommand, backupCommand,
+		demoCommand, serveCommand, importCommand, publishCommand, keyCommand, keysCommand, lateCommand, conflictsCommand, verifyTransactionCommand, withdrawCommand,
+		restateCommand, methodologyCommand, backtestCommand, verifyCommand, exportCommand, backupCommand,
 		{name: "help", arguments: "[COMMAND]", summary: "explain the commands, or one of them", run: runHelp},
 	}
 }
@@ -113,7 +114,7 @@ func runHelp(ctx context.Context, _ *command, args []string, s streams) error {
 func printOverview(w io.Writer) {
 	fmt.Fprint(w, "Assay publishes compute price indices and serves them over HTTP.\n\nUse: assay COMMAND [flags]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-18s  %s\n", c.name, c.summary)
 	}
 	fmt.Fprint(w, "\nEvery flag can be given in the environment too: --addr as ASSAY_ADDR.\n"+
 		"Exit codes: 0 done, 1 failed, 2 wrong command line, 3 an import rejected some rows.\n")

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
 )
@@ -57,15 +56,22 @@ func runPublish(ctx context.Context, c *command, args []string, s streams) error
 		return usageError{errors.New("--from must be before --to")}
 	}
 	bar := newProgress(s.err)
-	publisher := &publish.Publisher{Store: db, Methodology: index.Plain(), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	points, err := publisher.Backfill(ctx, from, to, func(at int64) {
+	key, err := signingKey(dir)
+	if err != nil {
+		return err
+	}
+	publisher := &publish.Publisher{Store: db, Key: key, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	values, err := publisher.Backfill(ctx, from, to, func(at int64) {
 		bar.show("publishing", float64(at-from)/float64(to-from), "")
 	})
+	if err == nil {
+		err = publisher.Sign(ctx)
+	}
 	if err != nil {
 		bar.leave()
 		return err
 	}
 	bar.complete()
-	fmt.Fprintf(s.out, "published: %s values from %s to %s\n", thousands(points), assay.FormatInstant(from), assay.FormatInstant(to))
+	fmt.Fprintf(s.out, "published: %s values from %s to %s\n", thousands(values), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
 }

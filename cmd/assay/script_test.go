@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,6 +21,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -71,6 +74,7 @@ func findProgram() (string, error) {
 //	refuses FLAG VALUE PROGRAM ARG…       it must end with 2 and name the flag, on the command line and in the environment
 //	capture VAR                           keep the last standard output, without its line end, in a variable
 //	compress FILE                         make FILE of the file whose name lacks the suffix, .gz or .zst
+//	parquet FILE                          make FILE.parquet of FILE.csv, every column text
 //	serve-start NAME ARG…                 start assay in the background; its output is in NAME.out and NAME.err; sets $URL
 //	serve-stop NAME                       end it by SIGTERM; it must exit with 0
 //	demo-shared                           sets $URL, $PREMIUM and $FULL to the demo that the tests share
@@ -90,7 +94,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "refuses": cmdRefuses, "capture": cmdCapture, "compress": cmdCompress,
+			"exits": cmdExits, "refuses": cmdRefuses, "capture": cmdCapture, "compress": cmdCompress, "parquet": cmdParquet,
 			"serve-start": cmdServeStart, "serve-stop": cmdServeStop, "demo-shared": cmdDemoShared,
 			"http": cmdHTTP, "http-to": cmdHTTPTo, "eventually": cmdEventually, "leaked": cmdLeaked,
 		},
@@ -285,6 +289,35 @@ func cmdCompress(ts *testscript.TestScript, neg bool, args []string) {
 	_, err := io.WriteString(w, ts.ReadFile(strings.TrimSuffix(args[0], suffix)))
 	ts.Check(errors.Join(err, w.Close()))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), packed.Bytes(), 0o600))
+}
+
+func cmdParquet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: parquet FILE")
+	}
+	rows, err := csv.NewReader(strings.NewReader(ts.ReadFile(args[0] + ".csv"))).ReadAll()
+	ts.Check(err)
+	columns := parquet.Group{}
+	for _, column := range rows[0] {
+		columns[column] = parquet.Optional(parquet.String())
+	}
+	schema := parquet.NewSchema("rows", columns)
+	var file bytes.Buffer
+	w := parquet.NewWriter(&file, schema, parquet.Compression(&parquet.Zstd))
+	for _, cells := range rows[1:] {
+		var row parquet.Row
+		for i, path := range schema.Columns() {
+			value := parquet.NullValue().Level(0, 0, i)
+			if cell := cells[slices.Index(rows[0], path[0])]; cell != "" {
+				value = parquet.ValueOf(cell).Level(0, 1, i)
+			}
+			row = append(row, value)
+		}
+		_, err := w.WriteRows([]parquet.Row{row})
+		ts.Check(err)
+	}
+	ts.Check(w.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".parquet"), file.Bytes(), 0o600))
 }
 
 func cmdServeStart(ts *testscript.TestScript, neg bool, args []string) {

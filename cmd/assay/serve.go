@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/assaydata/assay/internal/httpapi"
-	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/publish"
@@ -75,7 +74,12 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 		return nil, fmt.Errorf("open --dir %s: %w", config.dir, err)
 	}
 	v.store.Now = now
-	v.publisher = &publish.Publisher{Store: v.store, Methodology: index.Plain(), Now: now, Log: v.log}
+	key, err := signingKey(config.dir)
+	if err != nil {
+		v.close()
+		return nil, err
+	}
+	v.publisher = &publish.Publisher{Store: v.store, Key: key, Now: now, Log: v.log}
 	return v, nil
 }
 
@@ -112,7 +116,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	api, err := httpapi.New(httpapi.Config{
 		Snapshots: holder, Keys: keyring, Ping: v.store.Ping, Now: v.now,
 		Requests: requests, Log: v.log,
-		Methodology: v.publisher.Methodology, Version: version, TrustedProxies: v.config.trustedProxies,
+		Determinations: v.store.Determinations, Version: version, TrustedProxies: v.config.trustedProxies,
 		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit,
 	})
 	if err != nil {

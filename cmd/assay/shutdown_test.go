@@ -30,7 +30,7 @@ const longPath = "/api/gpu/H100%20SXM/hourly?startDate=2002-01-01"
 // longHistory is a folder with a price for each of 200,000 hours, and a Full key.
 var longHistory = sync.OnceValues(func() (key string, err error) {
 	var rows bytes.Buffer
-	fmt.Fprintln(&rows, strings.Join(ingest.Columns, ","))
+	fmt.Fprintln(&rows, strings.Join(ingest.TransactionColumns, ","))
 	from := time.Date(2002, 1, 1, 0, 30, 0, 0, time.UTC)
 	for i := range 200_000 {
 		at := from.Add(time.Duration(i) * time.Hour).Format(time.RFC3339)

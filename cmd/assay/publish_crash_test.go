@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/demo"
+	"github.com/assaydata/assay/internal/ingest"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// The publishing that is killed: a fixing a round.
+const (
+	crashRounds = 25
+	crashKills  = 2 // in each round
+)
+
+var crashStart = time.Date(2025, 6, 1, 20, 0, 0, 0, time.UTC) // a fixing: 16:00 in New York
+
+// TestCrash_PublishKilled kills a publisher fifty times while it publishes day after day, each across a fixing, and signs
+// each day. In the end there is one value a slot, the chains and the signatures hold, and all is as in a folder where nobody
+// was disturbed.
+func TestCrash_PublishKilled(t *testing.T) {
+	needProgram(t)
+	dir := crashMarket(t)
+	clean := t.TempDir()
+	copyFolder(t, dir, clean)
+	random := rand.New(rand.NewPCG(8, 2026)) // the same shares of a run's time in every run of the test
+	took := publishUntil(t, clean, crashStart.AddDate(0, 0, 1), time.Hour)
+	unfinished := 0
+	for round := range crashRounds {
+		to := crashStart.AddDate(0, 0, round+1)
+		for range crashKills {
+			limit := time.Duration(random.Float64() * float64(took))
+			if publishUntil(t, dir, to, limit) == 0 {
+				unfinished++
+			}
+			checkIntegrity(t, dir)
+		}
+		took = max(publishUntil(t, dir, to, time.Hour), took*9/10)
+	}
+	if kills := crashRounds * crashKills; unfinished < kills/2 {
+		t.Errorf("%d of %d runs were killed before their end: the kills came too late to tell anything", unfinished, kills)
+	}
+	t.Logf("%d of %d runs were killed before their end, which came after about %v", unfinished, crashRounds*crashKills, took)
+	publishUntil(t, clean, crashStart.AddDate(0, 0, crashRounds), time.Hour)
+	wantSameRecords(t, dir, clean)
+}
+
+// crashMarket is a folder with a key and the transactions of the weeks.
+func crashMarket(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	market := demo.NewMarket(1, assay.DefaultCatalog())
+	rows := [][]string{ingest.TransactionColumns}
+	var arrivals []demo.Arrival
+	end := crashStart.AddDate(0, 0, crashRounds).UnixMilli()
+	for hour := crashStart.UnixMilli(); hour < end; hour += assay.Hour {
+		arrivals = market.AppendHour(arrivals[:0], hour)
+		for i := range arrivals {
+			r := &arrivals[i]
+			rows = append(rows, []string{
+				r.ID, r.Source, assay.FormatInstant(r.ExecutedAt), r.GPU, r.Region, r.Price.String(),
+				strconv.FormatInt(r.GPUs, 10), assay.Nanos(r.HourMicros * 1000).String(), r.Provider, strconv.FormatBool(r.Verified),
+			})
+		}
+	}
+	if err := w.WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "keys", "init", "--dir", dir)
+	mustRun(t, "import", "transactions", "--dir", dir, file)
+	return dir
+}
+
+func mustRun(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("assay %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// publishUntil publishes what ends by an instant, and kills the program after the limit. It gives how long it took; 0 when
+// it was killed.
+func publishUntil(t *testing.T, dir string, to time.Time, limit time.Duration) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	begun := time.Now()
+	cmd := exec.CommandContext(ctx, program, "publish", "--dir", dir, "--from", crashStart.Format(time.RFC3339), "--to", to.Format(time.RFC3339))
+	out, err := cmd.CombinedOutput() // the end of the context kills it
+	if ctx.Err() != nil && err != nil {
+		return 0
+	}
+	if err != nil {
+		t.Fatalf("publish: %v\n%s", err, out)
+	}
+	return time.Since(begun)
+}
+
+func checkIntegrity(t *testing.T, dir string) {
+	t.Helper()
+	db, err := store.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Ledger(t.Context()); err != nil {
+		t.Errorf("as a kill has left it: %v", err)
+	}
+}
+
+// copyFolder copies the files of a folder whose database nobody has open.
+func copyFolder(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantSameRecords wants both folders to hold the same values made of the same transactions, each slot once, and to prove
+// them.
+func wantSameRecords(t *testing.T, killed, undisturbed string) {
+	t.Helper()
+	for _, dir := range []string{killed, undisturbed} {
+		mustRun(t, "verify", "--dir", dir)
+	}
+	got, want := readRecords(t, killed), readRecords(t, undisturbed)
+	for _, slot := range slices.Sorted(maps.Keys(want)) {
+		if diff := cmp.Diff(want[slot], got[slot]); diff != "" {
+			t.Fatalf("%s differs from an undisturbed run (-undisturbed +killed):\n%s", slot, diff)
+		}
+	}
+	if len(got) != len(want) || len(want) == 0 {
+		t.Errorf("%d slots are published, and %d of an undisturbed run", len(got), len(want))
+	}
+}
+
+// readRecords reads every record of a folder by its slot, without what may differ: when it was published, and the hashes
+// that follow from that.
+func readRecords(t *testing.T, dir string) map[string]assay.Determination {
+	t.Helper()
+	db, err := store.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	list, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := map[string]assay.Determination{}
+	for _, r := range list {
+		slot := fmt.Sprintf("%s %s %s %s", r.GPU, r.Region, r.Grain, assay.FormatInstant(r.At))
+		if _, ok := records[slot]; ok {
+			t.Errorf("%s: there are two records", slot)
+		}
+		d := r.Determination
+		d.PublishedAt, d.Previous, d.Hash = 0, assay.Hash{}, assay.Hash{}
+		records[slot] = d
+	}
+	return records
+}
+
+// fixing is the one that the demo is killed at, and lead how long before it the demo starts.
+var fixing = time.Date(2025, 6, 11, 20, 0, 0, 0, time.UTC)
+
+const lead = 600 * time.Millisecond
+
+// TestCrash_FixingKilled kills a server at moments around a fixing that its clock runs into, and starts it again before the
+// same fixing: whether it was published by then or not, the values are those of a server that nobody has disturbed.
+func TestCrash_FixingKilled(t *testing.T) {
+	needProgram(t)
+	prepared, clean := demoBeforeFixing(t), t.TempDir()
+	copyFolder(t, prepared, clean)
+	finishFixing(t, clean)
+	random := rand.New(rand.NewPCG(9, 2026))
+	f := func(wait func(p *process, dir string)) (published bool) {
+		t.Helper()
+		dir := t.TempDir()
+		copyFolder(t, prepared, dir)
+		p := startBeforeFixing(t, dir)
+		wait(p, dir)
+		p.kill()
+		published = fixed(t, dir) == nil
+		finishFixing(t, dir)
+		wantSameRecords(t, dir, clean)
+		return published
+	}
+	if f(func(*process, string) {}) {
+		t.Error("the fixing was published right after the start, half a second early")
+	}
+	for kill := range 8 {
+		published := f(func(p *process, dir string) {
+			if kill%2 == 0 {
+				waitForChange(t, filepath.Join(dir, store.FileName+"-wal"))
+				return
+			}
+			select {
+			case <-p.exited:
+				t.Fatal("the server has ended by itself")
+			case <-time.After(lead + time.Duration(random.IntN(150)-130)*time.Millisecond):
+			}
+		})
+		t.Logf("kill %d: the fixing was published: %t", kill, published)
+	}
+}
+
+// waitForChange waits until a file is written to.
+func waitForChange(t *testing.T, file string) {
+	t.Helper()
+	look := func() string {
+		info, err := os.Stat(file)
+		if err != nil {
+			return "not there"
+		}
+		return fmt.Sprint(info.Size(), info.ModTime())
+	}
+	before := look()
+	if err := until(time.Minute, 100*time.Microsecond, func() error {
+		if look() == before {
+			return errors.New("nothing is written")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// finishFixing runs the server over the fixing until it is published.
+func finishFixing(t *testing.T, dir string) {
+	t.Helper()
+	p := startBeforeFixing(t, dir)
+	if err := until(time.Minute, 10*time.Millisecond, func() error { return fixed(t, dir) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// demoBeforeFixing is the folder of a demo that has published everything up to an hour before the fixing. Its history is of
+// two days, because the demo takes it for one that was fed up to there.
+func demoBeforeFixing(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	begin, end := fixing.Add(-49*time.Hour), fixing.Add(-time.Hour)
+	db, err := store.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(
+		db.SetSetting(t.Context(), "demo_seed", "1"),
+		db.SetSetting(t.Context(), "demo_fed", strconv.FormatInt(begin.UnixMilli(), 10)),
+		db.Close(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "keys", "init", "--dir", dir)
+	p, err := startServer(t.TempDir(), "demo", "demo", "--dir", dir, "--no-feed", "--end", end.Format(time.RFC3339))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "publish", "--dir", dir, "--from", fixing.Add(-48*time.Hour).Format(time.RFC3339), "--to", end.Format(time.RFC3339))
+	return dir
+}
+
+// startBeforeFixing starts the demo shortly before the fixing.
+func startBeforeFixing(t *testing.T, dir string) *process {
+	t.Helper()
+	p, err := startServer(t.TempDir(), "demo", "demo", "--dir", dir, "--no-feed", "--end", fixing.Add(-lead).Format(time.RFC3339Nano))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+// fixed tells whether the day of the fixing is determined.
+func fixed(t *testing.T, dir string) error {
+	t.Helper()
+	db, err := store.Open(t.Context(), dir)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	coverage, err := db.Coverage(t.Context())
+	if err != nil {
+		return err
+	}
+	if end := coverage.End(store.CoverageKey{GPU: "H100 SXM", Grain: assay.Daily}); end < fixing.UnixMilli() {
+		return fmt.Errorf("determined up to %s", assay.FormatInstant(end))
+	}
+	return nil
+}
