@@ -7,7 +7,7 @@ LINT   := tools/bin/golangci-lint
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test unit race script lint lint-go lint-openapi bench bench-short fuzz fuzz-short golden clean
+.PHONY: help build run test unit race script lint lint-go lint-openapi bench bench-engine bench-short fuzz fuzz-short golden clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,13 +18,13 @@ build: ## build bin/assay
 run: build ## build, start the demo and print keys and requests to try
 	$(BIN) demo
 
-test: lint race script fuzz-short bench-short ## everything: lint, tests under the race detector, scripts, short fuzz and bench
+test: lint unit race script fuzz-short bench-short ## everything: lint, tests without and with the race detector, scripts, short fuzz and bench
 
 unit: ## the tests of all packages, without the race detector
 	$(GO) test ./...
 
-race: ## the tests of all packages under the race detector
-	CGO_ENABLED=1 $(GO) test -race ./...
+race: ## the tests of all packages under the race detector, but for long ones that have one goroutine
+	CGO_ENABLED=1 $(GO) test -race -short ./...
 
 script: build ## the whole program, by scripts
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|README)'
@@ -49,9 +49,14 @@ bench: build ## measure the server beside nginx and write docs/performance.md (s
 	scripts/need nginx wrk
 	$(GO) run ./internal/bench -update docs/performance.md
 
+bench-engine: build ## measure import, publish and verify beside sqlite3 and write docs/performance.md (about twenty minutes, 4 GB)
+	scripts/need sqlite3 wrk
+	$(GO) run ./internal/bench -engine -update docs/performance.md
+
 bench-short: build
-	scripts/need nginx wrk
+	scripts/need nginx sqlite3 wrk
 	$(GO) run ./internal/bench -short
+	$(GO) run ./internal/bench -engine -short
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME (60s)

@@ -30,28 +30,36 @@ type apiKeys struct {
 	Full    string `json:"full"`
 }
 
-// startAssay starts the demo market in dir and waits until it serves. Building the market takes a while.
-func startAssay(ctx context.Context, program, dir string) (*assayServer, error) {
+// startDemo starts the demo market in dir and waits until it serves. Building the market takes a while.
+func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
+	keysFile := filepath.Join(dir, "keys.json")
+	a, err := startServer(ctx, program, dir, "demo",
+		"--dir", filepath.Join(dir, "data"),
+		"--no-feed", // the same answer from the first round to the last
+		"--keys-file", keysFile)
+	if err != nil {
+		return nil, err
+	}
+	if a.keys, err = readKeys(keysFile); err != nil {
+		a.stop()
+		return nil, err
+	}
+	return a, nil
+}
+
+// startServer starts a serving command of the program, with its log in dir, and waits until it answers.
+func startServer(ctx context.Context, program, dir string, command ...string) (*assayServer, error) {
 	addrs, err := sparePorts(1)
 	if err != nil {
 		return nil, err
 	}
-	keysFile := filepath.Join(dir, "keys.json")
-	p, err := startProcess("assay", dir, syscall.SIGKILL, program, "demo",
-		"--addr", addrs[0],
-		"--dir", filepath.Join(dir, "data"),
-		"--no-feed", // the same answer from the first round to the last
-		"--keys-file", keysFile,
-		"--trusted-proxies", "127.0.0.0/8")
+	p, err := startProcess("assay", dir, syscall.SIGKILL, program,
+		append(command, "--addr", addrs[0], "--trusted-proxies", "127.0.0.0/8")...)
 	if err != nil {
 		return nil, err
 	}
 	a := &assayServer{process: p, base: "http://" + addrs[0]}
-	err = p.await(ctx, 2*time.Minute, a.healthy)
-	if err == nil {
-		a.keys, err = readKeys(keysFile)
-	}
-	if err != nil {
+	if err := p.await(ctx, 2*time.Minute, a.healthy); err != nil {
 		p.stop()
 		return nil, err
 	}

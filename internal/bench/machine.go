@@ -64,3 +64,13 @@ func wrkVersion(program string) string {
 	}
 	return version
 }
+
+// sqliteVersion is "sqlite3 3.40.1", out of "3.40.1 2022-12-28 14:03:47 df5c…".
+func sqliteVersion(program string) string {
+	out, _ := exec.Command(program, "--version").Output()
+	version, _, found := strings.Cut(string(out), " ")
+	if !found {
+		return "sqlite3 of unknown version"
+	}
+	return "sqlite3 " + version
+}

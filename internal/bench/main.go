@@ -1,11 +1,13 @@
-// Command bench compares Assay with nginx on the same answers, on the same machine, in the same minute.
+// Command bench measures Assay from outside, beside a peer, on the same machine, in the same minute: the server beside
+// nginx on the same answers, and the index engine beside the sqlite3 shell on the same rows.
 //
-//	make build && scripts/need nginx wrk
-//	go run ./internal/bench                              # about six minutes
+//	make build && scripts/need nginx wrk sqlite3
+//	go run ./internal/bench                              # the server: about six minutes
+//	go run ./internal/bench -engine                      # the engine: about twenty minutes, 4 GB
 //	go run ./internal/bench -update docs/performance.md  # and write the table down
 //	go run ./internal/bench -short                       # seconds: does it run at all
 //
-// # Method
+// # Method of the server
 //
 // The real binary serves the demo market from a temporary folder. Each answer is fetched from it once and written to a
 // file, and nginx serves that file: what nginx reaches is what the machine can do with these bytes when nothing has to be
@@ -16,14 +18,23 @@
 // calls a minute from an address, so the load comes from millions of addresses (see wrk.lua); nginx is sent exactly the
 // same requests. A single answer that is refused, cut short or lost fails the run: a fast refusal is not a fast answer.
 //
+// # Method of the engine
+//
+// The commands are run as an operator runs them, one process each, on made-up transactions with random ids (market.go). A
+// time is that of the clock from the start of the process to its end; where the program tells a rate itself, it stands
+// beside. Import has a peer that does the same job: the sqlite3 shell loads the same file under a unique index, equally
+// durable. Nobody else verifies or publishes; the shell reading one column of the same database is a yardstick for the
+// machine, not a peer. What publishing an hour costs is measured in one growing database (growth.go), and what readers
+// notice of it with the server under load (reading.go).
+//
 // # How to read it
 //
 // Read the ratio. Requests per second depend on the machine, and wrk takes its part of the same cores. A ratio of 0.5
 // means that Assay answers half as many requests as nginx sends copies of a file. The latencies are those of 32
 // connections that ask again as soon as they are answered, so they are times under full load, not of a single call.
 //
-// The floors (scenario.go, report.go) are there to catch a lost optimisation, not a noisy neighbour: measure again on a
-// quiet machine before believing a failure. With -short only errors fail, never a number.
+// The floors (scenario.go, report.go, enginereport.go) are there to catch a lost optimisation, not a noisy neighbour:
+// measure again on a quiet machine before believing a failure. With -short only errors fail, never a number.
 package main
 
 import (
@@ -35,6 +46,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -68,23 +81,59 @@ type options struct {
 	duration time.Duration
 	short    bool
 	update   string
+	engine   bool
+	sizes    []int    // stored transactions to measure publishing at, growing
+	hourRows int      // transactions of an hour that is published
+	args     []string // as given, to be written down with the result
 }
 
 func parseOptions(args []string) (options, error) {
-	var o options
+	o := options{args: args}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to measure")
 	flags.IntVar(&o.rounds, "rounds", 5, "how often each case is measured, 1 to 50")
 	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one measurement, whole seconds, 1s to 60s")
 	flags.BoolVar(&o.short, "short", false, "one round of one second; no number fails the run")
+	flags.BoolVar(&o.engine, "engine", false, "measure import, publish and verify instead of the server beside nginx")
+	flags.Func("rows", "with -engine: stored `sizes` to publish at, growing; import and verify take the middle one (default 1000000,5000000,20000000)",
+		func(text string) (err error) {
+			o.sizes, err = parseSizes(text)
+			return err
+		})
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if o.short {
-		o.rounds, o.duration = 1, time.Second
+	if len(o.sizes) > 0 && !o.engine {
+		return o, errors.New("-rows: only with -engine")
 	}
+	o.fill()
 	return o, o.check(flags.Args())
+}
+
+// fill sets what was left open, and what -short decides.
+func (o *options) fill() {
+	sizes := []int{1_000_000, 5_000_000, 20_000_000}
+	o.hourRows = 2000
+	if o.short {
+		sizes = []int{5000, 10_000, 20_000}
+		o.rounds, o.duration, o.hourRows = 1, time.Second, 200
+	}
+	if len(o.sizes) == 0 {
+		o.sizes = sizes
+	}
+}
+
+// parseSizes reads "1000000,5000000".
+func parseSizes(text string) (sizes []int, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 || len(sizes) > 0 && n <= sizes[len(sizes)-1] {
+			return nil, errors.New("want whole numbers that grow, such as 1000000,5000000")
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
 }
 
 func (o options) check(rest []string) error {
@@ -101,13 +150,28 @@ func (o options) check(rest []string) error {
 	return nil
 }
 
+// subject is something that can be measured.
+type subject struct {
+	section section // where its result is written
+	needs   []string
+	measure func(ctx context.Context, o options, tools tools, dir string) (finding, error)
+}
+
+func (o options) subject() subject {
+	if o.engine {
+		return subject{engineSection, []string{"sqlite3", "wrk"}, measureEngine}
+	}
+	return subject{serverSection, []string{"nginx", "wrk"}, measureServer}
+}
+
 // run is the whole benchmark. Whatever it started is gone when it returns.
 func run(ctx context.Context, o options) error {
-	tools, err := findTools(o.assay)
+	s := o.subject()
+	tools, err := findTools(o.assay, s.needs...)
 	if err != nil {
 		return err
 	}
-	if err := checkMarkers(o.update); err != nil {
+	if err := checkMarkers(o.update, s.section); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "assay-bench-")
@@ -115,39 +179,45 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-
-	assay, err := startAssay(ctx, o.assay, dir)
+	found, err := s.measure(ctx, o, tools, dir)
 	if err != nil {
 		return err
+	}
+	return conclude(os.Stdout, o, s.section, found)
+}
+
+// measureServer compares the server with nginx.
+func measureServer(ctx context.Context, o options, tools tools, dir string) (finding, error) {
+	assay, err := startDemo(ctx, o.assay, dir)
+	if err != nil {
+		return nil, err
 	}
 	defer assay.stop()
 	scenarios := newScenarios(assay.keys, time.Now())
 	if err := assay.fetchBodies(ctx, scenarios); err != nil {
-		return err
+		return nil, err
 	}
-	nginx, err := startNginx(ctx, tools.nginx, dir, scenarios)
+	nginx, err := startNginx(ctx, tools["nginx"], dir, scenarios)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer nginx.stop()
 
-	wrk, err := newLoader(tools.wrk, dir)
+	wrk, err := newLoader(tools["wrk"], dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := report{options: o, tools: tools, at: time.Now()}
 	for i, s := range scenarios {
 		pair := [2]target{{assay.process, assay.base}, {nginx.process, nginx.bases[i]}}
 		res, err := measure(ctx, wrk, o, s, pair)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r.results = append(r.results, res)
 	}
-	if r.memory, err = assay.memory(); err != nil {
-		return err
-	}
-	return r.publish(os.Stdout)
+	r.memory, err = assay.memory()
+	return r, err
 }
 
 // target is one of the two servers under load.
@@ -188,20 +258,21 @@ func loadOnce(ctx context.Context, wrk loader, s scenario, t target, d time.Dura
 	return got, t.process.trimLog()
 }
 
-// tools are the programs this one drives.
-type tools struct {
-	nginx, wrk string
-}
+// tools are the programs this one drives, by name.
+type tools map[string]string
 
-func findTools(assay string) (tools, error) {
+// findTools makes sure that the server and the named tools are there.
+func findTools(assay string, names ...string) (tools, error) {
 	if _, err := exec.LookPath(assay); err != nil {
-		return tools{}, fmt.Errorf("find the server: %w; run make build", err)
+		return nil, fmt.Errorf("find the server: %w; run make build", err)
 	}
-	t := tools{nginx: lookTool("nginx"), wrk: lookTool("wrk")}
-	if t.nginx == "" || t.wrk == "" {
-		return t, fmt.Errorf("nginx (%q) or wrk (%q) not found; run scripts/need nginx wrk", t.nginx, t.wrk)
+	found := tools{}
+	for _, name := range names {
+		if found[name] = lookTool(name); found[name] == "" {
+			return nil, fmt.Errorf("%s not found; run scripts/need %s", name, strings.Join(names, " "))
+		}
 	}
-	return t, nil
+	return found, nil
 }
 
 // lookTool also looks where Debian puts daemons, which is not on everybody's PATH.

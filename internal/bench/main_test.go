@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,27 @@ func TestParseOptions(t *testing.T) {
 	f("-duration 2m", "1s to 60s")
 	f("-short -update x.md", "too short")
 	f("bin/assay", "unexpected argument")
+	f("-engine -short", "")
+	f("-engine -rows 1000,2000 -update docs/performance.md", "")
+	f("-rows 1000", "only with -engine")
+	f("-engine -rows 2000,1000", "numbers that grow")
+	f("-engine -rows 1000,1000", "numbers that grow")
+	f("-engine -rows 0", "numbers that grow")
+	f("-engine -rows 1e6", "numbers that grow")
+}
+
+func TestParseOptions_Sizes(t *testing.T) {
+	f := func(args string, whole int, sizes ...int) {
+		t.Helper()
+		o, err := parseOptions(strings.Fields(args))
+		if err != nil || !slices.Equal(o.sizes, sizes) || o.wholeRows() != whole {
+			t.Errorf("%s: sizes %v, one file of %d, %v; want %v, %d", args, o.sizes, o.wholeRows(), err, sizes, whole)
+		}
+	}
+	f("-engine", 5_000_000, 1_000_000, 5_000_000, 20_000_000)
+	f("-engine -short", 10_000, 5000, 10_000, 20_000)
+	f("-engine -rows 10,20", 20, 10, 20)
+	f("-engine -short -rows 10", 10, 10)
 }
 
 func TestScenarios(t *testing.T) {

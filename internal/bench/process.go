@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -75,13 +74,11 @@ func (p *process) await(ctx context.Context, limit time.Duration, ready func(con
 
 // explain adds the last lines the process wrote to err.
 func (p *process) explain(err error) error {
-	const most = 2000
 	text, readErr := os.ReadFile(p.log)
 	if readErr != nil || len(text) == 0 {
 		return err
 	}
-	tail := strings.TrimSpace(string(text[max(0, len(text)-most):]))
-	return fmt.Errorf("%w\nlast output of %s:\n%s", err, p.name, tail)
+	return fmt.Errorf("%w\nlast output of %s:\n%s", err, p.name, tail(text))
 }
 
 // trimLog keeps a server that logs every request from filling the disk; it goes on writing at the new end.

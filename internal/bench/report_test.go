@@ -24,7 +24,9 @@ func TestReport_Judge(t *testing.T) {
 		r := exampleReport()
 		change(&r)
 		var out strings.Builder
-		err := r.judge(&out)
+		v := verdicts{w: &out}
+		r.judge(&v)
+		err := v.err()
 		if (err == nil) != wantOK || !strings.Contains(out.String(), wantLine) {
 			t.Errorf("error %v, output\n%swant line %q", err, out.String(), wantLine)
 		}
@@ -36,10 +38,9 @@ func TestReport_Judge(t *testing.T) {
 
 func TestReport_ShortNeverJudges(t *testing.T) {
 	r := exampleReport()
-	r.options.short = true
 	r.results[0].assay.rate = 1
 	var out strings.Builder
-	if err := r.publish(&out); err != nil || strings.Contains(out.String(), "FAIL") {
+	if err := conclude(&out, options{short: true}, serverSection, r); err != nil || strings.Contains(out.String(), "FAIL") {
 		t.Errorf("error %v, output\n%s", err, out.String())
 	}
 }
@@ -52,39 +53,5 @@ func TestMarkdownTable(t *testing.T) {
 `
 	if got := markdownTable(exampleReport().table()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestThousands(t *testing.T) {
-	f := func(v float64, want string) {
-		t.Helper()
-		if got := thousands(v); got != want {
-			t.Errorf("thousands(%v) = %s, want %s", v, got, want)
-		}
-	}
-	f(0, "0")
-	f(999.4, "999")
-	f(1000, "1,000")
-	f(1234567.8, "1,234,568")
-}
-
-func TestBetween(t *testing.T) {
-	const block = beginMarker + "\nnew\n" + endMarker
-	f := func(text, want string) {
-		t.Helper()
-		got, err := between(text, "new\n")
-		if err != nil || got != want {
-			t.Errorf("between(%q) = %q, %v; want %q", text, got, err, want)
-		}
-	}
-	f("", block+"\n")
-	f("# Speed\n", "# Speed\n\n"+block+"\n")
-	f("a\n"+beginMarker+"\nold\n"+endMarker+"\nz\n", "a\n"+block+"\nz\n")
-	f("a\n"+block+"\nz\n", "a\n"+block+"\nz\n")
-
-	for _, bad := range []string{beginMarker, endMarker, endMarker + beginMarker} {
-		if _, err := between(bad, "new\n"); err == nil {
-			t.Errorf("between(%q): no error", bad)
-		}
 	}
 }

@@ -8,46 +8,51 @@ import (
 	"strings"
 )
 
-// The result lives between these two lines of a Markdown file.
+// section names the part of a Markdown file that a result is written to: what lies between its two markers.
+type section string
+
 const (
-	beginMarker = "<!-- bench:begin -->"
-	endMarker   = "<!-- bench:end -->"
+	serverSection section = "bench"
+	engineSection section = "engine"
 )
 
+func (s section) begin() string { return "<!-- " + string(s) + ":begin -->" }
+func (s section) end() string   { return "<!-- " + string(s) + ":end -->" }
+
 // checkMarkers finds out before the measurement whether its result can be written down.
-func checkMarkers(path string) error {
+func checkMarkers(path string, s section) error {
 	if path == "" {
 		return nil
 	}
-	_, err := replaceBlock(path, "")
+	_, err := replaceBlock(path, s, "")
 	return err
 }
 
-func updateFile(path, block string) error {
-	text, err := replaceBlock(path, block)
+func updateFile(path string, s section, block string) error {
+	text, err := replaceBlock(path, s, block)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// replaceBlock is the file's text with the block between its markers. A missing file is an empty one.
-func replaceBlock(path, block string) (string, error) {
+// replaceBlock is the file's text with the block between the section's markers. A missing file is an empty one.
+func replaceBlock(path string, s section, block string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	changed, err := between(string(text), block)
+	changed, err := between(string(text), s, block)
 	if err != nil {
 		return "", fmt.Errorf("update %s: %w", path, err)
 	}
 	return changed, nil
 }
 
-// between puts the block between the markers of the text, which are added at its end where there are none.
-func between(text, block string) (string, error) {
-	begin, end := strings.Index(text, beginMarker), strings.Index(text, endMarker)
-	block = beginMarker + "\n" + block + endMarker
+// between puts the block between the section's markers in the text, which are added at its end where there are none.
+func between(text string, s section, block string) (string, error) {
+	begin, end := strings.Index(text, s.begin()), strings.Index(text, s.end())
+	block = s.begin() + "\n" + block + s.end()
 	switch {
 	case begin < 0 && end < 0:
 		if text != "" {
@@ -55,7 +60,7 @@ func between(text, block string) (string, error) {
 		}
 		return text + block + "\n", nil
 	case begin < 0 || end < begin:
-		return "", fmt.Errorf("want %s and then %s", beginMarker, endMarker)
+		return "", fmt.Errorf("want %s and then %s", s.begin(), s.end())
 	}
-	return text[:begin] + block + text[end+len(endMarker):], nil
+	return text[:begin] + block + text[end+len(s.end()):], nil
 }

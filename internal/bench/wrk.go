@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -130,16 +129,19 @@ func medians(samples []sample) sample {
 	}
 }
 
-// median is the middle value, or the mean of the middle two. There must be a sample.
-func median[T interface {
-	cmp.Ordered
-	~int64 | ~float64
-}](samples []sample, of func(sample) T) T {
+func median[T number](samples []sample, of func(sample) T) T {
 	values := make([]T, len(samples))
 	for i, s := range samples {
 		values[i] = of(s)
 	}
-	slices.Sort(values)
+	return middle(values)
+}
+
+type number interface{ ~int64 | ~float64 }
+
+// middle is the middle value, or the mean of the middle two. There must be one.
+func middle[T number](values []T) T {
+	values = slices.Sorted(slices.Values(values))
 	upper := len(values) / 2
 	if len(values)%2 == 1 {
 		return values[upper]
