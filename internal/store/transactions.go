@@ -456,7 +456,9 @@ func (d *dictionary) unpack(values []driver.Value) (t assay.Transaction, err err
 // TransactionSpan gives the instants of the first and the last transaction; both are 0 when there is none.
 func (db *DB) TransactionSpan(ctx context.Context) (first, last int64, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		return tx.QueryRowContext(tx.ctx, `SELECT coalesce(min(executed_at), 0), coalesce(max(executed_at), 0) FROM transactions`).Scan(&first, &last)
+		// Each by itself is found at an end of the table; asked for together they would be looked for in all of it.
+		return tx.QueryRowContext(tx.ctx, `SELECT coalesce((SELECT min(executed_at) FROM transactions), 0),
+			coalesce((SELECT max(executed_at) FROM transactions), 0)`).Scan(&first, &last)
 	})
 	return first, last, err
 }
