@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/assaydata/assay/internal/audit"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/live"
-	"github.com/assaydata/assay/internal/store"
 )
 
 var backtestCommand = &command{
@@ -107,13 +105,9 @@ func readMethodology(name string) (m index.Methodology, err error) {
 
 // compare replays the database; the note says what readers of the figures must know.
 func (f *backtestFlags) compare(ctx context.Context, candidate index.Methodology, s streams) (comparison *audit.Comparison, note string, err error) {
-	// Opening makes a database where there is none, and a backtest leaves no trace.
-	if _, err := os.Stat(filepath.Join(f.dir, store.FileName)); err != nil {
-		return nil, "", fmt.Errorf("--dir %s: there is no database in it: %w", f.dir, err)
-	}
-	db, err := store.Open(ctx, f.dir)
+	db, err := openExisting(ctx, f.dir)
 	if err != nil {
-		return nil, "", fmt.Errorf("open --dir %s: %w", f.dir, err)
+		return nil, "", err
 	}
 	defer db.Close()
 	if f.gpu != "" {

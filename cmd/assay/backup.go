@@ -24,9 +24,9 @@ func runBackup(ctx context.Context, c *command, args []string, s streams) error 
 	if flags.NArg() != 1 {
 		return usageError{errors.New("name the one file to write")}
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openExisting(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	if err := db.Backup(ctx, flags.Arg(0)); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
 )
 
 // newFlags makes the flags of a command; they are parsed by parse.
@@ -109,6 +112,24 @@ func (c *serverConfig) register(flags *flag.FlagSet) {
 		}
 		return errors.New("allowed are info, warn and error")
 	})
+}
+
+// openStore opens the database of a folder.
+func openStore(ctx context.Context, dir string) (*store.DB, error) {
+	db, err := store.Open(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("open --dir %s: %w", dir, err)
+	}
+	return db, nil
+}
+
+// openExisting is openStore for commands that mean nothing without data: a folder that is not there is a slip of the hand,
+// and opening it would make an empty database of it.
+func openExisting(ctx context.Context, dir string) (*store.DB, error) {
+	if _, err := os.Stat(filepath.Join(dir, store.FileName)); err != nil {
+		return nil, fmt.Errorf("--dir %s: there is no database in it: %w", dir, err)
+	}
+	return openStore(ctx, dir)
 }
 
 // dirFlag is the folder of the database, without which most commands mean nothing.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/audit"
-	"github.com/assaydata/assay/internal/store"
 )
 
 var exportCommand = &command{
@@ -45,9 +44,9 @@ func runExport(ctx context.Context, c *command, args []string, s streams) error 
 	case from >= to:
 		return usageError{errors.New("--from must be before --to")}
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openExisting(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	report, err := (&audit.Exporter{Store: db, From: from, To: to, Now: time.Now().UnixMilli()}).Export(ctx, *bundle)

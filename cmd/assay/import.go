@@ -79,9 +79,9 @@ func runImport(ctx context.Context, c *command, args []string, s streams) error 
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, config.dir)
+	db, err := openStore(ctx, config.dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", config.dir, err)
+		return err
 	}
 	defer db.Close()
 	report, err := newRejectReport(s.err, config.rejects)

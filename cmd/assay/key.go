@@ -47,9 +47,9 @@ func runKey(ctx context.Context, c *command, args []string, s streams) error {
 	if !ok {
 		return usageError{errors.New("say what to do: create, list or revoke")}
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openStore(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	return act(ctx, db)

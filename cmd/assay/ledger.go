@@ -51,9 +51,9 @@ func runVerification(ctx context.Context, c *command, args []string, s streams, 
 	if flags.NArg() == 0 {
 		return usageError{errors.New("no transaction is named")}
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openExisting(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	for _, id := range flags.Args() {
@@ -137,9 +137,9 @@ func runRestate(ctx context.Context, c *command, args []string, s streams) error
 	if err := said.check(); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openExisting(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	if err := knownGPU(ctx, db, *gpu); err != nil {
@@ -207,9 +207,9 @@ func runList(ctx context.Context, c *command, args []string, s streams, list fun
 	if err := noArguments(flags); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openExisting(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	return writeRows(s.out, func(row func(...string) error) error { return list(ctx, db, row) })

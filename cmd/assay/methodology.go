@@ -39,9 +39,9 @@ func runMethodology(ctx context.Context, c *command, args []string, s streams) e
 	if verb == "adopt" != (flags.NArg() == 1) {
 		return usageError{errors.New("assay methodology adopt takes one file, list and show take none")}
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openStore(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	schedule, err := publish.LoadSchedule(ctx, db)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/publish"
-	"github.com/assaydata/assay/internal/store"
 )
 
 var publishCommand = &command{
@@ -35,9 +34,9 @@ func runPublish(ctx context.Context, c *command, args []string, s streams) error
 	if err := noArguments(flags); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, dir)
+	db, err := openStore(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("open --dir %s: %w", dir, err)
+		return err
 	}
 	defer db.Close()
 	if from == 0 {

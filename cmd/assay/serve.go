@@ -69,9 +69,9 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 		v.close()
 		return nil, fmt.Errorf("listen on --addr %s: %w", config.addr, err)
 	}
-	if v.store, err = store.Open(ctx, config.dir); err != nil {
+	if v.store, err = openStore(ctx, config.dir); err != nil {
 		v.close()
-		return nil, fmt.Errorf("open --dir %s: %w", config.dir, err)
+		return nil, err
 	}
 	v.store.Now = now
 	key, err := signingKey(config.dir)

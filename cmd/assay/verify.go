@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/assaydata/assay/internal/audit"
-	"github.com/assaydata/assay/internal/store"
 )
 
 var verifyCommand = &command{
@@ -63,9 +62,9 @@ func runVerify(ctx context.Context, c *command, args []string, s streams) error 
 }
 
 func verifyStore(ctx context.Context, dir string, v *audit.Verifier) (report audit.Report, err error) {
-	v.Store, err = store.Open(ctx, dir)
+	v.Store, err = openExisting(ctx, dir)
 	if err != nil {
-		return report, fmt.Errorf("open --dir %s: %w", dir, err)
+		return report, err
 	}
 	defer v.Store.Close()
 	if v.GPU != "" {
