@@ -27,6 +27,7 @@ race: ## the tests of all packages under the race detector, but for long ones th
 	CGO_ENABLED=1 $(GO) test -race -short ./...
 
 script: build ## the whole program, by scripts
+	scripts/need curl
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|README)'
 
 lint: lint-go lint-openapi ## all linters
@@ -49,7 +50,7 @@ bench: build ## measure the server beside nginx and write docs/performance.md (s
 	scripts/need nginx wrk
 	$(GO) run ./internal/bench -update docs/performance.md
 
-bench-engine: build ## measure import, publish and verify beside sqlite3 and write docs/performance.md (about twenty minutes, 4 GB)
+bench-engine: build ## measure import, publish and verify beside sqlite3 and write docs/performance.md (about a quarter of an hour, 4 GB)
 	scripts/need sqlite3 wrk
 	$(GO) run ./internal/bench -engine -update docs/performance.md
 

@@ -3,7 +3,7 @@
 //
 //	make build && scripts/need nginx wrk sqlite3
 //	go run ./internal/bench                              # the server: about six minutes
-//	go run ./internal/bench -engine                      # the engine: about twenty minutes, 4 GB
+//	go run ./internal/bench -engine                      # the engine: about a quarter of an hour, 4 GB
 //	go run ./internal/bench -update docs/performance.md  # and write the table down
 //	go run ./internal/bench -short                       # seconds: does it run at all
 //
