@@ -31,7 +31,7 @@ func historyRange(c *call) (answer, error) {
 	}
 	head := h.appendHead(make([]byte, 0, 512), append([]byte(`,"query":`), query...))
 	a := h.answer("range", head, h.line.Series(assay.Hourly)) // whose prints the statistics describe
-	schedule := *c.s.schedule.Load() // once: rows of one answer follow one schedule
+	schedule := *c.s.schedule.Load()                          // once: rows of one answer follow one schedule
 	a.row = func(dst []byte, k int) []byte { return h.appendRangeRow(dst, schedule, h.at(k)) }
 	return a, nil
 }
