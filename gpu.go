@@ -1,5 +1,7 @@
 package assay
 
+import "iter"
+
 // Global is the region word of the index over all regions. The catalogs and the current price spell it "", every other
 // GPU route "global".
 const Global = "global"
@@ -29,6 +31,16 @@ type Transaction struct {
 	Verified   bool  // it counts
 	Withdrawn  bool  // it does not count any more: its verification was withdrawn; never set by a source
 	Receipt    int64 // its place in the order in which the store learned of things; set by the store
+}
+
+// Lines are the index lines that a transaction counts in: the global one of its GPU and, where it has a region, that
+// region's.
+func (t *Transaction) Lines() iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		if yield(Line{GPU: t.GPU, Region: Global}) && t.Region != "" {
+			yield(Line{GPU: t.GPU, Region: t.Region})
+		}
+	}
 }
 
 // Verification is a later word on whether a transaction counts: an event, never an edit.

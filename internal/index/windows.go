@@ -28,8 +28,8 @@ func NewWindows(s Schedule, grain assay.Grain) *Windows {
 	return &Windows{schedule: s, grain: grain, places: map[assay.Line]int{}}
 }
 
-// Each calls f for every window of a batch that holds whole windows, in the order of time. A transaction counts in the
-// global line of its GPU and, where it has a region, in that region's. The batch must be in order (see Order).
+// Each calls f for every window of a batch that holds whole windows, in the order of time. The batch must be in order (see
+// Order).
 func (w *Windows) Each(batch []assay.Transaction, f func(Window) error) error {
 	slot := int64(0)
 	for i := range batch {
@@ -40,9 +40,8 @@ func (w *Windows) Each(batch []assay.Transaction, f func(Window) error) error {
 			}
 			slot = w.schedule.NextSlot(w.grain, t.ExecutedAt)
 		}
-		w.add(assay.Line{GPU: t.GPU, Region: assay.Global}, i)
-		if t.Region != "" {
-			w.add(assay.Line{GPU: t.GPU, Region: t.Region}, i)
+		for line := range t.Lines() {
+			w.add(line, i)
 		}
 	}
 	return w.close(slot, f)

@@ -49,7 +49,7 @@ func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, l
 			rows[line] = rows[line][:0]
 		}
 		for i := begin; i < end; i++ {
-			for _, line := range linesOf(&batch[i]) {
+			for line := range batch[i].Lines() {
 				rows[line] = append(rows[line], int32(i))
 			}
 		}
@@ -62,13 +62,4 @@ func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, l
 		}
 	}
 	return prints
-}
-
-// linesOf are the lines that a transaction counts in.
-func linesOf(t *assay.Transaction) []assay.Line {
-	lines := []assay.Line{{GPU: t.GPU, Region: assay.Global}}
-	if t.Region != "" {
-		lines = append(lines, assay.Line{GPU: t.GPU, Region: t.Region})
-	}
-	return lines
 }

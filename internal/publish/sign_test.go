@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/ed25519"
-	"math"
 	"slices"
 	"testing"
 
@@ -25,10 +24,11 @@ func sign(t *testing.T, p *Publisher) {
 // manifests lists all manifests, having checked that each is right by itself and follows the one before.
 func manifests(t *testing.T, db *store.DB) []assay.Manifest {
 	t.Helper()
-	list, err := db.Manifests(t.Context(), math.MinInt64, math.MaxInt64)
+	ledger, err := db.Ledger(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	list := ledger.Manifests
 	var previous assay.Hash
 	for i := range list {
 		if err := proof.CheckManifest(&list[i]); err != nil || list[i].Previous != previous || !bytes.Equal(list[i].PublicKey, signingKey.Public().(ed25519.PublicKey)) {
@@ -82,9 +82,9 @@ func TestSign_EndedDays(t *testing.T) {
 	if again := manifests(t, db); len(again) != 8 {
 		t.Errorf("signing again makes %d manifests of 8", len(again))
 	}
-	days, err := db.UnsignedDays(t.Context())
-	if err != nil || !slices.Equal(days, []int64{instant(12, 0, 0)}) {
-		t.Errorf("unsigned are %v (%v), want the day that runs", days, err)
+	ledger, err := db.Ledger(t.Context())
+	if err != nil || !slices.Equal(ledger.Unsigned, []int64{instant(12, 0, 0)}) {
+		t.Errorf("unsigned are %v (%v), want the day that runs", ledger.Unsigned, err)
 	}
 }
 

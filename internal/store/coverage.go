@@ -176,15 +176,7 @@ type Cover struct {
 // from each other, then the restatements in the order of their versions.
 type Covers map[CoverageKey][]Cover
 
-// Covers reads what each version determined.
-func (db *DB) Covers(ctx context.Context) (c Covers, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		c, err = readCovers(tx)
-		return err
-	})
-	return c, err
-}
-
+// readCovers reads what each version determined.
 func readCovers(tx *tx) (Covers, error) {
 	c := Covers{}
 	err := tx.each(`SELECT gpu_name, grain, from_ms, to_ms, version, published_at, receipt, reason IS NOT NULL FROM publication_covers

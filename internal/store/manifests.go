@@ -96,15 +96,6 @@ func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) err
 	})
 }
 
-// Manifests lists the manifests of the days in [from, to), in the order in which they were signed.
-func (db *DB) Manifests(ctx context.Context, from, to int64) (list []assay.Manifest, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		list, err = readManifests(tx, `WHERE day >= $1 AND day < $2 ORDER BY sequence`, from, to)
-		return err
-	})
-	return list, err
-}
-
 // LastManifest gives the manifest that was signed last; ok is false when there is none.
 func (db *DB) LastManifest(ctx context.Context) (m assay.Manifest, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
@@ -139,15 +130,7 @@ func readManifests(tx *tx, where string, args ...any) (list []assay.Manifest, er
 	return list, err
 }
 
-// UnsignedDays lists the days whose records have changed since their manifest was signed.
-func (db *DB) UnsignedDays(ctx context.Context) (days []int64, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		days, err = readUnsigned(tx)
-		return err
-	})
-	return days, err
-}
-
+// readUnsigned lists the days whose records have changed since their manifest was signed.
 func readUnsigned(tx *tx) (days []int64, err error) {
 	err = tx.each(`SELECT day FROM unsigned_days ORDER BY day`, nil, func(scan scanFunc) error {
 		var day int64

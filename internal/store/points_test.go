@@ -124,15 +124,15 @@ type published struct {
 func readPublished(t *testing.T, db *store.DB) (p published) {
 	t.Helper()
 	ctx := t.Context()
-	var errs [8]error
+	var errs [6]error
 	p.Counters, errs[0] = db.Counters(ctx)
 	p.State, errs[1] = db.State(ctx)
-	p.Covers, errs[2] = db.Covers(ctx)
-	p.Changes, errs[3] = db.Changes(ctx, 0, math.MaxInt64)
-	p.Publications, errs[4] = db.Publications(ctx, 0, math.MaxInt64)
-	p.Records, errs[5] = db.AppendRecords(ctx, nil, math.MinInt64, math.MaxInt64)
-	p.Chains, errs[6] = db.Chains(ctx)
-	p.Unsigned, errs[7] = db.UnsignedDays(ctx)
+	p.Changes, errs[2] = db.Changes(ctx, 0, math.MaxInt64)
+	p.Publications, errs[3] = db.Publications(ctx, 0, math.MaxInt64)
+	p.Records, errs[4] = db.AppendRecords(ctx, nil, math.MinInt64, math.MaxInt64)
+	p.Chains, errs[5] = db.Chains(ctx)
+	ledger := mustLedger(t, db)
+	p.Covers, p.Unsigned = ledger.Covers, ledger.Unsigned
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
