@@ -23,26 +23,25 @@ const (
 func AppendInstant(dst []byte, ms int64) []byte {
 	day := StartOfDay(ms)
 	y, m, d := time.UnixMilli(day).UTC().Date()
-	rest := ms - day
-	dst = appendDigits(dst, y, 4)
-	dst = appendDigits(append(dst, '-'), int(m), 2)
-	dst = appendDigits(append(dst, '-'), d, 2)
-	dst = appendDigits(append(dst, 'T'), int(rest/Hour), 2)
-	dst = appendDigits(append(dst, ':'), int(rest/Minute%60), 2)
-	dst = appendDigits(append(dst, ':'), int(rest/Second%60), 2)
-	dst = appendDigits(append(dst, '.'), int(rest%Second), 3)
-	return append(dst, 'Z')
+	rest := uint(ms - day)
+	dst = append(dst, InstantLayout...)
+	text := dst[len(dst)-len(InstantLayout):]
+	putPair(text, 0, uint(y/100%100))
+	putPair(text, 2, uint(y%100))
+	putPair(text, 5, uint(m))
+	putPair(text, 8, uint(d))
+	putPair(text, 11, rest/uint(Hour))
+	putPair(text, 14, rest/uint(Minute)%60)
+	putPair(text, 17, rest/uint(Second)%60)
+	millis := rest % uint(Second)
+	text[20] = byte('0' + millis/100)
+	putPair(text, 21, millis%100)
+	return dst
 }
 
-// appendDigits appends a number with leading zeros.
-func appendDigits(dst []byte, n, width int) []byte {
-	start := len(dst)
-	dst = append(dst, "0000"[:width]...)
-	for i := start + width - 1; i >= start; i-- {
-		dst[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return dst
+// putPair writes a number of two digits.
+func putPair(text []byte, at int, n uint) {
+	text[at], text[at+1] = byte('0'+n/10), byte('0'+n%10)
 }
 
 // FormatInstant is AppendInstant as a string.

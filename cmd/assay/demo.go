@@ -93,8 +93,8 @@ func clockFrom(end int64) (now func() time.Time, start func()) {
 // prepareDemo fills the store, showing how far it has come.
 func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) error {
 	// A folder with transactions is the demo's, and has its mark since it was empty, or it is refused and must not get one.
-	first, _, err := v.store.TransactionSpan(ctx)
-	if err == nil && first == 0 {
+	_, filled, err := v.store.FirstTransaction(ctx)
+	if err == nil && !filled {
 		err = v.store.SetSetting(ctx, live.SettingSynthetic, "true")
 	}
 	if err != nil {

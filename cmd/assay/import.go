@@ -265,8 +265,8 @@ func (r *importRun) rejected() error {
 
 // unpublishedHint says how to publish transactions that lie before everything published; it is empty when there are none.
 func unpublishedHint(ctx context.Context, db *store.DB, dir string) (string, error) {
-	first, _, err := db.TransactionSpan(ctx)
-	if err != nil || first == 0 {
+	first, ok, err := db.FirstTransaction(ctx)
+	if err != nil || !ok {
 		return "", err
 	}
 	coverage, err := db.Coverage(ctx)

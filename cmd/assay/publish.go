@@ -40,10 +40,11 @@ func runPublish(ctx context.Context, c *command, args []string, s streams) error
 	}
 	defer db.Close()
 	if from == 0 {
-		if from, _, err = db.TransactionSpan(ctx); err != nil {
+		var ok bool
+		if from, ok, err = db.FirstTransaction(ctx); err != nil {
 			return err
 		}
-		if from == 0 {
+		if !ok {
 			return errors.New("there are no transactions to publish")
 		}
 		from = assay.StartOfDay(from)

@@ -160,10 +160,14 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 	})
 }
 
-// unheard tells whether a request failed before the server took it: nobody listened any more, or the server had closed
-// the waiting connection when the request came, which HTTP/1.1 cannot prevent.
+// unheard tells whether a request failed before the server took it: nobody listened any more, the connection still waited
+// to be accepted when the listening ended, or the server had closed the waiting connection when the request came, which
+// HTTP/1.1 cannot prevent.
 func (a *attempt) unheard(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || a.reused.Load() && !a.begun.Load()
+	if a.begun.Load() {
+		return false
+	}
+	return a.reused.Load() || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // countAnswered counts the requests for the long answer in a log.

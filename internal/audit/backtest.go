@@ -238,6 +238,7 @@ func (r *replay) read(ctx context.Context, from, to int64) (err error) {
 	r.transactions += len(r.batch)
 	r.batch = index.Known(r.batch, events, r.counters.Receipt)
 	index.Order(r.batch)
+	r.calculator.Load(r.batch)
 	return nil
 }
 
@@ -260,7 +261,7 @@ func (r *replay) window(w index.Window) error {
 
 // value is what a methodology gives; nothing where the day is below its minimum.
 func (r *replay) value(w index.Window, m index.Methodology) (value assay.Nanos, ok bool) {
-	d, ok := r.calculator.Compute(r.batch, w.Rows, m)
+	d, ok := r.calculator.Compute(w.Rows, m)
 	return d.Value, ok
 }
 

@@ -44,7 +44,7 @@ func VerifyBundle(ctx context.Context, dir string, key []byte, progress func(don
 		if err == nil {
 			err = c.check(s)
 		}
-		w.tally.events += len(s.events)
+		w.events += len(s.events)
 		if err != nil {
 			return w.report, fmt.Errorf("bundle %s: %w", dir, err)
 		}
@@ -70,7 +70,7 @@ func (b *bundle) conclude(w *work) error {
 	if _, err := b.records.next(); !errors.Is(err, io.EOF) {
 		return differs("%s line %d: there are records after the period", recordsFile, b.records.line)
 	}
-	if w.tally.events != len(b.events) {
+	if w.events != len(b.events) {
 		return differs("%s: there are verifications of transactions outside the period", verificationsFile)
 	}
 	for key, list := range w.links {
@@ -380,7 +380,6 @@ func (r *recordReader) next() (record store.Record, err error) {
 	if !bytes.Equal(appendRecordLine(nil, &record), r.lines.Bytes()) {
 		return record, differs("%s line %d: it is not written the way records are", recordsFile, r.line)
 	}
-	record.PointValue, record.PointHasValue = record.Value, record.HasValue // there is no point beside it
 	r.ahead = &record
 	return record, nil
 }

@@ -68,7 +68,7 @@ func (p *patient) restore(table string) {
 
 // places are how a difference tells where it is.
 var places = map[string]string{
-	"transaction":  `transaction \S+.*, executed at \d{4}-`,
+	"transaction":  `transactions? \S+.*, executed (at|in the hour from) \d{4}-`,
 	"slot":         `(H100 SXM|H200|B200|A100 SXM4|)\S* \S* (daily|hourly)( at \d{4}-\d\d-\d\dT|, revision|: the chain| from |: there are records|: the time| has another)`,
 	"manifest":     `manifest (of \d{4}-\d\d-\d\d, revision \d|of \d{4}-\d\d-\d\dT|of \d{4}-\d\d-\d\d: |\d+ is missing)`,
 	"receipt":      `receipt \d+`,
@@ -113,7 +113,7 @@ var tables = []struct {
 	name, where, kinds string
 	except             []string
 }{
-	{"transactions", "1", "transaction slot instant", nil},
+	{"segments", "1", "transaction slot instant", nil},
 	{"sources", "1", "transaction verification", nil},
 	{"providers", "1", "transaction", nil},
 	{"gpus", "gpu_name IN ('H100 SXM', 'H200', 'B200')", "transaction publication series", []string{"free"}}, // who may read without a key
@@ -305,9 +305,8 @@ func TestVerify_AnyRowMore(t *testing.T) {
 		p.restore(table)
 		p.exec(`DROP TABLE kept_` + table)
 	}
-	f("transactions", `INSERT INTO transactions SELECT executed_at, source_id, id || 'x', gpu_id, region_id, provider_id, price_nanos, gpus, hour_micros,
-		verified, receipt, checksum FROM transactions LIMIT 1`, "transaction")
-	f("transaction_ids", `INSERT INTO transaction_ids SELECT hash + 1, executed_at, receipt FROM transaction_ids LIMIT 1`, "ids")
+	f("segments", `INSERT INTO segments SELECT max(segment) + 1, rows, checksum, body FROM segments`, "transaction")
+	f("transaction_ids", `INSERT INTO transaction_ids SELECT hash + 1, segment FROM transaction_ids LIMIT 1`, "ids")
 	f("receipts", `INSERT INTO receipts SELECT max(receipt) + 1, received_at, rows, checksum FROM receipts`, "count")
 	f("verifications", `INSERT INTO verifications SELECT max(event) + 1, executed_at, source_id, id, verified, actor, reason, receipt, checksum
 		FROM verifications`, "verification receipt")
@@ -321,7 +320,7 @@ func TestVerify_AnyRowMore(t *testing.T) {
 	for _, r := range []string{"series_id, at, revision + 7", "series_id, at + 315360000000, revision", "series_id + 1000, at, revision"} {
 		p.keep("points")
 		p.exec(`INSERT INTO points SELECT ` + r + `, value_nanos, version FROM points WHERE series_id = 1 LIMIT 1`)
-		f("records", `INSERT INTO records SELECT `+r+`, sequence, body, hash FROM records WHERE series_id = 1 LIMIT 1`, "slot")
+		f("records", `INSERT INTO records SELECT `+r+`, sequence, body FROM records WHERE series_id = 1 LIMIT 1`, "slot")
 		p.restore("points")
 		p.exec(`DROP TABLE kept_points`)
 	}

@@ -40,7 +40,7 @@ func (v *Verifier) Verify(ctx context.Context) (report Report, err error) {
 	if err := checkLedger(&ledger, schedule); err != nil {
 		return report, err
 	}
-	w := &work{Verifier: v, schedule: schedule, ledger: &ledger, links: links{}, tally: tally{received: map[int64]int{}}}
+	w := &work{Verifier: v, schedule: schedule, ledger: &ledger, links: links{}, tally: store.Tally{Received: map[int64]int{}}}
 	if err := w.split(ctx); err != nil {
 		return report, err
 	}
@@ -74,35 +74,10 @@ type work struct {
 	failure error
 	report  Report
 	links   links
-	tally   tally
+	tally   store.Tally
+	events  int         // that belong to transactions
 	ids     store.IDSum // as the table of ids has it
 	idsErr  error
-}
-
-// tally counts transactions, to be held against what the store says of them.
-type tally struct {
-	received map[int64]int // by receipt
-	ids      store.IDSum
-	events   int
-}
-
-// count counts what had been received by a receipt.
-func (t *tally) count(s *stretch, receipt int64) {
-	for i := range s.transactions {
-		if s.transactions[i].Receipt <= receipt {
-			t.received[s.transactions[i].Receipt]++
-			t.ids.Add(&s.transactions[i])
-		}
-	}
-	t.events += len(s.events)
-}
-
-func (t *tally) join(other *tally) {
-	for receipt, n := range other.received {
-		t.received[receipt] += n
-	}
-	t.ids.Join(other.ids)
-	t.events += other.events
 }
 
 // Instants that have a form; an instant beyond them is damage, and would make endless work.
@@ -152,21 +127,17 @@ func (w *work) run(ctx context.Context) error {
 		wg.Go(func() {
 			checker := newChecker(w.schedule, w.ledger.Covers, w.GPU)
 			var s stretch
-			own := tally{received: map[int64]int{}}
+			own := store.Tally{Received: map[int64]int{}}
 			for {
 				i, ok := w.take()
 				if !ok {
 					break
 				}
-				err := w.part(ctx, checker, &s, w.parts[i])
-				if err == nil && w.whole() {
-					own.count(&s, w.ledger.Counters.Receipt)
-				}
-				w.put(i, &s, err)
+				w.put(i, &s, w.part(ctx, checker, &s, &own, w.parts[i]))
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.tally.join(&own)
+			w.tally.Join(&own)
 		})
 	}
 	wg.Wait()
@@ -182,8 +153,13 @@ func (w *work) take() (i int, ok bool) {
 }
 
 // part reads and checks one part.
-func (w *work) part(ctx context.Context, c *checker, s *stretch, span store.Span) (err error) {
-	if s.transactions, err = w.Store.AppendWindow(ctx, s.transactions[:0], span.From, span.To); err != nil {
+func (w *work) part(ctx context.Context, c *checker, s *stretch, tally *store.Tally, span store.Span) (err error) {
+	if w.whole() {
+		s.transactions, err = w.Store.AppendTallied(ctx, s.transactions[:0], span.From, span.To, w.ledger.Counters.Receipt, tally)
+	} else {
+		s.transactions, err = w.Store.AppendWindow(ctx, s.transactions[:0], span.From, span.To)
+	}
+	if err != nil {
 		return err
 	}
 	s.events = s.events[:0]
@@ -211,6 +187,7 @@ func (w *work) put(i int, s *stretch, err error) {
 	}
 	w.report.Transactions += len(s.transactions)
 	w.report.Records += len(s.records)
+	w.events += len(s.events)
 	w.links.add(s.records)
 	w.done++
 	if w.Progress != nil {
@@ -244,24 +221,24 @@ func (w *work) chains() error {
 // its id, and that nothing was left out.
 func (w *work) totals(ctx context.Context) error {
 	for _, r := range w.ledger.Receipts {
-		if n := w.tally.received[r.Number]; n != r.Rows {
+		if n := w.tally.Received[r.Number]; n != r.Rows {
 			return differs("receipt %d of %s: %d transactions came with it, and %d are there", r.Number, assay.FormatInstant(r.ReceivedAt), r.Rows, n)
 		}
-		delete(w.tally.received, r.Number)
+		delete(w.tally.Received, r.Number)
 	}
-	for number, n := range w.tally.received {
+	for number, n := range w.tally.Received {
 		return differs("receipt %d is not there, and %d transactions say that they came with it", number, n)
 	}
 	if w.idsErr != nil {
 		return w.idsErr
 	}
-	if w.ids != w.tally.ids {
+	if w.ids != w.tally.IDs {
 		place, err := w.Store.FindMisplaced(ctx)
 		return errors.Join(err, differs("%s", place))
 	}
-	if int64(w.report.Records) != w.ledger.Records || w.tally.events != len(w.ledger.Events) {
+	if int64(w.report.Records) != w.ledger.Records || w.events != len(w.ledger.Events) {
 		return differs("there are %d records and %d verifications, and %d and %d belong to transactions",
-			w.ledger.Records, len(w.ledger.Events), w.report.Records, w.tally.events)
+			w.ledger.Records, len(w.ledger.Events), w.report.Records, w.events)
 	}
 	return nil
 }

@@ -89,7 +89,8 @@ func TestVerify_Periods(t *testing.T) {
 	db := openMarket(t)
 	damaged := openMarket(t)
 	hurt := first("H100 SXM", instant(7, 3), true)
-	storetest.Exec(t, damaged, `UPDATE transactions SET price_nanos = price_nanos + 1 WHERE id = $1`, hurt.ID)
+	hour := hurt.ExecutedAt - hurt.ExecutedAt%assay.Hour
+	storetest.Exec(t, damaged, `UPDATE segments SET checksum = checksum + 1 WHERE segment >> 32 = $1`, hour/assay.Hour)
 	f := func(from, to int64, holds bool) {
 		t.Helper()
 		report, err := (&Verifier{Store: db, From: from, To: to}).Verify(t.Context())
@@ -97,7 +98,7 @@ func TestVerify_Periods(t *testing.T) {
 			t.Errorf("from %s to %s: %d records, %v", assay.FormatInstant(from), assay.FormatInstant(to), report.Records, err)
 		}
 		_, err = (&Verifier{Store: damaged, From: from, To: to}).Verify(t.Context())
-		if holds != (err != nil) || holds && !strings.Contains(err.Error(), hurt.ID) {
+		if holds != (err != nil) || holds && !strings.Contains(err.Error(), assay.FormatInstant(hour)) {
 			t.Errorf("from %s to %s, damaged: %v", assay.FormatInstant(from), assay.FormatInstant(to), err)
 		}
 	}
@@ -190,7 +191,7 @@ func writeMore(t *testing.T, db *store.DB) {
 // The first difference in the order of time is the one that is named, however many workers look.
 func TestVerify_NamesTheFirst(t *testing.T) {
 	db := openMarket(t)
-	storetest.Exec(t, db, `UPDATE transactions SET price_nanos = price_nanos + 1`)
+	storetest.Exec(t, db, `UPDATE segments SET checksum = checksum + 1`)
 	var want string
 	for workers := range 4 {
 		_, err := (&Verifier{Store: db, Workers: workers}).Verify(t.Context())

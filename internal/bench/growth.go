@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// growth is what an hour costs when so much is stored: medians, of an import of its rows and of its publication.
+// growth is what an hour costs when so much is stored: medians, of an import of its rows and of its publication. Then all
+// of it is verified.
 type growth struct {
 	stored        int
 	load, publish time.Duration
+	verify        timing // transactions
 }
 
 // measureGrowth fills one database up to each of the sizes in turn, publishes all of it, and then measures hours that
@@ -33,7 +35,11 @@ func (e *engine) measureGrowth(ctx context.Context, data string) (all []growth, 
 			return nil, fmt.Errorf("%d stored: %w", size, err)
 		}
 		g.stored = size
-		say("%s stored: an hour's import %s, its publication %s", thousands(float64(size)), millis(g.load), millis(g.publish))
+		if g.verify, err = e.verify(ctx, data, size+(len(all)+1)*e.rounds*e.hourRows); err != nil {
+			return nil, fmt.Errorf("verify %d: %w", size, err)
+		}
+		say("%s stored: an hour's import %s, its publication %s; verified at %s transactions a second",
+			thousands(float64(size)), millis(g.load), millis(g.publish), thousands(g.verify.rate()))
 		all = append(all, g)
 	}
 	return all, nil

@@ -101,11 +101,11 @@ func (d *Demo) open(ctx context.Context, now int64) (known bool, err error) {
 		d.fed, err = strconv.ParseInt(fed, 10, 64)
 		return true, err
 	}
-	first, _, err := d.Store.TransactionSpan(ctx)
+	_, filled, err := d.Store.FirstTransaction(ctx)
 	if err != nil {
 		return false, err
 	}
-	if seed == "" && first != 0 {
+	if seed == "" && filled {
 		return false, fmt.Errorf("the folder holds transactions that are not the demo's: use another folder")
 	}
 	d.fed = d.begin(now)

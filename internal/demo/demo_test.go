@@ -208,7 +208,8 @@ func average(all []assay.Transaction) assay.Nanos {
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	d, _ := c.Compute(all, rows, index.Plain())
+	c.Load(all)
+	d, _ := c.Compute(rows, index.Plain())
 	return d.Value
 }
 

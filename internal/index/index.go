@@ -21,39 +21,86 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Calculator computes the index of slots, one after the other. It keeps its room between calls.
+// Calculator computes the index of slots of a batch, one after the other. It keeps its room between calls.
 type Calculator struct {
+	numbers map[string]int32 // of all providers that were seen
+	loaded  []loaded         // the batch
+
+	// Of the slot at hand:
 	counted   []counted
 	providers []provider
-	places    map[string]int // of the providers, once they are many
+	places    []int32 // in the list of providers, by number; -1 for none
 	prices    []assay.Nanos
 }
+
+// loaded is what the index needs to know of a transaction. Each is looked at once for every window it lies in.
+type loaded struct {
+	counted
+	state state
+}
+
+// state says whether a transaction counts.
+type state byte
+
+const (
+	unverified state = iota
+	withdrawn
+	verified
+)
 
 // counted is a transaction that counts.
 type counted struct {
 	price    assay.Nanos
 	weight   uint64
-	provider int // position in the list of providers
+	provider int32 // its number; in a slot, its position in the list of providers
 }
 
 // provider is one provider's part of a slot.
 type provider struct {
-	name string
-	sum  sum
+	number int32
+	sum    sum
 }
 
-// Compute gives the index over the transactions of one slot, which stand at the given rows of a batch, together with what
-// a record says about them. ok is false when fewer of them count, or fewer providers, than the methodology asks for: then
-// nothing is published.
-func (c *Calculator) Compute(batch []assay.Transaction, rows []int32, m Methodology) (d assay.Determination, ok bool) {
+// Load takes a batch of transactions, whose slots are to be computed next.
+func (c *Calculator) Load(batch []assay.Transaction) {
+	if c.numbers == nil {
+		c.numbers = map[string]int32{}
+	}
+	c.loaded = c.loaded[:0]
+	for i := range batch {
+		t := &batch[i]
+		number, known := c.numbers[t.Provider]
+		if !known {
+			number = int32(len(c.numbers))
+			c.numbers[t.Provider] = number
+			c.places = append(c.places, -1)
+		}
+		l := loaded{counted: counted{t.Price, uint64(t.GPUs) * uint64(t.HourMicros), number}}
+		switch {
+		case t.Verified:
+			l.state = verified
+		case t.Withdrawn:
+			l.state = withdrawn
+		}
+		c.loaded = append(c.loaded, l)
+	}
+}
+
+// Compute gives the index over the transactions of one slot, which stand at the given rows of the loaded batch, together
+// with what a record says about them. ok is false when fewer of them count, or fewer providers, than the methodology asks
+// for: then nothing is published.
+func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination, ok bool) {
+	for i := range c.providers {
+		c.places[c.providers[i].number] = -1
+	}
 	c.counted, c.providers = c.counted[:0], c.providers[:0]
 	for _, row := range rows {
-		switch t := &batch[row]; {
-		case t.Verified:
-			c.counted = append(c.counted, counted{t.Price, uint64(t.GPUs) * uint64(t.HourMicros), c.provider(t.Provider)})
-		case t.Withdrawn:
+		switch l := &c.loaded[row]; l.state {
+		case verified:
+			c.counted = append(c.counted, counted{l.price, l.weight, c.place(l.provider)})
+		case withdrawn:
 			d.Excluded.Withdrawn++
-		default:
+		case unverified:
 			d.Excluded.Unverified++
 		}
 	}
@@ -80,34 +127,14 @@ func (c *Calculator) Compute(batch []assay.Transaction, rows []int32, m Methodol
 	return d, d.HasValue
 }
 
-// fewProviders is up to where a list beats a map.
-const fewProviders = 8
-
-// provider gives the position of a provider.
-func (c *Calculator) provider(name string) int {
-	if len(c.providers) <= fewProviders {
-		for i := range c.providers {
-			if c.providers[i].name == name {
-				return i
-			}
-		}
-	} else if place, ok := c.places[name]; ok {
-		return place
+// place gives the position of a provider in the list of the slot.
+func (c *Calculator) place(number int32) int32 {
+	place := &c.places[number]
+	if *place < 0 {
+		*place = int32(len(c.providers))
+		c.providers = append(c.providers, provider{number: number})
 	}
-	place := len(c.providers)
-	c.providers = append(c.providers, provider{name: name})
-	if place == fewProviders { // from here on by the map
-		if c.places == nil {
-			c.places = map[string]int{}
-		}
-		clear(c.places)
-		for i := range c.providers {
-			c.places[c.providers[i].name] = i
-		}
-	} else if place > fewProviders {
-		c.places[name] = place
-	}
-	return place
+	return *place
 }
 
 // describe notes the lowest, the highest and the median price.
@@ -116,16 +143,52 @@ func (c *Calculator) describe(d *assay.Determination) {
 	for i := range c.counted {
 		c.prices = append(c.prices, c.counted[i].price)
 	}
-	slices.Sort(c.prices)
 	n := len(c.prices)
-	d.Low, d.High, d.Median = c.prices[0], c.prices[n-1], c.prices[n/2]
+	d.Low, d.High = slices.Min(c.prices), slices.Max(c.prices)
+	selectAt(c.prices, n/2)
+	d.Median = c.prices[n/2]
 	if n%2 == 0 { // of two in the middle, their mean
-		both := d.Median + c.prices[n/2-1]
+		both := d.Median + slices.Max(c.prices[:n/2])
 		d.Median = both / 2
 		if both%2 != 0 && d.Median%2 != 0 {
 			d.Median++ // half to even
 		}
 	}
+}
+
+// selectAt puts the value there that would stand there if the list were sorted, and smaller ones before it. It halves what
+// is left again and again, and sorts that when it is short or does not shrink.
+func selectAt(list []assay.Nanos, at int) {
+	const short, rounds = 24, 64
+	for range rounds {
+		if len(list) <= short {
+			break
+		}
+		a, b, c := list[0], list[len(list)/2], list[len(list)-1]
+		pivot := max(min(a, b), min(max(a, b), c)) // the middle one of three
+		i, j := 0, len(list)-1
+		for i <= j {
+			for list[i] < pivot {
+				i++
+			}
+			for list[j] > pivot {
+				j--
+			}
+			if i <= j {
+				list[i], list[j] = list[j], list[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case at <= j:
+			list = list[:j+1]
+		case at >= i:
+			list, at = list[i:], at-i
+		default: // between both lies nothing but the pivot
+			return
+		}
+	}
+	slices.Sort(list)
 }
 
 // sum adds up what counts, in all and by provider.

@@ -53,7 +53,9 @@ func allRows(batch []assay.Transaction) []int32 {
 
 // compute is the index over a whole batch, by a calculator of its own.
 func compute(batch []assay.Transaction, m Methodology) (assay.Determination, bool) {
-	return new(Calculator).Compute(batch, allRows(batch), m)
+	var c Calculator
+	c.Load(batch)
+	return c.Compute(allRows(batch), m)
 }
 
 // slowRound rounds a fraction half-even to whole units, by way of floor(x + 1/2).
@@ -188,8 +190,11 @@ func TestCalculator_ReusedEqualsNew(t *testing.T) {
 		rows := allRows(batch)
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		rows = rows[:rng.IntN(len(rows)+1)] // a slot is some rows of a batch
-		got, gotOK := reused.Compute(batch, rows, m)
-		want, wantOK := new(Calculator).Compute(batch, rows, m)
+		reused.Load(batch)
+		got, gotOK := reused.Compute(rows, m)
+		var fresh Calculator
+		fresh.Load(batch)
+		want, wantOK := fresh.Compute(rows, m)
 		if diff := cmp.Diff(want, got); diff != "" || gotOK != wantOK {
 			t.Fatalf("a used calculator gives another record than a new one:\n%s", diff)
 		}
@@ -284,6 +289,29 @@ func TestHHI_AgainstOracle(t *testing.T) {
 		got, _ := compute(batch, Plain())
 		if math.Abs(float64(got.HHI)-want) > 0.51 { // half for the rounding, the rest for that of the shares
 			t.Fatalf("HHI %d, want %f", got.HHI, want)
+		}
+	}
+}
+
+// Whatever is asked for is where sorting would have put it: in random lists, in such with few values, and in those that
+// choosing the middle of three likes least.
+func TestSelectAt(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 2026))
+	for n := 1; n < 400; n += 1 + n/20 {
+		for kind := range 5 {
+			list := make([]assay.Nanos, n)
+			for i := range list {
+				list[i] = assay.Nanos([]int{random.Int(), random.IntN(3), i, n - i, min(i, n-i)}[kind])
+			}
+			sorted := slices.Sorted(slices.Values(list))
+			at := random.IntN(n)
+			selectAt(list, at)
+			if list[at] != sorted[at] || at > 0 && slices.Max(list[:at]) > list[at] {
+				t.Fatalf("kind %d: place %d of %d holds %d behind %d, want %d", kind, at, n, list[at], slices.Max(list[:at]), sorted[at])
+			}
+			if slices.Sort(list); !slices.Equal(list, sorted) {
+				t.Fatalf("kind %d: other values than before", kind)
+			}
 		}
 	}
 }

@@ -104,9 +104,10 @@ func (s *script) fromWindow(slot indextest.Slot) (assay.Determination, bool) {
 func (s *script) fromStream(slot indextest.Slot) (found assay.Determination, ok bool) {
 	var calculator Calculator
 	Order(s.loaded)
+	calculator.Load(s.loaded)
 	err := NewWindows(Schedule{s.methodology}, slot.Grain).Each(s.loaded, func(w Window) error {
 		if w.Line == slot.Line && w.At == slot.At {
-			found, ok = calculator.Compute(s.loaded, w.Rows, s.methodology)
+			found, ok = calculator.Compute(w.Rows, s.methodology)
 		}
 		return nil
 	})

@@ -15,55 +15,88 @@ type Window struct {
 	Rows  []int32
 }
 
-// Windows sorts a batch of transactions into the windows of a grain.
+// Windows sorts a batch of transactions into windows.
 type Windows struct {
 	schedule Schedule
-	grain    assay.Grain
-	places   map[assay.Line]int
-	open     []Window
+	open     []openWindows             // by grain
+	places   map[string]map[string]int // of a line in every list, by GPU and region: two short texts are found faster than a pair
+	lines    int
 }
 
-// NewWindows makes room for windows of a grain.
-func NewWindows(s Schedule, grain assay.Grain) *Windows {
-	return &Windows{schedule: s, grain: grain, places: map[assay.Line]int{}}
+// openWindows are the windows of one slot.
+type openWindows struct {
+	grain assay.Grain
+	slot  int64    // where they end
+	lines []Window // by place
 }
 
-// Each calls f for every window of a batch that holds whole windows, in the order of time. The batch must be in order (see
-// Order).
+// NewWindows makes room for windows of one or several grains.
+func NewWindows(s Schedule, grains ...assay.Grain) *Windows {
+	w := &Windows{schedule: s, places: map[string]map[string]int{}}
+	for _, grain := range grains {
+		w.open = append(w.open, openWindows{grain: grain})
+	}
+	return w
+}
+
+// Each calls f for every window of a batch that holds whole windows, those of a grain in the order of time. The batch must
+// be in order (see Order).
 func (w *Windows) Each(batch []assay.Transaction, f func(Window) error) error {
-	slot := int64(0)
+	for i := range w.open {
+		w.open[i].slot = 0
+	}
 	for i := range batch {
 		t := &batch[i]
-		if t.ExecutedAt >= slot {
-			if err := w.close(slot, f); err != nil {
-				return err
+		for j := range w.open {
+			if open := &w.open[j]; t.ExecutedAt >= open.slot {
+				if err := open.close(f); err != nil {
+					return err
+				}
+				open.slot = w.schedule.NextSlot(open.grain, t.ExecutedAt)
 			}
-			slot = w.schedule.NextSlot(w.grain, t.ExecutedAt)
 		}
 		for line := range t.Lines() {
 			w.add(line, i)
 		}
 	}
-	return w.close(slot, f)
+	for j := range w.open {
+		if err := w.open[j].close(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *Windows) add(line assay.Line, row int) {
-	place, ok := w.places[line]
+	regions := w.places[line.GPU]
+	place, ok := regions[line.Region]
 	if !ok {
-		place = len(w.open)
-		w.places[line] = place
-		w.open = append(w.open, Window{Line: line, Grain: w.grain})
+		if regions == nil {
+			regions = map[string]int{}
+			w.places[line.GPU] = regions
+		}
+		place = w.lines
+		regions[line.Region] = place
+		w.lines++
+		for i := range w.open {
+			open := &w.open[i]
+			open.lines = append(open.lines, Window{Line: line, Grain: open.grain})
+		}
 	}
-	w.open[place].Rows = append(w.open[place].Rows, int32(row))
+	for i := range w.open {
+		window := &w.open[i].lines[place]
+		window.Rows = append(window.Rows, int32(row))
+	}
 }
 
-func (w *Windows) close(slot int64, f func(Window) error) error {
-	for i := range w.open {
-		window := &w.open[i]
+// close hands over the windows of a slot that has ended.
+func (o *openWindows) close(f func(Window) error) error {
+	for i := range o.lines {
+		window := &o.lines[i]
 		if len(window.Rows) == 0 {
 			continue
 		}
-		window.At = slot
+		window.At = o.slot
 		err := f(*window)
 		window.Rows = window.Rows[:0]
 		if err != nil {

@@ -240,9 +240,10 @@ func TestKnown(t *testing.T) {
 func slots(t *testing.T, m Methodology, grain assay.Grain, batch []assay.Transaction) map[cell]assay.Determination {
 	t.Helper()
 	var calculator Calculator
+	calculator.Load(batch)
 	made := map[cell]assay.Determination{}
 	err := NewWindows(Schedule{m}, grain).Each(batch, func(w Window) error {
-		made[cell{w.Line, w.At}], _ = calculator.Compute(batch, w.Rows, m)
+		made[cell{w.Line, w.At}], _ = calculator.Compute(w.Rows, m)
 		return nil
 	})
 	if err != nil {

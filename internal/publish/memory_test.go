@@ -72,8 +72,9 @@ func inMemory(all []assay.Transaction, m index.Methodology) map[slot]assay.Deter
 	}
 	made := map[slot]assay.Determination{}
 	var calculator index.Calculator
+	calculator.Load(all)
 	for key, of := range rows {
-		if d, ok := calculator.Compute(all, of, m); ok {
+		if d, ok := calculator.Compute(of, m); ok {
 			d.Line, d.Grain, d.At, d.From = key.Line, key.Grain, key.At, m.WindowStart(key.Grain, key.At)
 			slices.SortFunc(of, func(a, b int32) int { return strings.Compare(sortKey(&all[a]), sortKey(&all[b])) })
 			d.Inputs = proof.Inputs(all, digests, of)

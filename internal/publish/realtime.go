@@ -37,6 +37,7 @@ func (p *Publisher) Realtime(ctx context.Context) error {
 func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, last int64) (prints []store.LinePrint) {
 	var calculator index.Calculator
 	rows := map[assay.Line][]int32{}
+	calculator.Load(batch)
 	begin, end := 0, 0 // of the window, as rows of the batch
 	for at := first; at <= last; at += assay.Minute {
 		for begin < len(batch) && batch[begin].ExecutedAt < at-assay.RealtimeWindow {
@@ -54,7 +55,7 @@ func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, l
 			}
 		}
 		for line, of := range rows {
-			if d, ok := calculator.Compute(batch, of, schedule.At(at)); ok {
+			if d, ok := calculator.Compute(of, schedule.At(at)); ok {
 				prints = append(prints, store.LinePrint{Line: line, RealtimePrint: assay.RealtimePrint{
 					At: at, Value: d.Value, Transactions: d.Transactions, HourMicros: d.HourMicros,
 				}})

@@ -16,7 +16,7 @@ type step struct {
 	state       store.State
 	publishedAt int64
 
-	windows    [2]*index.Windows // by grain
+	windows    *index.Windows
 	calculator index.Calculator
 	batch      []assay.Transaction // of the stretch at hand
 	digests    []assay.Hash        // of the batch
@@ -35,9 +35,7 @@ func (p *Publisher) begin(ctx context.Context) (*step, error) {
 	if s.state, err = p.Store.State(ctx); err != nil {
 		return nil, err
 	}
-	for _, grain := range assay.Grains {
-		s.windows[grain] = index.NewWindows(s.schedule, grain)
-	}
+	s.windows = index.NewWindows(s.schedule, assay.Grains...)
 	s.publishedAt = max(p.Now().UnixMilli(), s.state.PublishedAt) // a clock set back must not turn the order round
 	return s, nil
 }
@@ -51,26 +49,21 @@ func (s *step) window(ctx context.Context, due store.Coverage, from, to int64, t
 	if s.batch, err = known(ctx, s.store, s.batch[:0], from, to, s.state.Receipt); err != nil {
 		return err
 	}
+	s.calculator.Load(s.batch)
 	s.digests = s.digests[:0]
 	for i := range s.batch {
 		s.digests = append(s.digests, proof.Transaction(&s.batch[i]))
 	}
-	for _, grain := range assay.Grains {
-		err := s.windows[grain].Each(s.batch, func(w index.Window) error {
-			for _, span := range due[store.CoverageKey{GPU: w.GPU, Grain: grain}] {
-				if w.At > span.From && w.At <= span.To {
-					d, published := Determine(&s.calculator, s.schedule, w, s.batch, s.digests)
-					d.Receipt, d.PublishedAt = s.state.Receipt, s.publishedAt
-					take(d, published)
-				}
+	return s.windows.Each(s.batch, func(w index.Window) error {
+		for _, span := range due[store.CoverageKey{GPU: w.GPU, Grain: w.Grain}] {
+			if w.At > span.From && w.At <= span.To {
+				d, published := Determine(&s.calculator, s.schedule, w, s.batch, s.digests)
+				d.Receipt, d.PublishedAt = s.state.Receipt, s.publishedAt
+				take(d, published)
 			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // known reads the transactions executed in [from, to) as they were known at a receipt, in the order of their digest.
@@ -88,9 +81,10 @@ func known(ctx context.Context, db *store.DB, dst []assay.Transaction, from, to,
 	return batch, nil
 }
 
-// Determine computes a window, as a record without its place in time and chain. Publishing and checking both do it here.
+// Determine computes a window of the batch that the calculator has loaded, as a record without its place in time and
+// chain. Publishing and checking both do it here.
 func Determine(c *index.Calculator, schedule index.Schedule, w index.Window, batch []assay.Transaction, digests []assay.Hash) (d assay.Determination, published bool) {
-	d, published = c.Compute(batch, w.Rows, schedule.At(w.At))
+	d, published = c.Compute(w.Rows, schedule.At(w.At))
 	d.Line, d.Grain, d.At, d.From = w.Line, w.Grain, w.At, schedule.WindowStart(w.Grain, w.At)
 	d.Inputs = proof.Inputs(batch, digests, w.Rows)
 	return d, published

@@ -9,6 +9,12 @@ func SetIDHash(t *testing.T, hash func(source, id string) int64) {
 	idHash = hash
 }
 
+// The instants that a transaction may have.
+const (
+	Earliest = earliest
+	Latest   = latest
+)
+
 // MaxProbe is how far behind its hash an id may stand.
 const MaxProbe = maxProbe
 
@@ -18,9 +24,21 @@ var (
 	ReadBody   = readBody
 )
 
-// SetMoveRows replaces how many transactions the migration moves at once, until the test ends.
-func SetMoveRows(t *testing.T, n int) {
-	before := moveRows
-	t.Cleanup(func() { moveRows = before })
-	moveRows = n
+// SegmentBody is the body of the only segment.
+func SegmentBody(t *testing.T, db *DB) (body []byte) {
+	t.Helper()
+	err := db.read(t.Context(), func(tx *tx) error {
+		return tx.eachSegment("", nil, func(s *segment) error { body = s.body; return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// SetMovedIDs replaces how many ids the migration enters at once, until the test ends.
+func SetMovedIDs(t *testing.T, n int) {
+	before := movedIDs
+	t.Cleanup(func() { movedIDs = before })
+	movedIDs = n
 }

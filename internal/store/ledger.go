@@ -199,14 +199,15 @@ func (l *Ledger) countRecords(tx *tx) error {
 	})
 }
 
-// NextActivity is the first instant, from the given one on, that a transaction or the window of a record holds; ok is false
-// when nothing comes any more.
+// NextActivity is the first instant, from the given one on, that an hour with transactions begins at or the window of a
+// record holds; ok is false when nothing comes any more.
 func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		ok = false
-		return tx.each(`SELECT min(at) FROM (SELECT min(executed_at) AS at FROM transactions WHERE executed_at >= $1
+		first, _ := segmentsOf(from, latest)
+		return tx.each(`SELECT min(at) FROM (SELECT (min(segment) >> 32) * 3600000 AS at FROM segments WHERE segment >= $2
 			UNION ALL SELECT (SELECT min(r.at) - 1 FROM records r WHERE r.series_id = s.series_id AND r.at > $1) FROM series s) HAVING min(at) IS NOT NULL`,
-			[]any{from}, func(scan scanFunc) error {
+			[]any{from, int64(first)}, func(scan scanFunc) error {
 				ok = true
 				if err := scan(&at); err != nil {
 					return fmt.Errorf("%w: a transaction has an instant of another type: %w", ErrDamaged, err)

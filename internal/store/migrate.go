@@ -1,45 +1,165 @@
 package store
 
 import (
+	"cmp"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"slices"
+
 	"github.com/assaydata/assay"
 )
 
 // moves are what migrations leave to the program, by file.
-var moves = map[string]func(*tx) error{"migrations/sqlite/002_proof.sql": moveTransactions}
+var moves = map[string]func(*tx) error{
+	"migrations/sqlite/002_proof.sql":    enterReceipt,
+	"migrations/sqlite/004_segments.sql": func(tx *tx) error { return errors.Join(moveTransactions(tx), moveRecords(tx)) },
+}
 
-// moveRows is how many transactions are moved at once; a test's are few.
-var moveRows = 250_000
+// enterReceipt enters the first receipt, with which all came that was there before receipts.
+func enterReceipt(tx *tx) error {
+	var rows int
+	if err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transactions`).Scan(&rows); err != nil || rows == 0 {
+		return err
+	}
+	return tx.addReceipt(1, rows)
+}
 
-// moveTransactions brings transactions over from the table before receipts and checksums.
+// movedIDs is how many ids are entered at once while transactions are moved; a test's are few.
+var movedIDs = 1_000_000
+
+// mover takes transactions from a table of single rows into segments.
+type mover struct {
+	tx         *tx
+	writer     segmentWriter
+	insert, id *sql.Stmt
+	rows       []row // of the next segment
+	receipt    int64
+	ids        []placedID
+}
+
+type placedID struct {
+	hash    int64
+	segment segmentNumber
+}
+
+// moveTransactions brings transactions over from the table of single rows.
 func moveTransactions(tx *tx) error {
 	d, err := readDictionary(tx)
 	if err != nil {
 		return err
 	}
-	batch := make([]assay.Transaction, 0, 1024)
-	flush := func() error {
-		_, err := appendTransactions(tx, batch)
-		batch = batch[:0]
+	m := mover{tx: tx}
+	if m.insert, err = tx.PrepareContext(tx.ctx, insertSegment); err != nil {
 		return err
 	}
-	var source, gpu, region, provider int64
-	err = tx.each(`SELECT executed_at, source_id, id, gpu_id, region_id, provider_id, price_nanos, gpus, hour_micros, verified FROM transactions_1
-		ORDER BY executed_at, source_id, id`, nil, func(scan scanFunc) error {
-		var t assay.Transaction
-		if err := scan(&t.ExecutedAt, &source, &t.ID, &gpu, &region, &provider, &t.Price, &t.GPUs, &t.HourMicros, &t.Verified); err != nil {
+	defer m.insert.Close()
+	if m.id, err = tx.PrepareContext(tx.ctx, insertIDs+`($1, $2) ON CONFLICT DO NOTHING`); err != nil {
+		return err
+	}
+	defer m.id.Close()
+	err = tx.each(`SELECT executed_at, source_id, id, gpu_id, region_id, provider_id, price_nanos, gpus, hour_micros, verified, receipt
+		FROM transactions_3 ORDER BY receipt, executed_at, source_id, id`, nil, func(scan scanFunc) error {
+		r := row{Transaction: &assay.Transaction{}}
+		var receipt int64
+		if err := scan(&r.ExecutedAt, &r.source, &r.ID, &r.gpu, &r.region, &r.provider, &r.Price, &r.GPUs, &r.HourMicros, &r.Verified, &receipt); err != nil {
 			return err
 		}
-		t.Source, t.GPU, t.Region, t.Provider = d.sources.texts[source], d.gpus.texts[gpu], d.regions.texts[region], d.providers.texts[provider]
-		if batch = append(batch, t); len(batch) < moveRows {
-			return nil
-		}
-		return flush()
+		r.Source, r.GPU, r.Region, r.Provider = d.sources.texts[r.source], d.gpus.texts[r.gpu], d.regions.texts[r.region], d.providers.texts[r.provider]
+		r.hash = idHash(r.Source, r.ID)
+		return m.take(r, receipt)
 	})
 	if err == nil {
-		err = flush()
+		err = m.flush()
+	}
+	if err == nil {
+		err = m.enterIDs()
 	}
 	if err != nil {
 		return err
 	}
-	return tx.exec(`DROP TABLE transactions_1`)
+	return tx.exec(`DROP TABLE transactions_3`)
+}
+
+// take adds a row to its segment. Rows come in the order of receipt and time.
+func (m *mover) take(r row, receipt int64) error {
+	if len(m.rows) > 0 && numberSegment(r.ExecutedAt, receipt) != numberSegment(m.rows[0].ExecutedAt, m.receipt) {
+		if err := m.flush(); err != nil {
+			return err
+		}
+	}
+	m.rows, m.receipt = append(m.rows, r), receipt
+	return nil
+}
+
+// flush writes a segment.
+func (m *mover) flush() error {
+	if len(m.rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(m.rows, inSegmentOrder)
+	number := numberSegment(m.rows[0].ExecutedAt, m.receipt)
+	if err := m.writer.insert(m.tx, m.insert, number, m.rows); err != nil {
+		return err
+	}
+	for i := range m.rows {
+		m.ids = append(m.ids, placedID{m.rows[i].hash, number})
+	}
+	m.rows = m.rows[:0]
+	if len(m.ids) < movedIDs {
+		return nil
+	}
+	return m.enterIDs()
+}
+
+// enterIDs enters ids in the order of their hashes, each at the first free number.
+func (m *mover) enterIDs() error {
+	slices.SortFunc(m.ids, func(a, b placedID) int { return cmp.Compare(a.hash, b.hash) })
+	for _, id := range m.ids {
+		for entered := int64(0); entered == 0; id.hash++ {
+			result, err := m.id.ExecContext(m.tx.ctx, id.hash, int64(id.segment))
+			if err != nil {
+				return err
+			}
+			if entered, err = result.RowsAffected(); err != nil {
+				return err
+			}
+		}
+	}
+	m.ids = m.ids[:0]
+	return nil
+}
+
+// moveRecords puts the version and the hash of records into their bodies.
+func moveRecords(tx *tx) error {
+	insert, err := newBulk(tx, insertRecords, "", recordColumns)
+	if err != nil {
+		return err
+	}
+	defer insert.close()
+	args := make([]any, 0, bulkRows*recordColumns)
+	flush := func() error {
+		if len(args) == 0 {
+			return nil
+		}
+		_, err := insert.insert(args)
+		args = args[:0]
+		return err
+	}
+	err = tx.each(`SELECT series_id, at, revision, sequence, body, hash, version FROM records_3 JOIN points USING (series_id, at, revision)`, nil, func(scan scanFunc) error {
+		var series, at, revision, sequence, version int64
+		var body, hash []byte
+		if err := scan(&series, &at, &revision, &sequence, &body, &hash, &version); err != nil {
+			return err
+		}
+		body = append(append(binary.AppendVarint(nil, version), body...), hash...)
+		if args = append(args, series, at, revision, sequence, body); len(args) < cap(args) {
+			return nil
+		}
+		return flush()
+	})
+	if err := errors.Join(err, flush()); err != nil {
+		return err
+	}
+	return tx.exec(`DROP TABLE records_3`)
 }

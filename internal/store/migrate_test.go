@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,27 +18,36 @@ import (
 // makeOld makes a database as the first migration left it, and runs statements on it.
 func makeOld(t *testing.T, dir string, statements ...string) {
 	t.Helper()
-	schema, err := filepath.Glob("migrations/sqlite/001_*.sql")
-	if err != nil || len(schema) != 1 {
-		t.Fatalf("the first migration is %v (%v)", schema, err)
+	makeAt(t, 1, dir, statements...)
+}
+
+// makeAt makes a database as so many migrations left it.
+func makeAt(t *testing.T, migrations int, dir string, statements ...string) {
+	t.Helper()
+	schema, err := filepath.Glob("migrations/sqlite/*.sql")
+	if err != nil || len(schema) < migrations {
+		t.Fatalf("the migrations are %v (%v)", schema, err)
 	}
-	text, err := os.ReadFile(schema[0])
-	if err != nil {
-		t.Fatal(err)
+	var texts []string
+	for i, file := range schema[:migrations] {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text), fmt.Sprintf(`INSERT INTO migrations VALUES (%d, 0)`, i+1))
 	}
 	raw, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	statements = append([]string{
+	statements = append(append(append([]string{
 		`PRAGMA journal_mode = wal`,
 		`CREATE TABLE migrations (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)`,
-		`INSERT INTO migrations VALUES (1, 0)`,
-		string(text),
+	}, texts...),
 		`INSERT INTO gpus (gpu_name, free) VALUES ('H100 SXM', 1), ('B200', 1)`,
 		`INSERT INTO regions (region) VALUES ('us-east'), ('us-west')`,
-	}, statements...)
+	), statements...)
 	for _, s := range statements {
 		if _, err := raw.ExecContext(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", s, err)
@@ -112,6 +122,40 @@ func TestMigrate_FromTheFirst(t *testing.T) {
 	mustPublish(t, db, hours("H100 SXM", 0, 1))
 }
 
+// Single rows with receipts, and records with their hashes beside them, come over as they are.
+func TestMigrate_IntoSegments(t *testing.T) {
+	dir := t.TempDir()
+	record := assay.Determination{
+		Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Hourly, At: assay.Hour, Methodology: "1.0.0", Value: 7, HasValue: true,
+		Hash: assay.Hash{1, 2, 3},
+	}
+	body := store.AppendBody(nil, &record)
+	body = body[:len(body)-len(record.Hash)]
+	makeAt(t, 3, dir,
+		`INSERT INTO sources (source) VALUES ('exchange'), ('desk')`,
+		`INSERT INTO providers (provider) VALUES ('Acme'), ('Bolt')`,
+		`INSERT INTO receipts VALUES (1, 0, 2, 0), (2, 0, 1, 0)`,
+		`UPDATE counters SET value = 2 WHERE name = 'receipt'`,
+		`INSERT INTO transactions VALUES
+			(1000, 2, 'b', 1, 1, 2, 2350000000, 8, 24000000, 1, 1, 0),
+			(1000, 1, 'b', 2, 0, 1, 1, 1, 1, 0, 1, 0),
+			(500, 1, 'a', 1, 2, 1, 999, 2, 3, 1, 2, 0)`,
+		`INSERT INTO series (gpu_id, region_id, grain, records, head) VALUES (1, 0, 'hourly', 1, zeroblob(32))`,
+		`INSERT INTO points VALUES (1, 3600000, 0, 7, 300)`,
+		fmt.Sprintf(`INSERT INTO records VALUES (1, 3600000, 0, 1, X'%x', X'%x')`, body, record.Hash[:]))
+	db := storetest.OpenIn(t, dir)
+	want := slices.Clone(oldTransactions)
+	want[0].Receipt = 2
+	if got := window(t, db, math.MinInt64, math.MaxInt64); !slices.Equal(got, want) {
+		t.Errorf("the transactions are\n%+v, want\n%+v", got, want)
+	}
+	wantAppended(t, mustAppend(t, db, oldRows()...), store.Appended{Duplicates: 3})
+	records, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
+	if wanted := []store.Record{{Determination: record, Sequence: 1, Version: 300}}; err != nil || !slices.Equal(records, wanted) {
+		t.Errorf("the records are\n%+v (%v), want\n%+v", records, err, wanted)
+	}
+}
+
 func oldRows() []assay.Transaction { return withoutReceipts(oldTransactions) }
 
 func TestMigrate_Empty(t *testing.T) {
@@ -125,9 +169,10 @@ func TestMigrate_Empty(t *testing.T) {
 	mustAppend(t, db, rental("a"))
 }
 
-// A large table is moved in several parts, each while the old table is being read.
+// The ids of a large table are entered in several parts, while the old table is being read; some stand in each other's way.
 func TestMigrate_InParts(t *testing.T) {
-	store.SetMoveRows(t, 7)
+	store.SetMovedIDs(t, 7)
+	store.SetIDHash(t, func(_, id string) int64 { return int64(id[4] - '0') })
 	dir := t.TempDir()
 	makeOld(t, dir,
 		`INSERT INTO sources (source) VALUES ('exchange')`,
@@ -140,13 +185,11 @@ func TestMigrate_InParts(t *testing.T) {
 		t.Fatalf("%d transactions were moved, want 100", len(got))
 	}
 	for i, x := range got {
-		if x.ExecutedAt != int64(i) || x.Receipt != int64(i/7+1) || int64(x.Price-1)*37%100 != x.ExecutedAt {
+		if x.ExecutedAt != int64(i) || x.Receipt != 1 || int64(x.Price-1)*37%100 != x.ExecutedAt {
 			t.Errorf("row %d is %+v", i, x)
 		}
 	}
-	if got := mustCounters(t, db).Receipt; got != 15 {
-		t.Errorf("the receipt is %d, want 15", got)
-	}
+	wantAppended(t, mustAppend(t, db, withoutReceipts(got)...), store.Appended{Duplicates: 100})
 }
 
 // A move that breaks off leaves the old database as it was, and the next opening does it.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -153,8 +154,8 @@ type recordWriter struct {
 const (
 	insertPoints  = `INSERT INTO points (series_id, at, revision, value_nanos, version) VALUES `
 	pointColumns  = 5
-	insertRecords = `INSERT INTO records (series_id, at, revision, sequence, body, hash) VALUES `
-	recordColumns = 6
+	insertRecords = `INSERT INTO records (series_id, at, revision, sequence, body) VALUES `
+	recordColumns = 5
 )
 
 func newRecordWriter(tx *tx, version int64) (w *recordWriter, err error) {
@@ -188,9 +189,9 @@ func (w *recordWriter) series(d *dictionary, s SeriesRecords) error {
 			value := sql.NullInt64{Int64: int64(r.Value), Valid: r.HasValue}
 			points = append(points, id, r.At, int64(r.Revision), value, w.version)
 			start := len(bodies)
-			bodies = appendBody(bodies, r)
+			bodies = appendBody(binary.AppendVarint(bodies, w.version), r)
 			sequence++
-			records = append(records, id, r.At, int64(r.Revision), sequence, bodies[start:len(bodies):len(bodies)], r.Hash[:])
+			records = append(records, id, r.At, int64(r.Revision), sequence, bodies[start:len(bodies):len(bodies)])
 			w.days[assay.StartOfDay(r.At)] = true
 		}
 		if _, err := w.points.insert(points); err != nil {

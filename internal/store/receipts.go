@@ -32,45 +32,63 @@ func readReceipts(tx *tx) (list []Receipt, err error) {
 	return list, err
 }
 
-// IDSum sums up, in any order, how transactions are found by their ids: made of the transactions and of the table of ids,
-// it must be the same. It is made of sums that the database can make by itself, far faster than it can hand over rows.
-type IDSum struct {
-	Rows, HashLow, HashHigh, AtLow, AtHigh, Receipt int64
-	Pairs                                           int64 // which hash goes with which instant
+// Tally counts transactions as they are read, to be held against what the store says of them.
+type Tally struct {
+	Received map[int64]int // by receipt
+	IDs      IDSum
 }
 
-// Add counts a transaction in. Of two ids that share a hash it would not know which stands behind the other; nobody will
-// see two.
-func (s *IDSum) Add(t *assay.Transaction) {
-	const low32, low16 = 1<<32 - 1, 1<<16 - 1
-	hash := idHash(t.Source, t.ID)
-	s.Rows++
-	s.HashLow += hash & low32
-	s.HashHigh += hash >> 32 & low32
-	s.AtLow += t.ExecutedAt & low32
-	s.AtHigh += t.ExecutedAt >> 32 & low32
-	s.Receipt += t.Receipt
-	s.Pairs += (hash & low16) * (t.ExecutedAt & low16)
+// AppendTallied is AppendWindow for whole hours, and counts what had been received by a receipt.
+func (db *DB) AppendTallied(ctx context.Context, dst []assay.Transaction, from, to, receipt int64, tally *Tally) ([]assay.Transaction, error) {
+	return db.appendWindow(ctx, dst, from, to, func(s *segment, all []assay.Transaction) {
+		if s.number.receipt() > receipt {
+			return
+		}
+		tally.Received[s.number.receipt()] += len(all)
+		for i := range all {
+			tally.IDs.add(idHash(all[i].Source, all[i].ID), s.number)
+		}
+	})
 }
 
-// Join adds another sum.
-func (s *IDSum) Join(other IDSum) {
-	for i, n := range other.sums() {
-		*s.sums()[i] += *n
+// Join adds another tally.
+func (t *Tally) Join(other *Tally) {
+	for receipt, n := range other.Received {
+		t.Received[receipt] += n
 	}
+	t.IDs += other.IDs
 }
 
-func (s *IDSum) sums() []*int64 {
-	return []*int64{&s.Rows, &s.HashLow, &s.HashHigh, &s.AtLow, &s.AtHigh, &s.Receipt, &s.Pairs}
+// IDSum sums up, in any order, how transactions are found by their ids: made of the transactions and of the table of ids,
+// it must be the same. It is a sum that the database can make by itself, far faster than it can hand over rows.
+type IDSum int64
+
+// add counts a transaction in. Of two ids that share a hash it would not know which stands behind the other; nobody will
+// see two.
+func (s *IDSum) add(hash int64, segment segmentNumber) {
+	*s += IDSum((hash + 31*int64(segment)) % 1_000_000_007) // a prime: when one bit of either changes, the remainder does
 }
 
 // IDSum makes the sum of the table of ids, as it was at a receipt.
 func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		return tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(hash & 4294967295), 0), coalesce(sum(hash >> 32 & 4294967295), 0),
-			coalesce(sum(executed_at & 4294967295), 0), coalesce(sum(executed_at >> 32 & 4294967295), 0), coalesce(sum(receipt), 0),
-			coalesce(sum((hash & 65535) * (executed_at & 65535)), 0) FROM transaction_ids WHERE receipt <= $1`, receipt).
-			Scan(&s.Rows, &s.HashLow, &s.HashHigh, &s.AtLow, &s.AtHigh, &s.Receipt, &s.Pairs)
+		newest, err := tx.counter("receipt")
+		if err != nil {
+			return err
+		}
+		query := `SELECT coalesce(sum((hash + 31 * segment) % 1000000007), 0) FROM transaction_ids`
+		args := []any{}
+		if newest > receipt { // which is worth a look at each row only when something has come since
+			query, args = query+` WHERE (segment & 4294967295) <= $1`, []any{receipt}
+		}
+		var sum any
+		err = tx.QueryRowContext(ctx, query, args...).Scan(&sum)
+		if n, ok := sum.(int64); ok {
+			s = IDSum(n)
+		} else {
+			s = -1 // a number is so damaged that the sum is of another type: no good table has this one
+		}
+		return err
 	})
 	return s, err
 }
@@ -79,21 +97,24 @@ func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 // at all of them one by one, once the sums have told that there is one.
 func (db *DB) FindMisplaced(ctx context.Context) (place string, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		find, err := tx.PrepareContext(ctx, `SELECT count(*) FROM transaction_ids WHERE hash BETWEEN $1 AND $2 AND executed_at = $3 AND receipt = $4`)
+		d, err := readDictionary(tx)
 		if err != nil {
 			return err
 		}
-		defer find.Close()
-		return tx.each(`SELECT source, id, executed_at, receipt FROM transactions JOIN sources USING (source_id)`, nil, func(scan scanFunc) error {
-			var t assay.Transaction
-			if err := scan(&t.Source, &t.ID, &t.ExecutedAt, &t.Receipt); err != nil || place != "" {
-				return err
-			}
-			var found int
-			hash := idHash(t.Source, t.ID)
-			err := find.QueryRowContext(ctx, hash, hash+maxProbe, t.ExecutedAt, t.Receipt).Scan(&found)
-			if found == 0 {
-				place = fmt.Sprintf("transaction %s of %s, executed at %s, cannot be found by its id", t.ID, t.Source, assay.FormatInstant(t.ExecutedAt))
+		return tx.eachSegment(`ORDER BY segment`, nil, func(s *segment) error {
+			all, err := d.appendSegment(nil, s)
+			for i := range all {
+				t := &all[i]
+				if err != nil || place != "" {
+					break
+				}
+				var found int
+				hash := idHash(t.Source, t.ID)
+				err = tx.QueryRowContext(ctx, `SELECT count(*) FROM transaction_ids WHERE hash BETWEEN $1 AND $2 AND segment = $3`,
+					hash, hash+maxProbe, int64(s.number)).Scan(&found)
+				if found == 0 {
+					place = fmt.Sprintf("transaction %s of %s, executed at %s, cannot be found by its id", t.ID, t.Source, assay.FormatInstant(t.ExecutedAt))
+				}
 			}
 			return err
 		})

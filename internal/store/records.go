@@ -13,8 +13,8 @@ import (
 // bodyNumbers are the whole numbers of a record's body, in their order. What the row's key says is not among them.
 const bodyNumbers = 15
 
-// appendBody appends the body of a record: the methodology's name, the numbers as varints, whether there is a value, the
-// two hashes.
+// appendBody appends what the body of a record has behind the version: the methodology's name, the numbers as varints,
+// whether there is a value, the hashes. Its own is the last.
 func appendBody(dst []byte, d *assay.Determination) []byte {
 	dst = append(binary.AppendUvarint(dst, uint64(len(d.Methodology))), d.Methodology...)
 	for _, n := range [bodyNumbers]int64{
@@ -26,7 +26,8 @@ func appendBody(dst []byte, d *assay.Determination) []byte {
 	}
 	dst = append(dst, byte(boolInt(d.HasValue)))
 	dst = append(dst, d.Inputs[:]...)
-	return append(dst, d.Previous[:]...)
+	dst = append(dst, d.Previous[:]...)
+	return append(dst, d.Hash[:]...)
 }
 
 var errBody = errors.New("its body cannot be read")
@@ -45,7 +46,7 @@ func readBody(body []byte, d *assay.Determination) error {
 		}
 		body = body[n:]
 	}
-	if len(body) != 1+2*len(d.Inputs) || body[0] > 1 {
+	if len(body) != 1+3*len(d.Inputs) || body[0] > 1 {
 		return errBody
 	}
 	d.From, d.Receipt, d.PublishedAt, d.Value = numbers[0], numbers[1], numbers[2], assay.Nanos(numbers[3])
@@ -54,7 +55,7 @@ func readBody(body []byte, d *assay.Determination) error {
 	d.Excluded = assay.Exclusions{Unverified: int(numbers[11]), Withdrawn: int(numbers[12])}
 	d.Adjusted = assay.Adjustments{Winsorised: int(numbers[13]), Capped: int(numbers[14])}
 	d.HasValue = body[0] == 1
-	d.Inputs, d.Previous = assay.Hash(body[1:33]), assay.Hash(body[33:65])
+	d.Inputs, d.Previous, d.Hash = assay.Hash(body[1:33]), assay.Hash(body[33:65]), assay.Hash(body[65:])
 	return nil
 }
 
@@ -63,19 +64,96 @@ type Record struct {
 	assay.Determination
 	Sequence int64 // its place in the chain of its series, from 1
 	Version  int64 // that published it
-	// What the point beside the record says, for who checks that both say the same.
-	PointValue    assay.Nanos
-	PointHasValue bool
 }
 
-const selectRecords = `SELECT s.series_id, r.at, r.revision, r.sequence, r.body, r.hash, p.version, p.value_nanos
-	FROM series s CROSS JOIN records r LEFT JOIN points p ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
-	WHERE r.series_id = s.series_id AND `
+const selectRecords = `SELECT s.series_id, r.at, r.revision, r.sequence, r.body FROM series s CROSS JOIN records r WHERE r.series_id = s.series_id AND `
 
 // AppendRecords appends the records of all series whose slots lie in [from, to), series by series, in the order of instant
-// and revision.
+// and revision. Each must have its point beside it.
 func (db *DB) AppendRecords(ctx context.Context, dst []Record, from, to int64) ([]Record, error) {
-	return db.appendRecords(ctx, dst, selectRecords+`r.at >= $1 AND r.at < $2 ORDER BY s.series_id, r.at, r.revision`, from, to)
+	err := db.readRaw(ctx, func(tx *tx, scan rawScan) error {
+		keys, err := readSeriesKeys(tx)
+		if err != nil {
+			return err
+		}
+		var sum int64
+		err = scan(selectRecords+`r.at >= $1 AND r.at < $2 ORDER BY s.series_id, r.at, r.revision`, []any{from, to}, func(values []driver.Value) error {
+			series, r, err := readRecord(values, keys)
+			dst = append(dst, r)
+			sum += pointSum(series, &dst[len(dst)-1])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return checkPoints(tx, keys, sum, from, to)
+	})
+	return dst, err
+}
+
+// remainder differs when any bit of a number does, since the divisor is an odd prime; and it is never 0, so that a product
+// differs when a factor does.
+func remainder(n int64) int64 { return n%65537 + 65537 }
+
+// pointSum is what the point beside a record adds to the sum over all points.
+func pointSum(series int64, r *Record) int64 {
+	value := int64(-1)
+	if r.HasValue {
+		value = int64(r.Value)
+	}
+	return remainder(value) * remainder(r.At+7919*series+104729*int64(r.Revision)+1299709*r.Version)
+}
+
+// checkPoints holds the sum of records against that of their points, which the database makes by itself. A revision that is
+// no number would count as 0, which is a good one; it is greater than every number.
+func checkPoints(tx *tx, keys map[int64]SeriesKey, want, from, to int64) error {
+	var sum any // of another type when a column is, and nil without points
+	err := tx.QueryRowContext(tx.ctx, `SELECT sum((coalesce(value_nanos, -1) % 65537 + 65537) *
+		((p.at + 7919 * p.series_id + 104729 * iif(revision < 4294967296, revision, NULL) + 1299709 * version) % 65537 + 65537))
+		FROM series s CROSS JOIN points p WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2`, from, to).Scan(&sum)
+	if err == nil && (sum == any(want) || sum == nil && want == 0) {
+		return nil
+	}
+	if stray := nameStrayPoint(tx, keys, from, to); err == nil && stray != nil {
+		return stray
+	}
+	return errors.Join(err, fmt.Errorf("%w: the points from %s to %s are not those of the records", ErrDamaged, assay.FormatInstant(from), assay.FormatInstant(to)))
+}
+
+// nameStrayPoint looks for a point that is not that of its record, or has none.
+func nameStrayPoint(tx *tx, keys map[int64]SeriesKey, from, to int64) error {
+	err := tx.each(`SELECT r.series_id, r.at, r.revision, r.sequence, r.body, p.version, p.value_nanos FROM series s CROSS JOIN records r
+		LEFT JOIN points p ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
+		WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2 ORDER BY r.at, r.revision`, []any{from, to}, func(scan scanFunc) error {
+		values := make([]driver.Value, recordColumns)
+		var version, value, want any
+		if err := scan(&values[0], &values[1], &values[2], &values[3], &values[4], &version, &value); err != nil {
+			return err
+		}
+		_, r, err := readRecord(values, keys)
+		if err != nil {
+			return err
+		}
+		if r.HasValue {
+			want = int64(r.Value)
+		}
+		if version != any(r.Version) || value != want {
+			return fmt.Errorf("%w: %s %s %s at %s, revision %d: the published point is not that of the record", ErrDamaged, r.GPU, r.Region, r.Grain, assay.FormatInstant(r.At), r.Revision)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return tx.each(`SELECT p.series_id, p.at FROM series s CROSS JOIN points p LEFT JOIN records r ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
+		WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2 AND r.at IS NULL ORDER BY p.at LIMIT 1`, []any{from, to}, func(scan scanFunc) error {
+		var series, at int64
+		if err := scan(&series, &at); err != nil {
+			return err
+		}
+		key := keys[series]
+		return fmt.Errorf("%w: %s %s %s at %s: the published point has no record", ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(at))
+	})
 }
 
 // Determinations gives all revisions of the record of one slot, oldest first.
@@ -88,25 +166,22 @@ func (db *DB) Determinations(ctx context.Context, line assay.Line, grain assay.G
 }
 
 // SeriesRecords gives the records of a series whose slots lie in [from, to), in the order of instant and revision.
-func (db *DB) SeriesRecords(ctx context.Context, key SeriesKey, from, to int64) ([]Record, error) {
-	return db.appendRecords(ctx, nil, selectRecords+`s.series_id = (SELECT series_id FROM series JOIN gpus USING (gpu_id)
+func (db *DB) SeriesRecords(ctx context.Context, key SeriesKey, from, to int64) (list []Record, err error) {
+	query := selectRecords + `s.series_id = (SELECT series_id FROM series JOIN gpus USING (gpu_id)
 		LEFT JOIN regions USING (region_id) WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3)
-		AND r.at >= $4 AND r.at < $5 ORDER BY r.at, r.revision`, key.GPU, key.Region, key.Grain.String(), from, to)
-}
-
-func (db *DB) appendRecords(ctx context.Context, dst []Record, query string, args ...any) ([]Record, error) {
-	err := db.readRaw(ctx, func(tx *tx, scan rawScan) error {
+		AND r.at >= $4 AND r.at < $5 ORDER BY r.at, r.revision`
+	err = db.readRaw(ctx, func(tx *tx, scan rawScan) error {
 		keys, err := readSeriesKeys(tx)
 		if err != nil {
 			return err
 		}
-		return scan(query, args, func(values []driver.Value) error {
-			r, err := readRecord(values, keys)
-			dst = append(dst, r)
+		return scan(query, []any{key.GPU, key.Region, key.Grain.String(), from, to}, func(values []driver.Value) error {
+			_, r, err := readRecord(values, keys)
+			list = append(list, r)
 			return err
 		})
 	})
-	return dst, err
+	return list, err
 }
 
 func readSeriesKeys(tx *tx) (map[int64]SeriesKey, error) {
@@ -125,7 +200,7 @@ func readSeriesKeys(tx *tx) (map[int64]SeriesKey, error) {
 }
 
 // readRecord makes a record of a row of selectRecords.
-func readRecord(values []driver.Value, keys map[int64]SeriesKey) (r Record, err error) {
+func readRecord(values []driver.Value, keys map[int64]SeriesKey) (series int64, r Record, err error) {
 	var numbers [4]int64 // series, instant, revision, sequence
 	ok := true
 	for i := range numbers {
@@ -133,22 +208,18 @@ func readRecord(values []driver.Value, keys map[int64]SeriesKey) (r Record, err 
 		numbers[i], ok = n, ok && isInt
 	}
 	body, isBody := values[4].([]byte)
-	hash, isHash := values[5].([]byte)
 	key := keys[numbers[0]]
 	r.Line, r.Grain, r.At, r.Revision, r.Sequence = key.Line, key.Grain, numbers[1], int(numbers[2]), numbers[3]
-	r.Version, _ = values[6].(int64)
-	value, known := values[7].(int64)
-	r.PointValue, r.PointHasValue = assay.Nanos(value), known
-	if !ok || !known && values[7] != nil || !isBody || !isHash || len(hash) != len(r.Hash) {
+	version, n := binary.Varint(body)
+	if r.Version = version; !ok || !isBody || n <= 0 {
 		err = errors.New("a column of it is not what it should be")
 	} else {
-		r.Hash = assay.Hash(hash)
-		err = readBody(body, &r.Determination)
+		err = readBody(body[n:], &r.Determination)
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: the record of %s %s %s at %s, revision %d: %w", ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(r.At), r.Revision, err)
 	}
-	return r, err
+	return numbers[0], r, err
 }
 
 // Chain is the state of a series' chain: how many records it has, and the hash of the last.

@@ -178,19 +178,17 @@ func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
 	})
 }
 
-// The numbers are the bounds of ingest: the reading packs columns together and has room for no more.
 func TestAppend_ExtremesComeBack(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		least, most := rental("least"), rental("O'Brien \"quoted\"\n\tΩ 東京 🙂")
-		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = math.MinInt64, math.MinInt64, 1, 0
-		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = math.MaxInt64-1, math.MaxInt64, 1_000_000, 100_000_000_000
+		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = store.Earliest, math.MinInt64, math.MinInt64, math.MinInt64
+		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = store.Latest-1, math.MaxInt64, math.MaxInt64, math.MaxInt64
 		most.Provider, most.Source = strings.Repeat("é", 64), " "
 		least.Verified = false
 		mustAppend(t, db, most, least)
 		wantStored(t, db, least, most)
-		first, last, err := db.TransactionSpan(t.Context())
-		if err != nil || first != least.ExecutedAt || last != most.ExecutedAt {
-			t.Errorf("the span is %d to %d (%v), want %d to %d", first, last, err, least.ExecutedAt, most.ExecutedAt)
+		if first, ok, err := db.FirstTransaction(t.Context()); err != nil || !ok || first != least.ExecutedAt {
+			t.Errorf("the first was at %d (%t, %v), want %d", first, ok, err, least.ExecutedAt)
 		}
 	})
 }
@@ -288,8 +286,8 @@ func TestAppendWindow_Appends(t *testing.T) {
 	})
 }
 
-// Time comes in order, whatever the order of arrival.
-func TestAppendWindow_InTheOrderOfTime(t *testing.T) {
+// Hours come in order, whatever the order of arrival.
+func TestAppendWindow_HourByHour(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := rentals(200)
 		for i := range batch {
@@ -302,8 +300,8 @@ func TestAppendWindow_InTheOrderOfTime(t *testing.T) {
 		if err != nil || len(got) != 200 {
 			t.Fatalf("%d transactions (%v), want 200", len(got), err)
 		}
-		if !slices.IsSortedFunc(got, func(a, b assay.Transaction) int { return cmp.Compare(a.ExecutedAt, b.ExecutedAt) }) {
-			t.Error("the transactions are not in the order of time")
+		if !slices.IsSortedFunc(got, func(a, b assay.Transaction) int { return cmp.Compare(a.ExecutedAt/assay.Hour, b.ExecutedAt/assay.Hour) }) {
+			t.Error("the hours are not in order")
 		}
 	})
 }
@@ -333,11 +331,17 @@ func TestAppend_Receipts(t *testing.T) {
 	})
 }
 
-func TestTransactionSpan_Empty(t *testing.T) {
+func TestFirstTransaction(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		first, last, err := db.TransactionSpan(t.Context())
-		if first != 0 || last != 0 || err != nil {
-			t.Errorf("without transactions the span is %d to %d (%v), want 0 to 0", first, last, err)
+		if first, ok, err := db.FirstTransaction(t.Context()); ok || err != nil {
+			t.Errorf("without transactions the first was at %d (%t, %v)", first, ok, err)
+		}
+		early, later := rental("early"), rental("later") // of one hour, and the later one came first
+		later.ExecutedAt = early.ExecutedAt + 1
+		mustAppend(t, db, later)
+		mustAppend(t, db, early)
+		if first, ok, err := db.FirstTransaction(t.Context()); first != early.ExecutedAt || !ok || err != nil {
+			t.Errorf("the first was at %d (%t, %v), want %d", first, ok, err, early.ExecutedAt)
 		}
 	})
 }

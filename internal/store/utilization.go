@@ -80,7 +80,7 @@ func newReadings(tx *tx, received int64) (in *readings, err error) {
 
 // append inserts a reading; one that is known is compared instead.
 func (in *readings) append(r *assay.UtilizationReading) (inserted, same bool, err error) {
-	source, err := in.names.sources.add(in.tx, `INSERT INTO sources (source) VALUES ($1) RETURNING source_id`, r.Source, maxSources)
+	source, err := in.names.sources.add(in.tx, `INSERT INTO sources (source) VALUES ($1) RETURNING source_id`, r.Source)
 	if err != nil {
 		return false, false, err
 	}

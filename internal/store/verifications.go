@@ -25,29 +25,24 @@ func (db *DB) AddVerification(ctx context.Context, v assay.Verification) (late b
 }
 
 func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
-	var source, executedAt, gpu int64
-	var gpuName string
-	var verified bool
-	found := false
-	err = tx.each(`SELECT s.source_id, t.executed_at, t.gpu_id, g.gpu_name, t.verified FROM sources s CROSS JOIN transaction_ids i
-		CROSS JOIN transactions t CROSS JOIN gpus g WHERE s.source = $1 AND i.hash BETWEEN $2 AND $3
-		AND t.executed_at = i.executed_at AND t.source_id = s.source_id AND t.id = $4 AND g.gpu_id = t.gpu_id`,
-		[]any{v.Source, idHash(v.Source, v.ID), idHash(v.Source, v.ID) + maxProbe, v.ID}, func(scan scanFunc) error {
-			found = true
-			return scan(&source, &executedAt, &gpu, &gpuName, &verified)
-		})
+	d, err := readDictionary(tx)
+	if err != nil {
+		return false, err
+	}
+	t, found, err := (&finder{tx: tx, dictionary: &d}).find(transactionKey{v.Source, v.ID})
 	if err != nil {
 		return false, err
 	}
 	if !found {
 		return false, fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrNoTransaction)
 	}
+	source, verified := d.sources.ids[t.Source], t.Verified
 	receipt, err := tx.counter("receipt")
 	if err != nil {
 		return false, err
 	}
 	err = tx.each(`SELECT verified FROM verifications WHERE executed_at = $1 AND source_id = $2 AND id = $3 ORDER BY event`,
-		[]any{executedAt, source, v.ID}, func(scan scanFunc) error { return scan(&verified) })
+		[]any{t.ExecutedAt, source, v.ID}, func(scan scanFunc) error { return scan(&verified) })
 	if err != nil {
 		return false, err
 	}
@@ -57,20 +52,24 @@ func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
 	if err := tx.addReceipt(receipt+1, 0); err != nil {
 		return false, err
 	}
-	v.ExecutedAt, v.Receipt = executedAt, receipt+1
+	v.ExecutedAt, v.Receipt = t.ExecutedAt, receipt+1
 	if err := tx.exec(`INSERT INTO verifications (executed_at, source_id, id, verified, actor, reason, receipt, checksum)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, executedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(v)); err != nil {
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(v)); err != nil {
 		return false, err
 	}
 	coverage, err := readCoverage(tx)
-	if err != nil || !coverage.holds(gpuName, executedAt) {
+	if err != nil || !coverage.holds(t.GPU, t.ExecutedAt) {
 		return false, err
 	}
-	change := "withdrawn"
-	if v.Verified {
-		change = "verified"
+	return true, insertLate(tx, v.Receipt, t.ExecutedAt, source, v.ID, d.gpus.ids[t.GPU], changeOf(v.Verified))
+}
+
+// changeOf says what a later word changed.
+func changeOf(verified bool) string {
+	if verified {
+		return "verified"
 	}
-	return true, insertLate(tx, receipt+1, executedAt, source, v.ID, gpu, change)
+	return "withdrawn"
 }
 
 // noteMissed lists as late what came after the publisher had fixed what is known: the time was open then, and is
@@ -80,46 +79,51 @@ func noteMissed(tx *tx, d *dictionary, p Publication) error {
 	if err != nil || newest <= p.Receipt || p.Reason != "" {
 		return err
 	}
-	list, err := readMissed(tx, p.Covers.bounds(), p.Receipt)
+	bounds := p.Covers.bounds()
+	note := func(t *assay.Transaction, receipt int64, change string) error {
+		if !p.Covers.holds(t.GPU, t.ExecutedAt) {
+			return nil
+		}
+		return insertLate(tx, receipt, t.ExecutedAt, d.sources.ids[t.Source], t.ID, d.gpus.ids[t.GPU], change)
+	}
+	arrived, err := readMissed(tx, d, bounds, p.Receipt)
 	if err != nil {
 		return err
 	}
-	for _, m := range list {
-		if !p.Covers.holds(d.gpus.texts[m.gpu], m.executedAt) {
+	for i := range arrived {
+		if err := note(&arrived[i], arrived[i].Receipt, "arrived"); err != nil {
+			return err
+		}
+	}
+	events, err := readVerifications(tx, bounds.From, bounds.To)
+	if err != nil {
+		return err
+	}
+	f := finder{tx: tx, dictionary: d}
+	for _, v := range events {
+		if v.Receipt <= p.Receipt {
 			continue
 		}
-		if err := insertLate(tx, m.receipt, m.executedAt, m.source, m.id, m.gpu, m.change); err != nil {
+		t, found, err := f.find(transactionKey{v.Source, v.ID})
+		if err != nil || !found {
+			return errors.Join(err, fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrNoTransaction))
+		}
+		if err := note(&t, v.Receipt, changeOf(v.Verified)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// missed is something that a publisher did not know of.
-type missed struct {
-	receipt, executedAt, source, gpu int64
-	id, change                       string
-}
-
-// readMissed reads what came behind a receipt about a stretch of time.
-func readMissed(tx *tx, within Span, receipt int64) (list []missed, err error) {
-	err = tx.each(`SELECT receipt, executed_at, source_id, id, gpu_id, 'arrived' FROM transactions
-		WHERE executed_at >= $1 AND executed_at < $2 AND receipt > $3
-		UNION ALL SELECT v.receipt, v.executed_at, v.source_id, v.id, t.gpu_id, CASE v.verified WHEN 1 THEN 'verified' ELSE 'withdrawn' END
-		FROM verifications v JOIN transactions t USING (executed_at, source_id, id)
-		WHERE v.executed_at >= $1 AND v.executed_at < $2 AND v.receipt > $3`, []any{within.From, within.To, receipt}, func(scan scanFunc) error {
-		var m missed
-		if err := scan(&m.receipt, &m.executedAt, &m.source, &m.id, &m.gpu, &m.change); err != nil {
-			return err
-		}
-		list = append(list, m)
-		return nil
+// readMissed reads the transactions in a stretch of time that came behind a receipt.
+func readMissed(tx *tx, d *dictionary, within Span, receipt int64) (list []assay.Transaction, err error) {
+	first, end := segmentsOf(within.From, within.To)
+	err = tx.eachSegment(`WHERE segment >= $1 AND segment < $2 AND (segment & 4294967295) > $3`, []any{int64(first), int64(end), receipt}, func(s *segment) error {
+		list, err = d.appendSegment(list, s)
+		return err
 	})
 	return list, err
 }
-
-// maxProbe is how far behind its hash an id may stand: nobody will see even one step.
-const maxProbe = 8
 
 // Verifications lists the words on transactions executed in [from, to), oldest first.
 func (db *DB) Verifications(ctx context.Context, from, to int64) (list []assay.Verification, err error) {
@@ -169,19 +173,26 @@ func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 		if err != nil {
 			return err
 		}
-		return tx.each(`SELECT l.receipt, l.change, r.received_at, s.source, l.id, l.executed_at, gpu_name, coalesce(region, ''), provider,
-				price_nanos, gpus, hour_micros, verified
-			FROM late l JOIN receipts r USING (receipt) JOIN sources s ON s.source_id = l.source_id
-			JOIN transactions t ON t.executed_at = l.executed_at AND t.source_id = l.source_id AND t.id = l.id
-			JOIN gpus g ON g.gpu_id = t.gpu_id JOIN providers p ON p.provider_id = t.provider_id
-			LEFT JOIN regions ON regions.region_id = t.region_id ORDER BY l.receipt, l.executed_at, l.source_id, l.id`, nil, func(scan scanFunc) error {
+		d, err := readDictionary(tx)
+		if err != nil {
+			return err
+		}
+		find := finder{tx: tx, dictionary: &d}
+		return tx.each(`SELECT l.receipt, l.change, r.received_at, s.source, l.id FROM late l JOIN receipts r USING (receipt)
+			JOIN sources s USING (source_id) ORDER BY l.receipt, l.executed_at, l.source_id, l.id`, nil, func(scan scanFunc) error {
 			var l Late
-			if err := scan(&l.Receipt, &l.Change, &l.ReceivedAt, &l.Source, &l.ID, &l.ExecutedAt, &l.GPU, &l.Region, &l.Provider,
-				&l.Price, &l.GPUs, &l.HourMicros, &l.Verified); err != nil {
+			var receipt int64
+			var key transactionKey
+			if err := scan(&receipt, &l.Change, &l.ReceivedAt, &key.source, &key.id); err != nil {
 				return err
 			}
-			l.Hourly = covers.pending(CoverageKey{l.GPU, assay.Hourly}, l.ExecutedAt, l.Receipt)
-			l.Daily = covers.pending(CoverageKey{l.GPU, assay.Daily}, l.ExecutedAt, l.Receipt)
+			var found bool
+			if l.Transaction, found, err = find.find(key); err != nil || !found {
+				return err
+			}
+			l.Receipt = receipt
+			l.Hourly = covers.pending(CoverageKey{l.GPU, assay.Hourly}, l.ExecutedAt, receipt)
+			l.Daily = covers.pending(CoverageKey{l.GPU, assay.Daily}, l.ExecutedAt, receipt)
 			if !l.Hourly && !l.Daily {
 				return nil
 			}

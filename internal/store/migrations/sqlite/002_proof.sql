@@ -12,8 +12,7 @@ CREATE TABLE receipts (
     checksum    INTEGER NOT NULL  -- of the row, as every row of the ledger has one; see ledger.go
 );
 
--- Clustered by time, because that is how windows are read; a feed in time order appends. The program moves the rows of
--- the table before over and drops it.
+-- All that was there came with the first receipt, which the program enters.
 ALTER TABLE transactions RENAME TO transactions_1;
 DROP INDEX transactions_by_id;
 CREATE TABLE transactions (
@@ -28,10 +27,13 @@ CREATE TABLE transactions (
     hour_micros INTEGER NOT NULL,
     verified    INTEGER NOT NULL, -- as received; verifications has what came later
     receipt     INTEGER NOT NULL,
-    checksum    INTEGER NOT NULL, -- of the row, names included; see checksum in the code
+    checksum    INTEGER NOT NULL,
     PRIMARY KEY (executed_at, source_id, id)
 ) WITHOUT ROWID;
-CREATE TABLE transaction_ids ( -- where a transaction is, by a hash of its source and id
+INSERT INTO transactions SELECT executed_at, source_id, id, gpu_id, region_id, provider_id, price_nanos, gpus, hour_micros, verified, 1, 0
+    FROM transactions_1;
+DROP TABLE transactions_1;
+CREATE TABLE transaction_ids (
     hash        INTEGER PRIMARY KEY,
     executed_at INTEGER NOT NULL,
     receipt     INTEGER NOT NULL
