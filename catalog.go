@@ -20,6 +20,26 @@ func (c *Catalog) GPU(name string) (GPU, bool) {
 	return GPU{}, false
 }
 
+// Memory finds a memory type by its id or its exact name.
+func (c *Catalog) Memory(idOrName string) (MemoryType, bool) {
+	for _, m := range c.MemoryTypes {
+		if m.ID == idOrName || m.MemoryType == idOrName {
+			return m, true
+		}
+	}
+	return MemoryType{}, false
+}
+
+// CodingProduct finds a product by its id.
+func (c *Catalog) CodingProduct(id string) (CodingProduct, bool) {
+	for _, p := range c.CodingProducts {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return CodingProduct{}, false
+}
+
 // HasRegion tells whether the region is Global or in the catalog.
 func (c *Catalog) HasRegion(region string) bool {
 	if region == Global {
@@ -75,19 +95,19 @@ func DefaultCatalog() Catalog {
 			{"mem_ddr5_udimm_16gb", "DDR5 UDIMM 16GB 4800/5600", "module"},
 		},
 		CodingProducts: []CodingProduct{
-			{ID: "cc-prs", Label: "Claude PRs", Category: "prs", Kind: "count"},
-			{ID: "codex-prs", Label: "Codex PRs", Category: "prs", Kind: "count"},
-			{ID: "copilot-prs", Label: "Copilot PRs", Category: "prs", Kind: "count"},
-			{ID: "cursor-prs", Label: "Cursor PRs", Category: "prs", Kind: "count"},
-			{ID: "devin-prs", Label: "Devin PRs", Category: "prs", Kind: "count"},
-			{ID: "cc-commits", Label: "Claude Commits", Category: "commits", Kind: "count"},
-			{ID: "cc-merge", Label: "Claude Merge", Category: "merge", Kind: "pct"},
-			{ID: "codex-merge", Label: "Codex Merge", Category: "merge", Kind: "pct"},
-			{ID: "copilot-merge", Label: "Copilot Merge", Category: "merge", Kind: "pct"},
-			{ID: "cursor-merge", Label: "Cursor Merge", Category: "merge", Kind: "pct"},
-			{ID: "devin-merge", Label: "Devin Merge", Category: "merge", Kind: "pct"},
-			{ID: "cc-vs-codex", Label: "Claude vs Codex", Category: "prs", Kind: "count", Compare: true, SeriesLabels: []string{"Claude PRs", "Codex PRs"}},
-			{ID: "cc-vs-codex-merge", Label: "Claude vs Codex Merge", Category: "merge", Kind: "pct", Compare: true, SeriesLabels: []string{"Claude Merge", "Codex Merge"}},
+			{ID: "cc-prs", Label: "Claude PRs", Category: "prs", Kind: "count", Tools: []string{"cc"}},
+			{ID: "codex-prs", Label: "Codex PRs", Category: "prs", Kind: "count", Tools: []string{"codex"}},
+			{ID: "copilot-prs", Label: "Copilot PRs", Category: "prs", Kind: "count", Tools: []string{"copilot"}},
+			{ID: "cursor-prs", Label: "Cursor PRs", Category: "prs", Kind: "count", Tools: []string{"cursor"}},
+			{ID: "devin-prs", Label: "Devin PRs", Category: "prs", Kind: "count", Tools: []string{"devin"}},
+			{ID: "cc-commits", Label: "Claude Commits", Category: "commits", Kind: "count", Tools: []string{"cc"}},
+			{ID: "cc-merge", Label: "Claude Merge", Category: "merge", Kind: "pct", Tools: []string{"cc"}},
+			{ID: "codex-merge", Label: "Codex Merge", Category: "merge", Kind: "pct", Tools: []string{"codex"}},
+			{ID: "copilot-merge", Label: "Copilot Merge", Category: "merge", Kind: "pct", Tools: []string{"copilot"}},
+			{ID: "cursor-merge", Label: "Cursor Merge", Category: "merge", Kind: "pct", Tools: []string{"cursor"}},
+			{ID: "devin-merge", Label: "Devin Merge", Category: "merge", Kind: "pct", Tools: []string{"devin"}},
+			{ID: "cc-vs-codex", Label: "Claude vs Codex", Category: "prs", Kind: "count", Compare: true, SeriesLabels: []string{"Claude PRs", "Codex PRs"}, Tools: []string{"cc", "codex"}},
+			{ID: "cc-vs-codex-merge", Label: "Claude vs Codex Merge", Category: "merge", Kind: "pct", Compare: true, SeriesLabels: []string{"Claude Merge", "Codex Merge"}, Tools: []string{"cc", "codex"}},
 		},
 	}
 }

@@ -8,4 +8,35 @@ type CodingProduct struct {
 	Kind         string   `json:"kind"`
 	Compare      bool     `json:"compare"`
 	SeriesLabels []string `json:"seriesLabels"` // two, or nil when nothing is compared
+	Tools        []string `json:"-"`            // what it is about: a tool, or the two that are compared
+}
+
+// The metrics of coding products.
+const (
+	CodingPRs     = "prs"
+	CodingCommits = "commits"
+	CodingMerge   = "merge"
+)
+
+// CodingDay is what a coding tool did on a day.
+type CodingDay struct {
+	Day     int64  `json:"date"` // midnight UTC
+	Tool    string `json:"tool"`
+	PRs     int64  `json:"prs"`
+	Merged  int64  `json:"merged"` // of the pull requests
+	Commits int64  `json:"commits"`
+}
+
+// Key is what a tool's day is known by.
+func (d *CodingDay) Key() string { return FormatInstant(d.Day)[:len(DayLayout)] + " " + d.Tool }
+
+// CodingValue is the newest value of a product.
+type CodingValue struct {
+	Product   string `json:"product"`
+	Label     string `json:"label"`
+	Kind      string `json:"kind"`
+	Value     Nanos  `json:"value"`
+	ChangePct *Nanos `json:"changePct"` // since the day before on file; nil without one, and when that was 0
+	Date      string `json:"date"`
+	UpdatedAt string `json:"updatedAt"` // when we learned of it
 }

@@ -14,15 +14,20 @@ const (
 	FreeGPU               // free GPUs inside the free window for anybody, everything with a key
 	Keyed                 // Premium and Full
 	FullGrain             // Full only, because the data is finer than daily
+	FreeLab               // free labs inside the free window for anybody, everything with a key
+	FullSites             // Full only, because sites are not part of Premium
 )
 
-var ruleNames = [...]string{Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full"}
+var ruleNames = [...]string{Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full", FreeLab: "free-lab", FullSites: "Full"}
 
 // String is the rule's word in documents.
 func (r Rule) String() string { return ruleNames[r] }
 
-// freeGPUMonths is the free window of GPU data, in calendar months back from today.
-const freeGPUMonths = 3
+// The free windows of GPU data and of token prices, in calendar months back from today.
+const (
+	freeGPUMonths = 3
+	freeLabMonths = 1
+)
 
 // autoHourlySpan is the longest span that `auto` answers by the hour.
 const autoHourlySpan = 31 * assay.Day
@@ -31,6 +36,7 @@ const autoHourlySpan = 31 * assay.Day
 // the caller at all.
 type Ask struct {
 	PaidGPU     bool
+	PaidLab     bool
 	HasStart    bool   // whether Start was said
 	Start       int64  // the first instant asked for
 	HasEnd      bool   // whether End was said
@@ -55,6 +61,10 @@ var (
 		Kind: assay.Forbidden, Code: "full_required",
 		Message: "Premium access is daily-grain only. Hourly and real-time data require a full subscription.",
 	}
+	errNoSites = &assay.Error{
+		Kind: assay.Forbidden, Code: "full_required",
+		Message: "Neocloud site data is not included in premium access. A full subscription unlocks it.",
+	}
 )
 
 const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
@@ -68,6 +78,9 @@ func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Grant, error) {
 		if rule == FullGrain || ask.HourlyOnly {
 			return Grant{}, errDailyOnly
 		}
+		if rule == FullSites {
+			return Grant{}, errNoSites
+		}
 		return Grant{Access: assay.AccessPremium, Grain: assay.Daily}, nil
 	case assay.Anonymous:
 		return decideAnonymous(rule, ask, now)
@@ -79,14 +92,17 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
 	switch {
 	case rule == Public:
 		return Grant{}, nil
-	case rule != FreeGPU || ask.PaidGPU || ask.HourlyOnly:
+	case rule != FreeGPU && rule != FreeLab || ask.PaidGPU || ask.PaidLab || ask.HourlyOnly:
 		return Grant{}, errKeyRequired
 	}
-	from := assay.MonthsBack(now, freeGPUMonths)
+	from, window := assay.MonthsBack(now, freeGPUMonths), assay.Public3Months
+	if rule == FreeLab {
+		from, window = assay.MonthsBack(now, freeLabMonths), assay.Public1Month
+	}
 	if ask.HasStart && ask.Start < from || ask.HasAsOf && ask.AsOf < from {
 		return Grant{}, errOutside
 	}
-	return Grant{Access: assay.Public3Months, From: from, Grain: assay.Daily}, nil
+	return Grant{Access: window, From: from, Grain: assay.Daily}, nil
 }
 
 // fullGrain is the grain that a Full caller is served.

@@ -89,9 +89,12 @@ func Volatility(returns []float64, perYear int) (v assay.Nanos, ok bool) {
 	return assay.Nanos(math.RoundToEven(annual*perUnit)) * millionth, true
 }
 
-// logRatio is ln(a/b) of numbers above zero. It is the method of math.Log, which rests on assembly on some machines and is
-// fused on others; here every product is rounded by itself, so the digits are the same everywhere.
-func logRatio(a, b assay.Nanos) float64 {
+// logRatio is ln(a/b) of numbers above zero.
+func logRatio(a, b assay.Nanos) float64 { return Log(float64(a) / float64(b)) }
+
+// Log is ln(x) of a number above zero. It is the method of math.Log, which rests on assembly on some machines and is fused
+// on others; here every product is rounded by itself, so the digits are the same everywhere.
+func Log(x float64) float64 {
 	const (
 		ln2Hi = 6.93147180369123816490e-01
 		ln2Lo = 1.90821492927058770002e-10
@@ -103,7 +106,7 @@ func logRatio(a, b assay.Nanos) float64 {
 		l6    = 1.531383769920937332e-01
 		l7    = 1.479819860511658591e-01
 	)
-	fraction, exponent := math.Frexp(float64(a) / float64(b))
+	fraction, exponent := math.Frexp(x)
 	if fraction < math.Sqrt2/2 {
 		fraction, exponent = fraction*2, exponent-1
 	}

@@ -27,6 +27,10 @@ type Methodology struct {
 	WinsoriseLower  int // percentile in hundredths of a percent; 0 is off
 	WinsoriseUpper  int // the same; 0 is off
 	ProviderCap     int // largest share of one provider, in hundredths of a percent; 0 is off
+
+	// Below these a lab's day is covered too thinly for a token price.
+	OTPIModels   int
+	OTPIRequests int
 }
 
 // whole is 100 % in hundredths of a percent.
@@ -67,11 +71,16 @@ type methodologyFile struct {
 	Cap *struct {
 		ProviderShare float64 `toml:"provider_share"`
 	} `toml:"cap"`
+	OTPI struct {
+		MinimumModels   int `toml:"minimum_models"`
+		MinimumRequests int `toml:"minimum_requests"`
+	} `toml:"otpi"`
 }
 
 // ParseMethodology reads a methodology's TOML text. An error names the key, its value and what is allowed.
 func ParseMethodology(text string) (m Methodology, err error) {
 	var f methodologyFile
+	f.OTPI.MinimumModels, f.OTPI.MinimumRequests = 1, 1 // unless the text says otherwise; that of 1.0.0 says nothing
 	meta, err := toml.Decode(text, &f)
 	if err != nil {
 		return m, fmt.Errorf("methodology: %w", err)
@@ -98,6 +107,7 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	m = Methodology{
 		Version: f.Version, Decimals: f.Decimals,
 		MinTransactions: f.Minimum.Transactions, MinProviders: f.Minimum.Providers,
+		OTPIModels: f.OTPI.MinimumModels, OTPIRequests: f.OTPI.MinimumRequests,
 	}
 	if !versionForm.MatchString(f.Version) {
 		return m, fmt.Errorf("version %q: allowed are 1 to 32 letters, digits, dots and hyphens", f.Version)
@@ -109,6 +119,8 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 		{"decimals", m.Decimals, 0, 9},
 		{"minimum.transactions", m.MinTransactions, 1, 1_000_000},
 		{"minimum.providers", m.MinProviders, 1, 1_000_000},
+		{"otpi.minimum_models", m.OTPIModels, 1, 1_000_000},
+		{"otpi.minimum_requests", m.OTPIRequests, 1, 1_000_000_000},
 	} {
 		if number.value < number.least || number.value > number.top {
 			return m, fmt.Errorf("%s %d: allowed is a whole number from %d to %d", number.key, number.value, number.least, number.top)

@@ -26,6 +26,9 @@ lower = 2.5
 upper = 97.25
 [cap]
 provider_share = 33.34
+[otpi]
+minimum_models   = 2
+minimum_requests = 5000
 `
 
 func mustParse(t *testing.T, text string) Methodology {
@@ -44,7 +47,7 @@ func TestParseMethodology(t *testing.T) {
 	}
 	want := Methodology{
 		Version: "2.0.0-rc.1", Effective: time.Date(2026, 6, 30, 22, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 6, Zone: berlin, FixingHour: 9,
-		MinTransactions: 3, MinProviders: 4, WinsoriseLower: 250, WinsoriseUpper: 9725, ProviderCap: 3334,
+		MinTransactions: 3, MinProviders: 4, WinsoriseLower: 250, WinsoriseUpper: 9725, ProviderCap: 3334, OTPIModels: 2, OTPIRequests: 5000,
 	}
 	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
 	if diff := cmp.Diff(want, mustParse(t, fullText), sameZone); diff != "" {
@@ -61,6 +64,7 @@ func TestPlain(t *testing.T) {
 	m.Zone = nil
 	want := Methodology{
 		Version: "1.0.0", Effective: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 4, FixingHour: 16, MinTransactions: 1, MinProviders: 1,
+		OTPIModels: 1, OTPIRequests: 1,
 	}
 	if m != want {
 		t.Errorf("got %+v, want %+v", m, want)
@@ -87,6 +91,9 @@ func wantError(t *testing.T, old, replacement string, want ...string) {
 
 func TestParseMethodology_Refused(t *testing.T) {
 	f := func(old, replacement string, want ...string) { t.Helper(); wantError(t, old, replacement, want...) }
+	f("minimum_models   = 2", "minimum_models = 0", "otpi.minimum_models 0", "1 to 1000000")
+	f("minimum_requests = 5000", "minimum_requests = 1000000001", "otpi.minimum_requests 1000000001", "1 to 1000000000")
+	f("minimum_models   = 2", "minimum_labs = 2", "there is no key otpi.minimum_labs")
 
 	const versions = "allowed are 1 to 32 letters, digits, dots and hyphens"
 	f(`"2.0.0-rc.1"`, `""`, `version "": `+versions)

@@ -5,10 +5,12 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,13 +87,18 @@ func (f *Follower) next(ctx context.Context, counters store.Counters, coverage s
 		return nil, err
 	}
 	update.Synthetic = synthetic == "true"
-	if current == nil || current.CatalogVersion != counters.Catalog {
+	if current != nil && current.CatalogVersion != counters.Catalog {
+		if current, err = f.grown(ctx, current, seen.Publication, counters.Catalog); err != nil {
+			return nil, err
+		}
+	}
+	if current == nil {
 		catalog, err := f.Store.Catalog(ctx)
 		if err != nil {
 			return nil, err
 		}
 		current, seen = snapshot.New(catalog, counters.Catalog), store.Counters{}
-		if update.Series, err = f.everything(ctx, catalog, counters.Publication); err != nil {
+		if update.Series, err = f.everything(ctx, catalogLines(catalog), counters.Publication); err != nil {
 			return nil, err
 		}
 	} else if update.Series, err = f.changes(ctx, seen.Publication, counters.Publication); err != nil {
@@ -105,6 +112,38 @@ func (f *Follower) next(ctx context.Context, counters store.Counters, coverage s
 		return nil, err
 	}
 	return current.With(update), nil
+}
+
+// grown is the snapshot under a catalog to which something was added, or in which something has become free or paid. It
+// shares all lines, because what is new in a catalog is there before its first row. It is nil when that is not so, and
+// when something has left: such a catalog was changed past the store, and everything must be read anew.
+func (f *Follower) grown(ctx context.Context, current *snapshot.Snapshot, version, catalogVersion int64) (*snapshot.Snapshot, error) {
+	catalog, err := f.Store.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := current.WithCatalog(catalog, catalogVersion)
+	for _, line := range catalogLines(current.Catalog) {
+		if next.Line(line.GPU, line.Region) == nil {
+			return nil, nil
+		}
+	}
+	added := slices.DeleteFunc(catalogLines(catalog), func(l assay.Line) bool { return current.Line(l.GPU, l.Region) != nil })
+	updates, err := f.everything(ctx, added, version)
+	if err != nil || slices.ContainsFunc(updates, func(u snapshot.SeriesUpdate) bool { return len(u.Revisions) > 0 }) {
+		return nil, err
+	}
+	return next, nil
+}
+
+// catalogLines are the lines of a catalog.
+func catalogLines(catalog assay.Catalog) (lines []assay.Line) {
+	for _, gpu := range catalog.GPUs {
+		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
+			lines = append(lines, assay.Line{GPU: gpu.Name, Region: region})
+		}
+	}
+	return lines
 }
 
 // name tells each series which publication touched it last.
@@ -140,6 +179,14 @@ func (f *Follower) rest(ctx context.Context, seen, now store.Counters, update *s
 			return err
 		}
 	}
+	if err := errors.Join(
+		observe(ctx, f.Store, assay.FamilyMemory, seen.Memory, now.Memory, &update.Memory),
+		observe(ctx, f.Store, assay.FamilyModels, seen.Models, now.Models, &update.Models),
+		observe(ctx, f.Store, assay.FamilyCoding, seen.Coding, now.Coding, &update.Coding),
+		observe(ctx, f.Store, assay.FamilySites, seen.Sites, now.Sites, &update.Sites),
+	); err != nil {
+		return err
+	}
 	if now.Methodology != seen.Methodology {
 		if update.Methodologies, err = f.Store.Methodologies(ctx); err != nil {
 			return err
@@ -155,6 +202,18 @@ func (f *Follower) rest(ctx context.Context, seen, now store.Counters, update *s
 		}
 	}
 	return nil
+}
+
+// observe reads what was received of a family in (after, upTo].
+func observe[T any](ctx context.Context, db *store.DB, family assay.Family, after, upTo int64, into *[]assay.Observed[T]) error {
+	if upTo == after {
+		return nil
+	}
+	return db.EachObservation(ctx, family, after, upTo, func(o store.Observation, revision int, received int64) error {
+		observed := assay.Observed[T]{Key: o.Key, Revision: revision, Received: received}
+		*into = append(*into, observed)
+		return json.Unmarshal(o.Body, &(*into)[len(*into)-1].Value)
+	})
 }
 
 // realtime reads the prints in (after, upTo].
@@ -204,14 +263,12 @@ func (f *Follower) changes(ctx context.Context, after, upTo int64) (updates []sn
 // loaders is how many series are read at once in a full build; the store has as many reading connections to spare.
 const loaders = 2
 
-// everything reads every series of the catalog as of a version.
-func (f *Follower) everything(ctx context.Context, catalog assay.Catalog, version int64) ([]snapshot.SeriesUpdate, error) {
+// everything reads every series of the lines as of a version.
+func (f *Follower) everything(ctx context.Context, lines []assay.Line, version int64) ([]snapshot.SeriesUpdate, error) {
 	var updates []snapshot.SeriesUpdate
-	for _, gpu := range catalog.GPUs {
-		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
-			for _, grain := range assay.Grains {
-				updates = append(updates, snapshot.SeriesUpdate{Line: assay.Line{GPU: gpu.Name, Region: region}, Grain: grain})
-			}
+	for _, line := range lines {
+		for _, grain := range assay.Grains {
+			updates = append(updates, snapshot.SeriesUpdate{Line: line, Grain: grain})
 		}
 	}
 	var wg sync.WaitGroup

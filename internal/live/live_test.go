@@ -415,6 +415,90 @@ func TestLoad_CatalogChangeBuildsAnew(t *testing.T) {
 	wantFresh(t, db, s)
 }
 
+// A catalog that grows, or in which something becomes free, keeps the lines that are there: nothing is read anew. Data of
+// what was added comes with the versions that follow.
+func TestLoad_CatalogGrows(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	publish(t, db, hour(0, global, east))
+	publish(t, db, restated(0, 1, 7, east))
+	tick(t, db, 1, global, east)
+	before := load(t, f)
+	grow := func(added assay.Catalog) {
+		t.Helper()
+		if err := db.GrowCatalog(t.Context(), added); err != nil {
+			t.Fatal(err)
+		}
+	}
+	grow(assay.Catalog{GPUs: []assay.GPU{{Name: "X300"}}, Regions: []string{"sa-east"}, Labs: []assay.Lab{{Lab: "cohere", Label: "Cohere"}}})
+	s := load(t, f)
+	if s.Line(east.GPU, east.Region) != before.Line(east.GPU, east.Region) {
+		t.Error("a line that has not changed was made anew")
+	}
+	for _, line := range []assay.Line{{GPU: "X300", Region: assay.Global}, {GPU: "X300", Region: "sa-east"}, {GPU: "H200", Region: "sa-east"}} {
+		if got := s.Line(line.GPU, line.Region); got == nil || got.Series(assay.Hourly).Len() != 0 {
+			t.Errorf("%v is %v, want an empty line", line, got)
+		}
+	}
+	if before.Line("X300", assay.Global) != nil || len(before.Catalog.GPUs) != 6 {
+		t.Error("the snapshot that readers may hold has changed")
+	}
+	wantFresh(t, db, s)
+
+	// The catalog changes again while values of what was added are published.
+	publish(t, db, hour(1, global, assay.Line{GPU: "X300", Region: "sa-east"}))
+	if err := db.SetGPUFree(t.Context(), "X300", true); err != nil {
+		t.Fatal(err)
+	}
+	grow(assay.Catalog{Regions: []string{"sa-west"}})
+	s = load(t, f)
+	if gpu, _ := s.GPU("X300"); !gpu.Free || s.Line("X300", "sa-east").Series(assay.Hourly).Len() != 1 {
+		t.Errorf("the GPU is %+v with the series %v", gpu, s.Line("X300", "sa-east"))
+	}
+	wantFresh(t, db, s)
+}
+
+// What is made of observations may list the catalog, so a change of it makes that anew, and leaves the observations.
+func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	if _, err := db.AppendObservations(t.Context(), assay.FamilyCoding, []store.Observation{{Key: "k", Body: []byte(`{"tool":"cc"}`)}}, false); err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	build := func(known []assay.Observed[assay.CodingDay]) int {
+		made++
+		return len(known)
+	}
+	want := func(s *snapshot.Snapshot, times int) {
+		t.Helper()
+		if got := snapshot.Model(&s.Coding, math.MaxInt64, build); got != 1 || made != times {
+			t.Errorf("of %d observations a model was made %d times, want of 1 and %d times", got, made, times)
+		}
+	}
+	want(load(t, f), 1)
+	want(load(t, f), 1)
+	if err := db.SetLabFree(t.Context(), "openai", false); err != nil {
+		t.Fatal(err)
+	}
+	want(load(t, f), 2)
+}
+
+// A catalog from which something was taken, past the store, is built anew.
+func TestLoad_CatalogShrinks(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	publish(t, db, hour(0, global, east))
+	load(t, f)
+	storetest.Exec(t, db, `DELETE FROM gpus WHERE gpu_name = 'B200'`)
+	storetest.Exec(t, db, `UPDATE counters SET value = value + 1 WHERE name = 'catalog'`)
+	s := load(t, f)
+	if s.Line("B200", assay.Global) != nil || s.Line(east.GPU, east.Region).Series(assay.Hourly).Len() != 1 {
+		t.Errorf("the catalog is %v", s.Catalog.GPUs)
+	}
+	wantFresh(t, db, s)
+}
+
 // Every publication here adds a point to two lines and covers their hour. A reader sees all of it or nothing, and the
 // snapshot it holds does not change under it.
 func TestLoad_ReadersNeverSeeHalf(t *testing.T) {

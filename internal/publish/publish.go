@@ -43,14 +43,14 @@ const versionRecords = 60_000
 const retryAfter = time.Second
 
 // Run publishes every slot as it ends, first catching up on what ended while nobody was publishing; makes the real-time
-// prints; and signs each day that has ended. A GPU without any coverage starts with the slot that is running. Run returns
-// when the context ends.
+// prints; and signs each day that has ended. A GPU without any coverage starts with the slot that is running, one that is
+// added to the catalog meanwhile with the slot that runs then. Run returns when the context ends.
 func (p *Publisher) Run(ctx context.Context) error {
-	started := p.Now().UnixMilli()
+	s := sightings{p.Now().UnixMilli(), map[string]int64{}}
 	for {
 		now := p.Now()
 		next := now.Truncate(time.Minute).Add(time.Minute)
-		err := p.pass(ctx, started)
+		err := p.pass(ctx, s.from(now.UnixMilli()))
 		wait := min(next.Sub(p.Now()), longestWait) // none, when a minute has ended meanwhile
 		if err != nil && ctx.Err() == nil {
 			p.Log.Error("publish", "error", err)
@@ -64,12 +64,31 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
+// sightings tell when the loop first saw a GPU.
+type sightings struct {
+	started int64
+	first   map[string]int64
+}
+
+// from gives the instant at which a GPU was first seen. All that the first look shows have been there from the start.
+func (s *sightings) from(now int64) func(gpu string) int64 {
+	if len(s.first) == 0 {
+		now = s.started
+	}
+	return func(gpu string) int64 {
+		if _, ok := s.first[gpu]; !ok {
+			s.first[gpu] = now
+		}
+		return s.first[gpu]
+	}
+}
+
 // longestWait bounds the wait for the next minute, so that a clock set forward is noticed.
 const longestWait = 10 * time.Second
 
 // pass does everything that is due.
-func (p *Publisher) pass(ctx context.Context, started int64) error {
-	if _, err := p.catchUp(ctx, started); err != nil {
+func (p *Publisher) pass(ctx context.Context, seen func(gpu string) int64) error {
+	if _, err := p.catchUpSince(ctx, seen); err != nil {
 		return err
 	}
 	if err := p.Realtime(ctx); err != nil {
@@ -85,10 +104,15 @@ func (p *Publisher) CatchUp(ctx context.Context) (records int, err error) {
 
 // catchUp is CatchUp, with GPUs that have no coverage starting at the slot that ran at the given instant.
 func (p *Publisher) catchUp(ctx context.Context, started int64) (records int, err error) {
+	return p.catchUpSince(ctx, func(string) int64 { return started })
+}
+
+// catchUpSince is catchUp with an instant for each GPU.
+func (p *Publisher) catchUpSince(ctx context.Context, seen func(gpu string) int64) (records int, err error) {
 	return p.determine(ctx, nil, func(s *step, key store.CoverageKey, now int64) []store.Span {
-		from := s.state.Coverage.End(key)
+		from, first := s.state.Coverage.End(key), seen(key.GPU)
 		if from == 0 {
-			from = min(s.schedule.LastSlot(key.Grain, started), s.firstWhole(key))
+			from = min(s.schedule.LastSlot(key.Grain, first), s.firstWhole(key))
 		}
 		return []store.Span{{From: from, To: s.schedule.LastSlot(key.Grain, now)}}
 	})

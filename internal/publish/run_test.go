@@ -89,6 +89,43 @@ func TestRun_PublishesWhenTheHourEnds(t *testing.T) {
 	})
 }
 
+// A GPU that is added while the loop runs begins with the hour that runs then, so that the hours before are free for a
+// backfill of its history.
+func TestRun_GPUAddedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noon := instant(5, 12, 0)
+		r := newRunning(t, noon+assay.Minute)
+		r.start(t)
+		r.until(noon + 4*assay.Hour + 30*assay.Minute)
+		if err := r.db.GrowCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}}}); err != nil {
+			t.Fatal(err)
+		}
+		r.until(noon + 6*assay.Hour + assay.Second)
+		want := func(gpu string, from int64) {
+			t.Helper()
+			got := readWorld(t, r.db).coverage[store.CoverageKey{GPU: gpu, Grain: assay.Hourly}]
+			if !slices.Equal(got, []store.Span{{From: from, To: noon + 6*assay.Hour}}) {
+				t.Errorf("%s is covered in %v, want from %d to %d", gpu, got, from, noon+6*assay.Hour)
+			}
+		}
+		want("H100 SXM", noon)
+		want("MI300X", noon+4*assay.Hour)
+
+		history := rentals(noon+assay.Hour, noon+2*assay.Hour)
+		for i := range history {
+			history[i].GPU = "MI300X"
+		}
+		if got, err := r.db.AppendTransactions(t.Context(), history); err != nil || got.Late != 0 {
+			t.Errorf("of the history before %d rows are late (%v)", got.Late, err)
+		}
+		if n := ok(t)(r.Backfill(t.Context(), noon, noon+6*assay.Hour, nil)); n == 0 {
+			t.Error("nothing of the history before can be published")
+		}
+		want("MI300X", noon)
+		r.end(t)
+	})
+}
+
 // While a pass runs, time goes on: the hour may end between the look at the clock and the end of the pass. However the
 // pass and the clock lie, the hour is published at once, not with the next look ten seconds later.
 func TestRun_HourEndsDuringAPass(t *testing.T) {

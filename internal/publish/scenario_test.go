@@ -62,6 +62,7 @@ var commands = map[string]struct {
 	"eval 5":     {true, (*scenario).eval},
 	"eval 6":     {true, (*scenario).eval},
 	"record 5":   {true, (*scenario).record},
+	"add 2":      {false, (*scenario).add},
 	"late 1":     {true, (*scenario).late},
 	"conflict 1": {true, (*scenario).conflict},
 }
@@ -103,6 +104,17 @@ func (s *scenario) setClock(args []string) error {
 	}
 	s.now = at
 	return err
+}
+
+// add adds a GPU or a region to the catalog.
+func (s *scenario) add(args []string) error {
+	switch args[0] {
+	case "gpu":
+		return s.db.GrowCatalog(s.t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: args[1]}}})
+	case "region":
+		return s.db.GrowCatalog(s.t.Context(), assay.Catalog{Regions: []string{args[1]}})
+	}
+	return fmt.Errorf("what is a %s", args[0])
 }
 
 // adopt makes the rules a version that holds from the first slot on.

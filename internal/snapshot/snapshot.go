@@ -36,6 +36,11 @@ type Snapshot struct {
 	Methodologies  []assay.MethodologyFile // oldest first
 	Manifest       *assay.Manifest         // the newest; nil when nothing has been signed
 
+	Memory Observations[assay.MemoryReading]
+	Models Observations[assay.ModelDay]
+	Coding Observations[assay.CodingDay]
+	Sites  Observations[assay.Site]
+
 	gpus         map[string]assay.GPU
 	lines        map[assay.Line]*Line
 	publications list[publication]
@@ -90,15 +95,22 @@ func (l *Line) withSeries(series [len(grains)]*Series) *Line {
 
 // Update is what changes from one snapshot to the next.
 type Update struct {
-	Version       int64
-	Covered       int64
-	Synthetic     bool
-	Publications  []assay.Publication // the new ones, oldest first: of all versions that Series mentions
-	Series        []SeriesUpdate
-	Realtime      []RealtimeUpdate
-	Utilization   []assay.UtilizationReading // the new ones, in any order
-	Methodologies []assay.MethodologyFile    // all of them, in any order; nil when nothing has changed
-	Manifest      *assay.Manifest            // the newest; nil when nothing has changed
+	Version      int64
+	Covered      int64
+	Synthetic    bool
+	Publications []assay.Publication // the new ones, oldest first: of all versions that Series mentions
+	Series       []SeriesUpdate
+	Realtime     []RealtimeUpdate
+	Utilization  []assay.UtilizationReading // the new ones, in any order
+
+	// The new ones, in the order of receipt:
+	Memory []assay.Observed[assay.MemoryReading]
+	Models []assay.Observed[assay.ModelDay]
+	Coding []assay.Observed[assay.CodingDay]
+	Sites  []assay.Observed[assay.Site]
+
+	Methodologies []assay.MethodologyFile // all of them, in any order; nil when nothing has changed
+	Manifest      *assay.Manifest         // the newest; nil when nothing has changed
 }
 
 // SeriesUpdate is new revisions of a series, in the order of slot and number; a slot may occur several times. Revisions
@@ -113,21 +125,49 @@ type SeriesUpdate struct {
 // New is a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 	s := &Snapshot{
-		Catalog: catalog, CatalogVersion: catalogVersion,
-		gpus: map[string]assay.GPU{}, lines: map[assay.Line]*Line{}, past: &past{},
+		Memory: newObservations(func(o *assay.Observed[assay.MemoryReading]) int64 { return o.Value.At }),
+		Models: newObservations(func(o *assay.Observed[assay.ModelDay]) int64 { return o.Value.Day }),
+		Coding: newObservations(func(o *assay.Observed[assay.CodingDay]) int64 { return o.Value.Day }),
+		Sites:  newObservations(func(o *assay.Observed[assay.Site]) int64 { return o.Received }),
+		past:   &past{},
 	}
+	s.setCatalog(catalog, catalogVersion)
+	return s
+}
+
+// WithCatalog is the snapshot under another catalog. It shares every line; what the catalog has that was not there before
+// has no data yet. A GPU or a region that has left takes its lines with it. What is made of observations is made anew,
+// because it may list what the catalog lists.
+func (s *Snapshot) WithCatalog(catalog assay.Catalog, catalogVersion int64) *Snapshot {
+	next := *s
+	next.past = &past{}
+	next.Memory, next.Models, next.Coding, next.Sites = s.Memory.unmade(), s.Models.unmade(), s.Coding.unmade(), s.Sites.unmade()
+	next.setCatalog(catalog, catalogVersion)
+	return &next
+}
+
+// setCatalog makes a line for everything in the catalog that has none.
+func (s *Snapshot) setCatalog(catalog assay.Catalog, version int64) {
+	lines := s.lines
+	s.Catalog, s.CatalogVersion = catalog, version
+	s.gpus, s.lines = map[string]assay.GPU{}, map[assay.Line]*Line{}
 	for _, gpu := range catalog.GPUs {
 		s.gpus[gpu.Name] = gpu
 		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
-			line := &Line{Line: assay.Line{GPU: gpu.Name, Region: region}, derived: &derived{}}
-			for _, g := range grains {
-				line.series[g] = &Series{}
-			}
-			s.lines[line.Line] = line
+			key := assay.Line{GPU: gpu.Name, Region: region}
+			s.lines[key] = cmp.Or(lines[key], newLine(key))
 		}
 	}
 	s.GPUsByName = slices.SortedFunc(slices.Values(catalog.GPUs), func(a, b assay.GPU) int { return cmp.Compare(a.Name, b.Name) })
-	return s
+}
+
+// newLine is a line without data.
+func newLine(key assay.Line) *Line {
+	line := &Line{Line: key, derived: &derived{}}
+	for _, g := range grains {
+		line.series[g] = &Series{}
+	}
+	return line
 }
 
 // With is the snapshot after an update. It shares every line that the update does not touch. What belongs to a GPU or a
@@ -150,7 +190,9 @@ func (s *Snapshot) With(u Update) *Snapshot {
 		}
 	}
 	next.addUtilization(u.Utilization)
+	next.Memory, next.Models, next.Coding, next.Sites = s.Memory.with(u.Memory), s.Models.with(u.Models), s.Coding.with(u.Coding), s.Sites.with(u.Sites)
 	if u.Methodologies != nil {
+		next.Models = next.Models.unmade() // its rules may be others now
 		next.Methodologies = slices.SortedStableFunc(slices.Values(u.Methodologies), func(a, b assay.MethodologyFile) int {
 			return cmp.Or(cmp.Compare(a.Effective, b.Effective), cmp.Compare(a.Adopted, b.Adopted))
 		})

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/assaydata/assay"
 )
@@ -43,18 +46,65 @@ func readCatalog(tx *tx) (c assay.Catalog, err error) {
 			c.MemoryTypes = append(c.MemoryTypes, m)
 			return err
 		}),
-		tx.each(`SELECT id, label, category, kind, series_label, series_label2 FROM coding_products ORDER BY position`, nil, func(scan scanFunc) error {
+		tx.each(`SELECT id, label, category, kind, series_label, series_label2, tool, tool2 FROM coding_products ORDER BY position`, nil, func(scan scanFunc) error {
 			var p assay.CodingProduct
 			var one, two sql.NullString
-			err := scan(&p.ID, &p.Label, &p.Category, &p.Kind, &one, &two)
+			var tool, tool2 string
+			err := scan(&p.ID, &p.Label, &p.Category, &p.Kind, &one, &two, &tool, &tool2)
+			p.Tools = []string{tool}
 			if one.Valid && two.Valid {
-				p.Compare, p.SeriesLabels = true, []string{one.String, two.String}
+				p.Compare, p.SeriesLabels, p.Tools = true, []string{one.String, two.String}, []string{tool, tool2}
 			}
 			c.CodingProducts = append(c.CodingProducts, p)
 			return err
 		}),
 	)
 	return c, err
+}
+
+// GrowCatalog adds entries behind the ones that are there. All are added or none: one that is wrong or known is an error.
+func (db *DB) GrowCatalog(ctx context.Context, added assay.Catalog) error {
+	return db.changeCatalog(ctx, func(tx *tx, c assay.Catalog) error {
+		if _, err := c.With(added); err != nil {
+			return err
+		}
+		return insertCatalog(tx, added)
+	})
+}
+
+// SetGPUFree says whether a GPU is readable without a key.
+func (db *DB) SetGPUFree(ctx context.Context, name string, free bool) error {
+	return db.changeCatalog(ctx, func(tx *tx, c assay.Catalog) error {
+		if _, ok := c.GPU(name); !ok {
+			return fmt.Errorf("GPU %q is not in the catalog: allowed are %s", name, strings.Join(c.GPUNames(), ", "))
+		}
+		return tx.exec(`UPDATE gpus SET free = $1 WHERE gpu_name = $2`, free, name)
+	})
+}
+
+// SetLabFree says whether a lab is readable without a key.
+func (db *DB) SetLabFree(ctx context.Context, lab string, free bool) error {
+	return db.changeCatalog(ctx, func(tx *tx, c assay.Catalog) error {
+		if names := c.LabNames(); !slices.Contains(names, lab) {
+			return fmt.Errorf("lab %q is not in the catalog: allowed are %s", lab, strings.Join(names, ", "))
+		}
+		return tx.exec(`UPDATE labs SET free = $1 WHERE lab = $2`, free, lab)
+	})
+}
+
+// changeCatalog changes the catalog, and tells whoever follows it in the same transaction.
+func (db *DB) changeCatalog(ctx context.Context, change func(*tx, assay.Catalog) error) error {
+	return db.write(ctx, func(tx *tx) error {
+		c, err := readCatalog(tx)
+		if err != nil {
+			return err
+		}
+		if err := change(tx, c); err != nil {
+			return err
+		}
+		_, err = tx.bump("catalog")
+		return err
+	})
 }
 
 func insertCatalog(tx *tx, c assay.Catalog) error {
@@ -83,8 +133,9 @@ func insertCatalog(tx *tx, c assay.Catalog) error {
 		for i, label := range p.SeriesLabels {
 			labels[i] = sql.NullString{String: label, Valid: true}
 		}
-		if err := tx.exec(`INSERT INTO coding_products (id, label, category, kind, series_label, series_label2)
-			VALUES ($1, $2, $3, $4, $5, $6)`, p.ID, p.Label, p.Category, p.Kind, labels[0], labels[1]); err != nil {
+		tools := append(slices.Clone(p.Tools), "", "")
+		if err := tx.exec(`INSERT INTO coding_products (id, label, category, kind, series_label, series_label2, tool, tool2)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, p.ID, p.Label, p.Category, p.Kind, labels[0], labels[1], tools[0], tools[1]); err != nil {
 			return err
 		}
 	}

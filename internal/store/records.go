@@ -66,7 +66,7 @@ type Record struct {
 	Version  int64 // that published it
 }
 
-const selectRecords = `SELECT s.series_id, r.at, r.revision, r.sequence, r.body FROM series s CROSS JOIN records r WHERE r.series_id = s.series_id AND `
+const selectRecords = `SELECT r.series_id, r.at, r.revision, r.sequence, r.body FROM series s CROSS JOIN records r WHERE r.series_id = s.series_id AND `
 
 // AppendRecords appends the records of all series whose slots lie in [from, to), series by series, in the order of instant
 // and revision. Each must have its point beside it.

@@ -87,6 +87,8 @@ type Counters struct {
 
 	Realtime    int64 // the instant of the newest print
 	Utilization int64 // the Received of the newest reading
+
+	Memory, Models, Coding, Sites int64 // the Received of the newest observation of a family
 }
 
 // Counters reads the counters.
@@ -131,6 +133,14 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Receipt
 	case "utilization":
 		return &c.Utilization
+	case string(assay.FamilyMemory):
+		return &c.Memory
+	case string(assay.FamilyModels):
+		return &c.Models
+	case string(assay.FamilyCoding):
+		return &c.Coding
+	case string(assay.FamilySites):
+		return &c.Sites
 	}
 	return nil // of a newer program
 }

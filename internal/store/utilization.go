@@ -19,7 +19,7 @@ func (db *DB) AppendUtilization(ctx context.Context, batch []assay.UtilizationRe
 }
 
 func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, err error) {
-	received, err := nextReceived(tx)
+	received, err := nextReceived(tx, "utilization")
 	if err != nil {
 		return a, err
 	}
@@ -48,9 +48,9 @@ func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, er
 }
 
 // nextReceived is now, or later: above every received_at before, so that a reader who has seen one batch finds the next,
-// though both came in one millisecond or the clock was put back. The counter keeps the last.
-func nextReceived(tx *tx) (received int64, err error) {
-	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END FROM counters WHERE name = 'utilization'`, tx.now).Scan(&received)
+// though both came in one millisecond or the clock was put back. The counter of the family keeps the last.
+func nextReceived(tx *tx, counter string) (received int64, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END FROM counters WHERE name = $2`, tx.now, counter).Scan(&received)
 	return received, err
 }
 

@@ -1,0 +1,194 @@
+package assay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// With is the catalog with more entries, behind the ones it has. It refuses an entry that is wrong in itself, and one whose
+// name or id is known: identifiers are never used twice. They are compared byte by byte wherever they are looked up, but
+// two that differ only in case would confuse whoever reads them, so these are refused, too.
+func (c *Catalog) With(added Catalog) (Catalog, error) {
+	next := Catalog{
+		slices.Clip(c.GPUs), slices.Clip(c.Regions), slices.Clip(c.Labs), slices.Clip(c.MemoryTypes), slices.Clip(c.CodingProducts),
+	}
+	var errs []error
+	grow(&next.GPUs, added.GPUs, next.checkGPU, &errs)
+	grow(&next.Regions, added.Regions, next.checkRegion, &errs)
+	grow(&next.Labs, added.Labs, next.checkLab, &errs)
+	grow(&next.MemoryTypes, added.MemoryTypes, next.checkMemoryType, &errs)
+	grow(&next.CodingProducts, added.CodingProducts, next.checkCodingProduct, &errs)
+	return next, errors.Join(errs...)
+}
+
+// grow adds the entries that a check lets pass.
+func grow[T any](list *[]T, added []T, check func(T) error, errs *[]error) {
+	for _, entry := range added {
+		if err := check(entry); err != nil {
+			*errs = append(*errs, err)
+			continue
+		}
+		*list = append(*list, entry)
+	}
+}
+
+func (c *Catalog) checkGPU(g GPU) error {
+	return errors.Join(checkName("GPU", g.Name), checkNew("GPU", g.Name, c.GPUNames()))
+}
+
+func (c *Catalog) checkRegion(region string) error {
+	return errors.Join(checkID("region", region), checkNew("region", region, append([]string{Global}, c.Regions...)))
+}
+
+func (c *Catalog) checkLab(l Lab) error {
+	return errors.Join(checkID("lab", l.Lab), checkName("label", l.Label), checkNew("lab", l.Lab, c.LabNames()))
+}
+
+// memoryPrefix begins the id of every memory type, and no name: a memory type is asked for by either.
+const memoryPrefix = "mem_"
+
+// MemoryCategories are the categories of memory types, in the order of the contract.
+var MemoryCategories = []string{"dram", "flash", "module"}
+
+func (c *Catalog) checkMemoryType(m MemoryType) error {
+	var ids, names []string
+	for _, known := range c.MemoryTypes {
+		ids, names = append(ids, known.ID), append(names, known.MemoryType)
+	}
+	err := errors.Join(
+		checkID("memory type", m.ID), checkName("name", m.MemoryType), checkOneOf("category", m.Category, MemoryCategories),
+		checkNew("memory type", m.ID, ids), checkNew("name", m.MemoryType, names),
+	)
+	switch {
+	case err != nil:
+		return err
+	case !strings.HasPrefix(m.ID, memoryPrefix) || m.ID == memoryPrefix:
+		return fmt.Errorf("memory type %q: its id begins with %s and goes on", m.ID, memoryPrefix)
+	case len(m.MemoryType) >= len(memoryPrefix) && strings.EqualFold(m.MemoryType[:len(memoryPrefix)], memoryPrefix):
+		return fmt.Errorf("name %q begins like an id, with %s", m.MemoryType, memoryPrefix)
+	}
+	return nil
+}
+
+// CodingCategories are the categories of coding products, in the order of the contract.
+var CodingCategories = []string{"prs", "commits", "merge"}
+
+// CodingKind is what the values of a category of coding products are: a count or a percentage.
+func CodingKind(category string) string {
+	if category == "merge" {
+		return "pct"
+	}
+	return "count"
+}
+
+func (c *Catalog) checkCodingProduct(p CodingProduct) error {
+	ids := make([]string, len(c.CodingProducts))
+	for i, known := range c.CodingProducts {
+		ids[i] = known.ID
+	}
+	errs := []error{
+		checkID("coding product", p.ID), checkName("label", p.Label), checkOneOf("category", p.Category, CodingCategories),
+		checkNew("coding product", p.ID, ids),
+	}
+	for _, tool := range p.Tools {
+		errs = append(errs, checkID("tool", tool))
+	}
+	for _, label := range p.SeriesLabels {
+		errs = append(errs, checkName("series label", label))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return p.checkShape()
+}
+
+// checkShape refuses a product whose parts do not fit together.
+func (p *CodingProduct) checkShape() error {
+	switch tools, labels := len(p.Tools), len(p.SeriesLabels); {
+	case p.Kind != CodingKind(p.Category):
+		return fmt.Errorf("coding product %q: of the category %s the kind is %s, not %q", p.ID, p.Category, CodingKind(p.Category), p.Kind)
+	case tools != 1 && tools != 2:
+		return fmt.Errorf("coding product %q is about one tool, or compares two: it has %d", p.ID, tools)
+	case p.Compare != (tools == 2):
+		return fmt.Errorf("coding product %q: it compares when it has two tools, and only then", p.ID)
+	case p.Compare && p.Tools[0] == p.Tools[1]:
+		return fmt.Errorf("coding product %q compares the tool %s with itself", p.ID, p.Tools[0])
+	case p.Compare && labels != 2 || !p.Compare && labels != 0:
+		return fmt.Errorf("coding product %q: one that compares has two series labels, any other has none; it has %d", p.ID, labels)
+	}
+	return nil
+}
+
+// maxName is the longest name or id in bytes: what a message shows of a value.
+const maxName = 64
+
+// checkName refuses what cannot be a name. A comma separates names in messages and on the command line; the first
+// character keeps a name from being a dot segment of a path or a flag.
+func checkName(what, name string) error {
+	first, _ := utf8.DecodeRuneInString(name)
+	switch {
+	case name == "":
+		return fmt.Errorf("%s: the name is empty", what)
+	case len(name) > maxName:
+		return fmt.Errorf("%s %.16q… is longer than %d bytes", what, name, maxName)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == ',' }):
+		return fmt.Errorf("%s %q: allowed are printable characters, single spaces between them, and no comma", what, name)
+	case !unicode.IsLetter(first) && !unicode.IsDigit(first):
+		return fmt.Errorf("%s %q must begin with a letter or a digit", what, name)
+	case strings.HasSuffix(name, " ") || strings.Contains(name, "  "):
+		return fmt.Errorf("%s %q: a space stands at the end, or two together", what, name)
+	}
+	return nil
+}
+
+// checkID refuses what cannot be an id, which programs write into addresses and file names.
+func checkID(what, id string) error {
+	err := checkName(what, id)
+	bad := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' }
+	if err == nil && strings.ContainsFunc(id, bad) {
+		err = fmt.Errorf("%s %q: allowed are lower-case letters, digits, - and _", what, id)
+	}
+	return err
+}
+
+func checkOneOf(what, word string, allowed []string) error {
+	if slices.Contains(allowed, word) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: allowed are %s", what, word, strings.Join(allowed, ", "))
+}
+
+// checkNew refuses a name that is taken.
+func checkNew(what, name string, known []string) error {
+	for _, k := range known {
+		if k == name {
+			return fmt.Errorf("%s %q is in the catalog already", what, name)
+		}
+		if strings.EqualFold(k, name) {
+			return fmt.Errorf("%s %q differs only in case from %q, which is in the catalog", what, name, k)
+		}
+	}
+	return nil
+}
+
+// GPUNames are the names of the GPUs in registry order.
+func (c *Catalog) GPUNames() []string {
+	names := make([]string, len(c.GPUs))
+	for i, g := range c.GPUs {
+		names[i] = g.Name
+	}
+	return names
+}
+
+// LabNames are the labs in registry order.
+func (c *Catalog) LabNames() []string {
+	names := make([]string, len(c.Labs))
+	for i, l := range c.Labs {
+		names[i] = l.Lab
+	}
+	return names
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/assaydata/assay"
+)
+
+// Observation is what a source reported: its key and its content, as JSON.
+type Observation struct {
+	Key  string
+	Body []byte
+}
+
+// AppendObservations adds a batch to a family in one transaction: all of it is kept, or none. What is there with the same
+// content changes nothing. Other content under a known key is a conflict, or, when revise is set, a new revision, which
+// counts as inserted.
+func (db *DB) AppendObservations(ctx context.Context, family assay.Family, batch []Observation, revise bool) (a Appended, err error) {
+	err = db.write(ctx, func(tx *tx) error {
+		a, err = appendObservations(tx, family, batch, revise)
+		return err
+	})
+	return a, err
+}
+
+func appendObservations(tx *tx, family assay.Family, batch []Observation, revise bool) (a Appended, err error) {
+	received, err := nextReceived(tx, string(family))
+	if err != nil {
+		return a, err
+	}
+	find, err := tx.PrepareContext(tx.ctx, `SELECT revision, body, received_at FROM observations WHERE family = $1 AND key = $2 ORDER BY revision DESC LIMIT 1`)
+	if err != nil {
+		return a, err
+	}
+	defer find.Close()
+	insert, err := tx.PrepareContext(tx.ctx, `INSERT INTO observations (family, key, revision, received_at, body, checksum) VALUES ($1, $2, $3, $4, $5, $6)`)
+	if err != nil {
+		return a, err
+	}
+	defer insert.Close()
+	for i, o := range batch {
+		var last, at int64
+		var body string
+		switch err := find.QueryRowContext(tx.ctx, string(family), o.Key).Scan(&last, &body, &at); {
+		case errors.Is(err, sql.ErrNoRows):
+			last = -1
+		case err != nil:
+			return a, err
+		case body == string(o.Body):
+			a.Duplicates++
+			continue
+		case !revise || at == received: // two rows of one batch contradict each other: neither is the newer one
+			a.Conflicts = append(a.Conflicts, i)
+			continue
+		}
+		if _, err := insert.ExecContext(tx.ctx, string(family), o.Key, last+1, received, string(o.Body),
+			observationSum(family, o, last+1, received)); err != nil {
+			return a, err
+		}
+		a.Inserted++
+	}
+	if a.Inserted == 0 {
+		return a, nil
+	}
+	return a, tx.exec(`UPDATE counters SET value = $1 WHERE name = $2`, received, string(family))
+}
+
+func observationSum(family assay.Family, o Observation, revision, received int64) int64 {
+	return ledgerSum(string(family), o.Key, revision, received, string(o.Body))
+}
+
+// EachObservation calls f for every observation of a family that was received in (after, upTo], in the order of receipt. One
+// that does not fit its checksum is an ErrDamaged that names it.
+func (db *DB) EachObservation(ctx context.Context, family assay.Family, after, upTo int64, f func(o Observation, revision int, received int64) error) error {
+	return db.read(ctx, func(tx *tx) error {
+		return tx.each(`SELECT key, body, revision, received_at, checksum FROM observations WHERE family = $1 AND received_at > $2 AND received_at <= $3
+			ORDER BY received_at, observation`, []any{string(family), after, upTo}, func(scan scanFunc) error {
+			var o Observation
+			var body string
+			var revision, received, sum int64
+			if err := scan(&o.Key, &body, &revision, &received, &sum); err != nil {
+				return err
+			}
+			o.Body = []byte(body)
+			if observationSum(family, o, revision, received) != sum {
+				return fmt.Errorf("%w: %s %s, revision %d, does not fit its checksum", ErrDamaged, family, o.Key, revision)
+			}
+			if err := f(o, int(revision), received); err != nil {
+				return fmt.Errorf("%s %s, revision %d: %w", family, o.Key, revision, err)
+			}
+			return nil
+		})
+	})
+}
