@@ -1,0 +1,120 @@
+// Package coding turns what coding tools did on a day into the values of products. It is pure: the same days, in any
+// order, give the same values.
+//
+// A product shows one metric of one tool: pull requests, commits, or the merge rate, which is the share of a day's pull
+// requests that were merged, in percent, rounded half-even to four decimals. A day without pull requests has no merge
+// rate. A product that compares two tools shows the metric of both, on the days on which both have a value.
+package coding
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"sort"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+)
+
+// Value is what a product shows for a day.
+type Value struct {
+	Day      int64 // midnight UTC
+	Value    assay.Nanos
+	Second   assay.Nanos // of the other tool, when two are compared
+	Received int64       // when we learned of it
+}
+
+// Series is the values of a product, oldest first.
+type Series []Value
+
+// Build makes the series of every product, by its id.
+func Build(days []assay.Observed[assay.CodingDay], products []assay.CodingProduct) map[string]Series {
+	type metric struct{ tool, category string }
+	byTool := map[string][]assay.Observed[assay.CodingDay]{}
+	for _, d := range days {
+		byTool[d.Value.Tool] = append(byTool[d.Value.Tool], d)
+	}
+	for _, list := range byTool {
+		slices.SortFunc(list, func(a, b assay.Observed[assay.CodingDay]) int { return cmp.Compare(a.Value.Day, b.Value.Day) })
+	}
+	made := map[metric]Series{}
+	all := make(map[string]Series, len(products))
+	for _, p := range products {
+		for _, tool := range p.Tools {
+			if m := (metric{tool, p.Category}); made[m] == nil {
+				made[m] = series(byTool[tool], p.Category)
+			}
+		}
+		all[p.ID] = made[metric{p.Tools[0], p.Category}]
+		if p.Compare {
+			all[p.ID] = compared(all[p.ID], made[metric{p.Tools[1], p.Category}])
+		}
+	}
+	return all
+}
+
+// series makes the values of one tool.
+func series(days []assay.Observed[assay.CodingDay], category string) (values Series) {
+	for i := range days {
+		if v, ok := value(&days[i].Value, category); ok {
+			values = append(values, Value{Day: days[i].Value.Day, Value: v, Received: days[i].Received})
+		}
+	}
+	return values
+}
+
+// value is the metric of a tool's day.
+func value(d *assay.CodingDay, category string) (v assay.Nanos, ok bool) {
+	switch category {
+	case assay.CodingPRs:
+		return assay.Nanos(d.PRs) * assay.One, true
+	case assay.CodingCommits:
+		return assay.Nanos(d.Commits) * assay.One, true
+	case assay.CodingMerge:
+		return mergeRate(d.Merged, d.PRs)
+	}
+	return 0, false
+}
+
+// mergeRate is how many of the pull requests were merged, in percent.
+func mergeRate(merged, prs int64) (rate assay.Nanos, ok bool) {
+	if prs == 0 {
+		return 0, false
+	}
+	unit := assay.Unit(4)
+	parts := new(big.Int).Mul(big.NewInt(merged), big.NewInt(int64(100*assay.One/unit)))
+	return assay.Nanos(assay.DivideHalfEven(parts, big.NewInt(prs))) * unit, true
+}
+
+// compared joins two series on the days that both have.
+func compared(a, b Series) (joined Series) {
+	for _, v := range a {
+		for len(b) > 0 && b[0].Day < v.Day {
+			b = b[1:]
+		}
+		if len(b) > 0 && b[0].Day == v.Day {
+			v.Second, v.Received = b[0].Value, max(v.Received, b[0].Received)
+			joined = append(joined, v)
+		}
+	}
+	return joined
+}
+
+// ChangePct is the change of value i since the one before, in percent; there is none without one before, nor from zero.
+func (s Series) ChangePct(i int) (change assay.Nanos, ok bool) {
+	if i == 0 || s[i-1].Value == 0 {
+		return 0, false
+	}
+	return index.ChangePct(s[i].Value, s[i-1].Value), true
+}
+
+// Range gives the values [i, j) whose days begin in [from, to].
+func (s Series) Range(from, to int64) (i, j int) {
+	i = s.before(from)
+	return i, max(i, s.before(to+1))
+}
+
+// before is how many days begin before an instant.
+func (s Series) before(at int64) int {
+	return sort.Search(len(s), func(i int) bool { return s[i].Day >= at })
+}
