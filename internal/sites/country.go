@@ -1,0 +1,64 @@
+package sites
+
+import (
+	_ "embed" // for the list of countries
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Unknown stands for the country of a site that has none on file.
+const Unknown = "Unknown"
+
+//go:embed countries.txt
+var countriesText string
+
+// countries gives the name we write by everything that a country goes by.
+var countries = sync.OnceValue(func() map[string]string {
+	byKey := map[string]string{}
+	for line := range strings.Lines(countriesText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		two, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		three, rest, _ := strings.Cut(rest, " ")
+		names := strings.Split(rest, "; ")
+		for _, name := range append(names, two, three) {
+			byKey[countryKey(name)] = names[0]
+		}
+	}
+	byKey[countryKey(Unknown)] = Unknown
+	return byKey
+})
+
+// Country gives the name that we write for a country, of its name, another name it goes by, or one of its ISO 3166 codes, in
+// any letter case, with or without accents and marks. Unknown is Unknown; ok is false for what is no country.
+func Country(text string) (name string, ok bool) {
+	name, ok = countries()[countryKey(text)]
+	return name, ok
+}
+
+// countryKey leaves of a name what tells it from others: letters and single spaces.
+func countryKey(name string) string {
+	var b strings.Builder
+	for _, r := range Fold(name) {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(r)
+		case r == '&':
+			b.WriteString(" and ")
+		case r != '.' && r != '\'': // U.S.A. is one word, and so is d'Ivoire
+			b.WriteByte(' ')
+		}
+	}
+	words := strings.Fields(b.String())
+	if len(words) > 1 && words[0] == "the" {
+		words = words[1:]
+	}
+	for i, word := range words {
+		if word == "st" {
+			words[i] = "saint"
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,221 @@
+// Package sites answers where GPUs stand. A model is made once of all sites that were known at a moment, and holds what
+// questions need: the sites in the order in which they are listed, the text of their names without accents, their places in
+// an R-tree, the sites of each country, the sums of each bucket, and every record's JSON. It is pure: the same
+// sites give the same model.
+//
+// A region is a text in the names, a circle, a country, or several of these, which then narrow each other. The country of a
+// file and that of a question go through the same list, so a bucket's key always finds the sites it counts.
+package sites
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/assaydata/assay"
+)
+
+// Scope says which sites count.
+type Scope uint8
+
+// The scopes.
+const (
+	Neocloud Scope = iota // GPU-as-a-service only
+	All
+	scopes // the number of scopes
+)
+
+// Model is what is known of all sites.
+type Model struct {
+	Received int64 // when the newest of the observations came; 0 when there is none
+
+	sites   []assay.Site // by company, site name and id
+	records texts        // the record of each site, as JSON
+	names   texts        // city and site name of each, folded
+	chips   texts        // the description of each site's GPUs, folded
+	tree    tree
+
+	scope     [scopes][]int32            // sites in order
+	countries [scopes]map[string][]int32 // the same by country
+	buckets   [scopes][groupings][]Bucket
+}
+
+// New makes the model of the newest revisions of all sites.
+func New(observed []assay.Observed[assay.Site]) *Model {
+	m := &Model{sites: make([]assay.Site, len(observed))}
+	for i := range observed {
+		m.sites[i], m.Received = observed[i].Value, max(m.Received, observed[i].Received)
+		if m.sites[i].Country == "" {
+			m.sites[i].Country = Unknown
+		}
+	}
+	slices.SortFunc(m.sites, func(a, b assay.Site) int {
+		return cmp.Or(cmp.Compare(a.Company, b.Company), cmp.Compare(a.SiteName, b.SiteName), cmp.Compare(a.ID, b.ID))
+	})
+	for scope := range scopes {
+		m.countries[scope] = map[string][]int32{}
+	}
+	for i := range m.sites {
+		s := &m.sites[i]
+		m.tree.add(s.Latitude.Float(), s.Longitude.Float())
+		for _, scope := range scopesOf(s) {
+			m.scope[scope] = append(m.scope[scope], int32(i))
+			m.countries[scope][s.Country] = append(m.countries[scope][s.Country], int32(i))
+		}
+	}
+	m.records = newTexts(len(m.sites), func(dst []byte, i int) []byte { return appendRecord(dst, &m.sites[i]) })
+	m.names = newTexts(len(m.sites), func(dst []byte, i int) []byte {
+		return append(append(append(dst, Fold(m.sites[i].City)...), separator), Fold(m.sites[i].SiteName)...)
+	})
+	m.chips = newTexts(len(m.sites), func(dst []byte, i int) []byte { return append(dst, Fold(m.sites[i].GPUTypes)...) })
+	m.aggregate()
+	return m
+}
+
+func scopesOf(s *assay.Site) []Scope {
+	if s.IsNeocloud {
+		return []Scope{Neocloud, All}
+	}
+	return []Scope{All}
+}
+
+// Query asks for sites. What is empty does not narrow.
+type Query struct {
+	Scope         Scope
+	City          string // folded
+	Near          *Circle
+	Country       string // as Country gives it
+	GPUType       string // folded
+	Box           *Box
+	Offset, Limit int // of the sites that are found; no limit is 0
+}
+
+// Circle is everything within a distance of a place.
+type Circle struct{ Latitude, Longitude, RadiusKm float64 }
+
+// Box is everything between two parallels and two meridians. When West is greater than East, it lies across the date line.
+type Box struct{ West, South, East, North float64 }
+
+// Found is a site that was asked for.
+type Found struct {
+	site   int32
+	chord2 float64 // to the centre of the circle
+}
+
+// Km is the site's great-circle distance from the centre of the circle.
+func (f Found) Km() float64 { return kmOf(f.chord2) }
+
+// Find gives one page of the sites that are asked for, and how many there are in all: the nearest first when the question is
+// about a circle, else by company, site name and id.
+func (m *Model) Find(q Query) (page []Found, total int) {
+	switch {
+	case q.Near != nil:
+		return m.findNear(q)
+	case q.Country != "":
+		return m.pick(m.countries[q.Scope][q.Country], q)
+	case q.City != "":
+		return m.pick(m.names.containing(q.City), q)
+	}
+	return m.pick(m.scope[q.Scope], q)
+}
+
+// pick gives the page of what passes among sites that are in order.
+func (m *Model) pick(sites []int32, q Query) (page []Found, total int) {
+	if q.City == "" && q.GPUType == "" && q.Box == nil { // the sites are those of the scope and the country already
+		for _, i := range sites[min(q.Offset, len(sites)):] {
+			if q.Limit > 0 && len(page) == q.Limit {
+				break
+			}
+			page = append(page, Found{site: i})
+		}
+		return page, len(sites)
+	}
+	for _, i := range sites {
+		if !m.passes(i, &q) {
+			continue
+		}
+		if total >= q.Offset && (q.Limit == 0 || len(page) < q.Limit) {
+			page = append(page, Found{site: i})
+		}
+		total++
+	}
+	return page, total
+}
+
+func (m *Model) findNear(q Query) (page []Found, total int) {
+	var all []Found
+	m.tree.within(q.Near, func(i int32, chord2 float64) {
+		if m.passes(i, &q) {
+			all = append(all, Found{i, chord2})
+		}
+	})
+	from, to := min(q.Offset, len(all)), len(all)
+	if q.Limit > 0 {
+		to = min(from+q.Limit, to)
+	}
+	nearestFirst(all, to) // what comes behind the page need not be in order
+	slices.SortFunc(all[:to], func(a, b Found) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1 // none is there twice
+	})
+	return all[from:to], len(all)
+}
+
+// before is the order of what was found in a circle.
+func (f Found) before(other Found) bool {
+	return f.chord2 < other.chord2 || f.chord2 == other.chord2 && f.site < other.site
+}
+
+// nearestFirst moves the n nearest to the front, in no particular order.
+func nearestFirst(all []Found, n int) {
+	for n < len(all) {
+		pivot := all[len(all)/2]
+		i, j := 0, len(all)-1
+		for i <= j {
+			for all[i].before(pivot) {
+				i++
+			}
+			for pivot.before(all[j]) {
+				j--
+			}
+			if i <= j {
+				all[i], all[j] = all[j], all[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case n <= j:
+			all = all[:j+1]
+		case n > i:
+			all, n = all[i:], n-i
+		default:
+			return
+		}
+	}
+}
+
+// passes tells whether a site is in everything that narrows, but for the circle.
+func (m *Model) passes(i int32, q *Query) bool {
+	s := &m.sites[i]
+	return (q.Scope == All || s.IsNeocloud) &&
+		(q.Country == "" || s.Country == q.Country) &&
+		(q.Box == nil || q.Box.contains(s.Latitude.Float(), s.Longitude.Float())) &&
+		(q.City == "" || strings.Contains(m.names.at(i), q.City)) &&
+		(q.GPUType == "" || strings.Contains(m.chips.at(i), q.GPUType))
+}
+
+func (b *Box) contains(latitude, longitude float64) bool {
+	if latitude < b.South || latitude > b.North {
+		return false
+	}
+	return b.between(longitude) || (longitude == 180 || longitude == -180) && b.between(-longitude) // one meridian, two names
+}
+
+func (b *Box) between(longitude float64) bool {
+	if b.West > b.East {
+		return longitude >= b.West || longitude <= b.East
+	}
+	return longitude >= b.West && longitude <= b.East
+}
