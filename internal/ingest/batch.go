@@ -180,7 +180,7 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	}
 	for _, i := range appended.Conflicts {
 		source, key := im.family.describe(&b.rows[i])
-		reason := fmt.Sprintf("%s of source %q is known with other content; the first stays", key, source)
+		reason := im.family.conflict(source, key)
 		at := b.places[i]
 		im.tell([]Reject{{File: cmp.Or(at.file, source), Line: at.line, Reason: reason, Row: at.text}})
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
@@ -20,7 +21,31 @@ type family[T any] struct {
 	parse    func(c *checker, cells []string, row *T) error
 	check    func(c *checker, row *T) error
 	append   func(db *store.DB, ctx context.Context, rows []T) (store.Appended, error)
-	describe func(row *T) (source, key string) // by what a row is known
+	describe func(row *T) (source, key string) // by what a row is known; the families of observations have no source
+	revises  bool                              // --revise makes other content a new revision
+}
+
+// conflict says that other content is known under the key of a row.
+func (f *family[T]) conflict(source, key string) string {
+	if f.revises {
+		return key + " is known with other content; the first stays, or --revise makes a new revision of it"
+	}
+	return fmt.Sprintf("%s of source %q is known with other content; the first stays", key, source)
+}
+
+// observed is what the families of observations have in common: rows are kept as JSON under their key.
+func observed[T any](options Options, name assay.Family, key func(*T) string) func(*store.DB, context.Context, []T) (store.Appended, error) {
+	return func(db *store.DB, ctx context.Context, rows []T) (store.Appended, error) {
+		batch := make([]store.Observation, len(rows))
+		for i := range rows {
+			body, err := json.Marshal(&rows[i])
+			if err != nil {
+				return store.Appended{}, err
+			}
+			batch[i] = store.Observation{Key: key(&rows[i]), Body: body}
+		}
+		return db.AppendObservations(ctx, name, batch, options.Revise)
+	}
 }
 
 // checker checks what the families have in common: names, instants, numbers.
@@ -45,12 +70,14 @@ func (c *checker) sourceOr(cell string) string {
 // maxText is the longest name: longer ones are some other column's content.
 const maxText = 128
 
-func checkText(name, value string) error {
+func checkText(name, value string) error { return checkTextUpTo(name, value, maxText) }
+
+func checkTextUpTo(name, value string, most int) error {
 	switch {
 	case value == "":
 		return fmt.Errorf("%s is missing", name)
-	case len(value) > maxText:
-		return fmt.Errorf("%s is longer than %d bytes", name, maxText)
+	case len(value) > most:
+		return fmt.Errorf("%s is longer than %d bytes", name, most)
 	case strings.ContainsFunc(value, unicode.IsControl): // a record's digest separates fields by tabs, and JSON can spell any
 		return fmt.Errorf("%s has a control character", name)
 	}
@@ -60,20 +87,12 @@ func checkText(name, value string) error {
 // checkLine checks a GPU and a region, which may be empty.
 func (c *checker) checkLine(gpu, region string) error {
 	if _, ok := c.catalog.GPU(gpu); !ok {
-		return fmt.Errorf("gpu_name %q is not in the catalog: allowed are %s", shown(gpu), c.gpuNames())
+		return fmt.Errorf("gpu_name %q is not in the catalog: allowed are %s", shown(gpu), strings.Join(c.catalog.GPUNames(), ", "))
 	}
 	if region != "" && !slices.Contains(c.catalog.Regions, region) {
 		return fmt.Errorf("region %q is not in the catalog: allowed are %s, or nothing", shown(region), strings.Join(c.catalog.Regions, ", "))
 	}
 	return nil
-}
-
-func (c *checker) gpuNames() string {
-	names := make([]string, len(c.catalog.GPUs))
-	for i, g := range c.catalog.GPUs {
-		names[i] = g.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // notBefore is 2000-01-01: no GPU was rented by the hour earlier.

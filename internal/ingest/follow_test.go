@@ -211,6 +211,36 @@ func TestFollow_ClockMoves(t *testing.T) {
 	})
 }
 
+// A GPU and a region that are added while a feed is followed are known from its next row on.
+func TestFollow_CatalogGrows(t *testing.T) {
+	follow(t, time.Second, func(f *following) {
+		cells := with("gpu_name", "MI300X")
+		cells["region"] = "sa-east"
+		row := jsonLine(cells)
+		reject := func(want string) {
+			t.Helper()
+			f.write(row)
+			if r := <-f.rejected; !strings.HasPrefix(r.Reason, want) {
+				t.Errorf("rejected is %+v, want %s", r, want)
+			}
+		}
+		grow := func(added assay.Catalog) {
+			t.Helper()
+			if err := f.db.GrowCatalog(f.t.Context(), added); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reject(`gpu_name "MI300X" is not in the catalog: allowed are H100 SXM`)
+		grow(assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}}})
+		reject(`region "sa-east" is not in the catalog: allowed are us-east`)
+		grow(assay.Catalog{Regions: []string{"sa-east"}})
+		f.write(row)
+		<-f.committed
+		f.pipe.Close()
+		f.wantEnd("t-1")
+	})
+}
+
 // A store that fails ends the following, though the input is silent.
 func TestFollow_WriterFails(t *testing.T) {
 	broken := errors.New("broken")

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -34,6 +35,7 @@ type Options struct {
 	Catalog   assay.Catalog
 	Source    string       // the source of rows that do not name one
 	NotAfter  func() int64 // rows of a later instant are from the future; the answer may move with the clock
+	Revise    bool         // other content under a known key is a new revision, in the families that have them
 	Rejected  func(Reject) // hears every rejected row
 	Committed func(Counts) // hears the counts after every commit
 }
@@ -111,9 +113,10 @@ func (im *Importer[T]) parse(name string, rows rowReader) error {
 // row takes one row's cells: a good one joins the batch, a bad one is rejected.
 func (im *Importer[T]) row(cells []string, at place) error {
 	row := im.filling.add(at)
-	err := im.family.parse(im.values, cells, row)
-	if err == nil {
-		err = im.family.check(im.values, row)
+	err := im.value(cells, row)
+	if err != nil && im.feed != nil && im.newCatalog(im.feed.ctx) {
+		*row = *new(T)
+		err = im.value(cells, row)
 	}
 	if err != nil {
 		im.filling.dropLast()
@@ -123,6 +126,25 @@ func (im *Importer[T]) row(cells []string, at place) error {
 		im.feed.due.Reset(im.feed.delay)
 	}
 	return im.handFull()
+}
+
+// value makes a value of a row's cells.
+func (im *Importer[T]) value(cells []string, row *T) error {
+	if err := im.family.parse(im.values, cells, row); err != nil {
+		return err
+	}
+	return im.family.check(im.values, row)
+}
+
+// newCatalog takes over the catalog if it has changed since: a feed is followed for months, and what it reports of a GPU
+// that was added meanwhile is right. When it cannot be read, the one in hand holds; the next batch will fail and tell why.
+func (im *Importer[T]) newCatalog(ctx context.Context) bool {
+	catalog, err := im.Store.Catalog(ctx)
+	if err != nil || reflect.DeepEqual(catalog, im.values.catalog) {
+		return false
+	}
+	im.values.catalog = catalog
+	return true
 }
 
 // Add takes a value that a feed has made; it is checked like a row of a file.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/assaydata/assay"
 )
 
 // parquetReader reads the rows of a Parquet file, a few at a time. Its values become text, and go the way of the other
@@ -199,6 +201,8 @@ func textOf(c *parquet.Column) (cellText, error) {
 			return decimalText(c.Type().Kind(), int(t.Scale))
 		case *format.TimestampType:
 			return timestampText(t.Unit.Value.Duration()), nil
+		case *format.DateType:
+			return dateText, nil
 		case *format.UUIDType:
 			return uuidText, nil
 		case *format.NullType: // a column in which no row has a value
@@ -218,7 +222,7 @@ func textOf(c *parquet.Column) (cellText, error) {
 	return nil, fmt.Errorf("has the type %s: %s", c.Type(), allowedTypes)
 }
 
-const allowedTypes = "allowed are STRING, UUID, integers, DECIMAL, FLOAT, DOUBLE, BOOLEAN and TIMESTAMP"
+const allowedTypes = "allowed are STRING, UUID, integers, DECIMAL, FLOAT, DOUBLE, BOOLEAN, DATE and TIMESTAMP"
 
 // plainTexts are the texts of the types without a meaning of their own. A floating-point number stands for the shortest
 // decimal number that is read back as it; NaN and the infinities have texts that no number column allows.
@@ -283,6 +287,11 @@ func timestampText(unit time.Duration) cellText {
 		}
 		return at.AppendFormat(dst, "2006-01-02T15:04:05.000Z"), nil
 	}
+}
+
+// dateText takes days since 1970.
+func dateText(dst []byte, v parquet.Value) ([]byte, error) {
+	return time.Unix(int64(v.Int32())*86_400, 0).UTC().AppendFormat(dst, assay.DayLayout), nil
 }
 
 func uuidText(dst []byte, v parquet.Value) ([]byte, error) {

@@ -222,7 +222,7 @@ func TestParquet_HeaderTrouble(t *testing.T) {
 	f(set("ID", parquet.String()), `column "id" stands twice`)
 	f(set("price", parquet.Repeated(parquet.String())), `column "price" is a list or a group: allowed are single values`)
 	f(set("price", parquet.Group{"usd": parquet.String()}), `column "price" is a list or a group: allowed are single values`)
-	f(set("executed_at", parquet.Date()), `column "executed_at" has the type DATE: allowed are STRING, `)
+	f(set("executed_at", parquet.Time(parquet.Millisecond)), `column "executed_at" has the type TIME(isAdjustedToUTC=true,unit=MILLIS): allowed are STRING, `)
 	f(set("executed_at", parquet.Leaf(parquet.Int96Type)), `column "executed_at" has the type INT96: allowed are STRING, `)
 	f(set("id", parquet.Leaf(parquet.FixedLenByteArrayType(4))), `column "id" has the type FIXED_LEN_BYTE_ARRAY(4): allowed are STRING, `)
 	importFile(t, db, "a.parquet", parquetFile(t, stringColumns(TransactionColumns))).want(t, 0, 0, 0)

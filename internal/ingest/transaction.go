@@ -9,14 +9,35 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
+var transactionSchema = &Schema{
+	Family: "transactions", About: "a compute rental as a source reported it",
+	Columns: []Column{
+		{"id", "unique within its source", false},
+		{"source", "who reported it; may be left out when --source is given", true},
+		{"executed_at", "ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC", false},
+		{"gpu_name", "a GPU of the catalog, spelled exactly", false},
+		{"region", "a region of the catalog, or empty", true},
+		{"price", "USD per GPU-hour, 0.0001 to 1000, up to 9 decimals", false},
+		{"gpus", "how many, a whole number, at most 1,000,000", false},
+		{"hours", "how long, at most 100,000, up to 6 decimals", false},
+		{"provider", "who rented it out", false},
+		{"verified", "true or false", false},
+	},
+	Example: [][]string{
+		{"r-1", "exchange", "2026-01-02T09:15:00Z", "H100 SXM", "us-east", "2.35", "8", "24", "Alder", "true"},
+		{"r-2", "exchange", "2026-01-02T09:40:00Z", "H200", "", "3.1", "16", "2.5", "Birch", "true"},
+		{"r-3", "desk", "2026-01-02T10:05:30Z", "H100 SXM", "eu-west", "2.41", "1", "168", "Cedar", "false"},
+	},
+}
+
 // TransactionColumns are the columns of a file of transactions.
-var TransactionColumns = []string{"id", "source", "executed_at", "gpu_name", "region", "price", "gpus", "hours", "provider", "verified"}
+var TransactionColumns = transactionSchema.names()
 
 // Transactions imports transactions. A row is known by its source and id.
 func Transactions(options Options) *Importer[assay.Transaction] {
 	return newImporter(options, &family[assay.Transaction]{
 		columns:  TransactionColumns,
-		optional: []string{"source", "region"}, // the source can be given for the whole file
+		optional: transactionSchema.optional(),
 		parse:    parseTransaction,
 		check:    checkTransaction,
 		append:   (*store.DB).AppendTransactions,

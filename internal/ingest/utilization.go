@@ -7,14 +7,30 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
+var utilizationSchema = &Schema{
+	Family: "utilization", About: "how much of the capacity that a source tracks is rented",
+	Columns: []Column{
+		{"recorded_at", "ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC", false},
+		{"gpu_name", "a GPU of the catalog, spelled exactly", false},
+		{"region", "a region of the catalog, or empty", true},
+		{"rented_gpus", "a whole number, 0 to tracked_gpus", false},
+		{"tracked_gpus", "a whole number, 1 at least", false},
+		{"source", "who reported it; may be left out when --source is given", true},
+	},
+	Example: [][]string{
+		{"2026-01-02T09:00:00Z", "H100 SXM", "us-east", "7400", "8000", "exchange"},
+		{"2026-01-02T10:00:00Z", "H100 SXM", "us-east", "7520", "8000", "exchange"},
+	},
+}
+
 // UtilizationColumns are the columns of a file of utilization readings.
-var UtilizationColumns = []string{"recorded_at", "gpu_name", "region", "rented_gpus", "tracked_gpus", "source"}
+var UtilizationColumns = utilizationSchema.names()
 
 // Utilization imports utilization readings. A row is known by its source, GPU, region and instant.
 func Utilization(options Options) *Importer[assay.UtilizationReading] {
 	return newImporter(options, &family[assay.UtilizationReading]{
 		columns:  UtilizationColumns,
-		optional: []string{"region", "source"},
+		optional: utilizationSchema.optional(),
 		parse:    parseReading,
 		check:    checkReading,
 		append:   (*store.DB).AppendUtilization,
