@@ -2,10 +2,14 @@ package httpapi
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"text/tabwriter"
 )
+
+// pathVariable is what of a route's path the caller chooses.
+var pathVariable = regexp.MustCompile(`\{\w+\}`)
 
 // TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the answer
 // names them, access and granularity.
@@ -30,6 +34,15 @@ func TestAccessMatrix(t *testing.T) {
 		"/api/gpu/{gpuName}/volatility":                  {"H200?startDate=2026-01-30&endDate=2026-02-03", "H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly"},
 		"/api/gpu/{gpuName}/volume-metrics":              {"H200", "H200?granularity=hourly"},
 		"/api/corrections":                               {"", "?granularity=hourly"},
+		"/api/memory-index":                              {"", "?type=mem_ddr5_16gb", "?category=flash", "?as_of=2026-01-01"},
+		"/api/memory/{memoryType}/history":               {"mem_ddr5_16gb", "mem_ddr5_16gb?startDate=2025-12-01", "mem_ddr6"},
+		"/api/llm-coding/index":                          {"?product=cc-prs"},
+		"/api/llm-coding/history":                        {"?product=cc-prs", "?product=cc-vs-codex&startDate=2025-12-01"},
+		"/api/otpi":                                      {"", "?lab=openai", "?lab=minimax", "?date=2026-01-04", "?date=2026-01-03", "?startDate=2026-01-04", "?startDate=2026-01-03", "?as_of=2026-01-03"},
+		"/api/workload":                                  {"", "?lab=openai&family=flagship"},
+		"/api/neocloud/sites":                            {"?city=oslo"},
+		"/api/neocloud/sites/aggregate":                  {"", "?by=gpu_type"},
+		"/api/neocloud/map":                              {"", "?country=no", "?as_of=2026-01-01"},
 	}
 	r := newRig(t)
 	var b strings.Builder
@@ -42,7 +55,7 @@ func TestAccessMatrix(t *testing.T) {
 		}
 		for _, ask := range targets {
 			name, query, asked := strings.Cut(ask, "?")
-			target := strings.Replace(route.path, "{gpuName}", name, 1)
+			target := pathVariable.ReplaceAllString(route.path, name)
 			if asked {
 				target += "?" + query
 			}
@@ -56,7 +69,7 @@ func TestAccessMatrix(t *testing.T) {
 	if err := table.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "matrix.txt", "What each caller gets. Today is 4 February 2026, so the free window begins on 4 November 2025.\n\n"+b.String())
+	golden(t, "matrix.txt", "What each caller gets. Today is 4 February 2026, so the free window begins on 4 November 2025, that of token prices on\n4 January 2026.\n\n"+b.String())
 }
 
 func outcome(r reply) string {

@@ -27,9 +27,11 @@ type form struct {
 const compressFrom = 1024
 
 // newBody makes a body of its JSON text; modified is an instant, or 0.
-func newBody(raw []byte, modified int64) *body {
+func newBody(raw []byte, modified int64) *body { return newTaggedBody(raw, hash(raw), modified) }
+
+// newTaggedBody is newBody with a tag that tells the text from every other answer to the same request.
+func newTaggedBody(raw []byte, tag string, modified int64) *body {
 	b := &body{lastModified: lastModified(modified)}
-	tag := hash(raw)
 	b.forms[identity] = newForm(raw, tag, identity)
 	if len(raw) >= compressFrom {
 		b.forms[gzipCoding] = newForm(compressGzip(raw), tag, gzipCoding)

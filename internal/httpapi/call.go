@@ -307,11 +307,8 @@ func (c *call) gpu(name string) (assay.GPU, error) {
 	if gpu, ok := c.snap.GPU(name); ok {
 		return gpu, nil
 	}
-	names := make([]string, len(c.snap.Catalog.GPUs))
-	for i, g := range c.snap.Catalog.GPUs {
-		names[i] = g.Name
-	}
-	return assay.GPU{}, &assay.Error{Kind: assay.Invalid, Code: "unknown_gpu", Message: "Invalid GPU type. Allowed: " + strings.Join(names, ", ")}
+	allowed := strings.Join(c.snap.Catalog.GPUNames(), ", ")
+	return assay.GPU{}, &assay.Error{Kind: assay.Invalid, Code: "unknown_gpu", Message: "Invalid GPU type. Allowed: " + allowed}
 }
 
 // region gives the region asked for.

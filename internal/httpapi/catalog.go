@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/snapshot"
@@ -15,6 +16,8 @@ type catalogBodies struct {
 	version int64 // of the catalog
 
 	gpuTypes, gpuTypesFree, tokenTypes, tokenTypesFree, memoryTypes, codingProducts *body
+
+	description func() (*openAPIBodies, error)
 }
 
 // gpuType is a row of the GPU catalog.
@@ -33,18 +36,23 @@ func newCatalogBodies(snap *snapshot.Snapshot, modified int64) *catalogBodies {
 		}
 	}
 	freeLabs := slices.DeleteFunc(slices.Clone(c.Labs), func(l assay.Lab) bool { return !l.Free })
-	memory := slices.SortedFunc(slices.Values(c.MemoryTypes), func(a, b assay.MemoryType) int {
-		return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.MemoryType, b.MemoryType))
-	})
 	return &catalogBodies{
 		version:        snap.CatalogVersion,
 		gpuTypes:       listBody(all, modified),
 		gpuTypesFree:   listBody(free, modified),
 		tokenTypes:     listBody(c.Labs, modified),
 		tokenTypesFree: listBody(freeLabs, modified),
-		memoryTypes:    listBody(memory, modified),
+		memoryTypes:    listBody(sortedMemory(c.MemoryTypes), modified),
 		codingProducts: listBody(c.CodingProducts, modified),
+		description:    sync.OnceValues(func() (*openAPIBodies, error) { return describe(c) }),
 	}
+}
+
+// sortedMemory is the order of memory types: by category, then name.
+func sortedMemory(types []assay.MemoryType) []assay.MemoryType {
+	return slices.SortedFunc(slices.Values(types), func(a, b assay.MemoryType) int {
+		return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.MemoryType, b.MemoryType))
+	})
 }
 
 // listBody is the answer of a catalog.

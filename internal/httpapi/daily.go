@@ -137,15 +137,15 @@ func dailyIndexAll(c *call) (answer, error) {
 		return answer{}, err
 	}
 	missing := ask.missing("any GPU")
+	lines := c.visibleLines(region, grant)
 	if !ask.given {
-		ask.day, ask.given = c.latestDay(region), true
+		ask.day, ask.given = latestDay(lines), true
 	}
 	var rows []dailyRow
 	var modified int64
-	for _, gpu := range c.snap.GPUsByName {
-		line := c.lineOf(gpu.Name, region)
+	for _, line := range lines {
 		series := line.Series(assay.Daily)
-		if i, err := ask.find(series, gpu.Name); err == nil && (gpu.Free || grant.From == 0) {
+		if i, err := ask.find(series, line.GPU); err == nil {
 			rows = append(rows, newDailyRow(line, series.At(i)))
 			modified = max(modified, series.Modified())
 		}
@@ -179,10 +179,20 @@ func (c *call) grantedRegion(ask access.Ask) (grant access.Grant, region string,
 	return grant, region, nil
 }
 
-// latestDay is the newest settled day of any GPU in a region.
-func (c *call) latestDay(region string) (day int64) {
+// visibleLines are the lines of a region that the caller may see, by the names of their GPUs.
+func (c *call) visibleLines(region string, grant access.Grant) (lines []*snapshot.Line) {
 	for _, gpu := range c.snap.GPUsByName {
-		if series := c.lineOf(gpu.Name, region).Series(assay.Daily); series.Len() > 0 {
+		if gpu.Free || grant.Access != assay.Public3Months {
+			lines = append(lines, c.lineOf(gpu.Name, region))
+		}
+	}
+	return lines
+}
+
+// latestDay is the newest settled day of any of the lines.
+func latestDay(lines []*snapshot.Line) (day int64) {
+	for _, line := range lines {
+		if series := line.Series(assay.Daily); series.Len() > 0 {
 			day = max(day, assay.StartOfDay(series.At(series.Len()-1).At))
 		}
 	}

@@ -124,7 +124,7 @@ func TestParameters(t *testing.T) {
 func TestMethods(t *testing.T) {
 	r := newRig(t)
 	for _, route := range routes {
-		target := strings.Replace(route.path, "{gpuName}", "H200", 1)
+		target := pathVariable.ReplaceAllString(route.path, "H200")
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, "BREW"} {
 			got := r.do(method, "full", target)
 			if got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" || !strings.Contains(got.body, `"error":"Method not allowed"`) {

@@ -21,7 +21,11 @@ func FuzzRequest(f *testing.F) {
 		"/api/gpu/H200/determination?timestamp=9999-12-31T23:00:00Z", "/api/corrections?since=NQBob3VybHkAbWwza2tzZzAAdXMtZWFzdABIMTAwIFNYTRU-iTg&limit=1",
 		"/api/methodology?version=1.0.0", "/api/publications/latest", "/api/gpu-utilization?region=us-east&as_of=2026-01-01",
 		"/api/gpu/H200/volatility?startDate=0001-01-01&endDate=9999-12-31&windowDays=365&granularity=hourly",
+		"/api/memory-index?type=mem_ddr5_16gb&category=dram&as_of=2026-01-01", "/api/memory/%2F/history?startDate=0001-01-01&endDate=9999-12-31&limit=1",
+		"/api/llm-coding/index?product=cc-prs&as_of=0001-01-01", "/api/llm-coding/history?product=cc-vs-codex&startDate=0001-01-01&endDate=9999-12-31",
 		"/api/gpu/H200/volume-metrics?startDate=0001-01-01&endDate=9999-12-31&granularity=hourly&order=asc",
+		"/api/neocloud/sites?lat=-90&lng=180&radius_km=500&scope=all&limit=1000&offset=0", "/api/neocloud/sites?city=%C3%B8&country=st.+lucia&gpu_type=%00",
+		"/api/neocloud/sites/aggregate?by=gpu_type&scope=all&as_of=2026-02-02", "/api/neocloud/map?bbox=170,-50,-170,0&country=fj",
 	} {
 		f.Add(seed)
 	}

@@ -108,6 +108,17 @@ func TestGolden(t *testing.T) {
 	f("corrections-full", "full", "/api/corrections?gpuType=H100%20SXM&region=us-east&limit=4")
 	f("methodology", "anonymous", "/api/methodology")
 	f("methodology-version", "anonymous", "/api/methodology?version=1.1.0")
+	f("memory-index-premium", "premium", "/api/memory-index")
+	f("memory-index-full", "full", "/api/memory-index?category=flash")
+	f("memory-index-type", "full", "/api/memory-index?type=mem_ddr5_16gb")
+	f("memory-history-premium", "premium", "/api/memory/mem_ddr5_16gb/history?startDate=2026-01-28")
+	f("memory-history-full", "full", "/api/memory/mem_ddr5_16gb/history?startDate=2026-01-28&as_of=2026-02-02&order=desc&limit=2")
+	f("memory-history-anonymous", "anonymous", "/api/memory/mem_ddr5_16gb/history")
+	f("llm-coding-index-premium", "premium", "/api/llm-coding/index?product=cc-prs")
+	f("llm-coding-index-full", "full", "/api/llm-coding/index?product=cursor-merge")
+	f("llm-coding-history-premium", "premium", "/api/llm-coding/history?product=cc-merge&startDate=2026-01-30")
+	f("llm-coding-history-full", "full", "/api/llm-coding/history?product=cc-vs-codex&startDate=2026-01-30&order=desc&limit=3")
+	f("llm-coding-history-anonymous", "anonymous", "/api/llm-coding/history?product=cc-merge")
 	f("publications-latest", "anonymous", "/api/publications/latest")
 }
 

@@ -27,13 +27,13 @@ func health(c *call) (answer, error) {
 		return unhealthy(c, timestamp)
 	}
 	a, err := object(struct {
-		Status    string             `json:"status"`
-		Timestamp string             `json:"timestamp"`
-		Database  string             `json:"database"`
-		Version   string             `json:"version"`
-		Synthetic bool               `json:"synthetic,omitempty"`
-		Datasets  map[string]dataset `json:"datasets"`
-	}{"healthy", timestamp, "connected", c.s.Version, c.snap.Synthetic, map[string]dataset{"gpu": c.freshness()}}, 0)
+		Status    string   `json:"status"`
+		Timestamp string   `json:"timestamp"`
+		Database  string   `json:"database"`
+		Version   string   `json:"version"`
+		Synthetic bool     `json:"synthetic,omitempty"`
+		Datasets  datasets `json:"datasets"`
+	}{"healthy", timestamp, "connected", c.s.Version, c.snap.Synthetic, c.datasets()}, 0)
 	a.fresh = true
 	return a, err
 }
@@ -50,10 +50,30 @@ func unhealthy(c *call, timestamp string) (answer, error) {
 	return a, err
 }
 
-func (c *call) freshness() (d dataset) {
-	if c.snap.Latest == 0 {
+// datasets tells how fresh each family is.
+type datasets struct {
+	GPU    dataset `json:"gpu"`
+	Memory dataset `json:"memory"`
+	Models dataset `json:"models"`
+	Coding dataset `json:"coding"`
+	Sites  dataset `json:"sites"`
+}
+
+func (c *call) datasets() datasets {
+	return datasets{
+		GPU:    c.freshness(c.snap.Latest),
+		Memory: c.freshness(c.snap.Memory.Latest()),
+		Models: c.freshness(c.snap.Models.Latest()),
+		Coding: c.freshness(c.snap.Coding.Latest()),
+		Sites:  c.freshness(c.snap.Sites.Latest()),
+	}
+}
+
+// freshness is the age of a family's newest instant; 0 stands for none.
+func (c *call) freshness(newest int64) (d dataset) {
+	if newest == 0 {
 		return d
 	}
-	latest, age := assay.FormatInstant(c.snap.Latest), (c.now.UnixMilli()-c.snap.Latest)/assay.Second
+	latest, age := assay.FormatInstant(newest), max(0, (c.now.UnixMilli()-newest)/assay.Second)
 	return dataset{&latest, &age}
 }

@@ -25,6 +25,7 @@ type answer struct {
 	rows     []byte                         // in one piece, or
 	count    int                            // this many, each
 	row      func(dst []byte, k int) []byte // appended by row
+	end      []byte                         // what closes the envelope; nil for "]}"
 	tag      string                         // the ETag, without quotes and coding
 	modified int64
 
@@ -32,6 +33,7 @@ type answer struct {
 	status      int      // 0: 200
 	fresh       bool     // made of the moment: not to be cached
 	brief       bool     // may change before the next publication is due: not to be cached beyond this minute
+	byAccept    bool     // another Accept header gives another form
 }
 
 // object is an answer of a small value.
@@ -44,6 +46,14 @@ func object(v any, modified int64) (answer, error) {
 }
 
 func ready(b *body) answer { return answer{body: b} }
+
+// closing is what follows the rows.
+func (a *answer) closing() []byte {
+	if a.end != nil {
+		return a.end
+	}
+	return tail
+}
 
 var (
 	jsonType = []string{"application/json"}
@@ -59,9 +69,12 @@ func (c *call) send(a answer) error {
 	if a.contentType != nil {
 		h["Content-Type"] = a.contentType
 	}
-	if c.route.rule == access.Public {
+	switch {
+	case c.route.rule == access.Public:
 		c.set("Vary", "Accept-Encoding")
-	} else {
+	case a.byAccept:
+		c.set("Vary", "Authorization, Accept, Accept-Encoding")
+	default:
 		c.set("Vary", "Authorization, Accept-Encoding")
 	}
 	if a.fresh {
@@ -128,6 +141,7 @@ func (c *call) writeAll(pieces ...[]byte) {
 
 // sendRows writes an envelope with its rows. Nothing here grows with the number of rows.
 func (c *call) sendRows(a answer, coding coding) {
+	tail := a.closing()
 	size := len(a.head) + len(a.rows) + len(tail)
 	if a.row == nil && size < compressFrom {
 		coding = identity
@@ -163,6 +177,7 @@ func (c *call) sendRows(a answer, coding coding) {
 // writeTo writes head, rows and tail in pieces of a bounded size. A failed write shows at the next one, and the network's
 // failures are not ours to report.
 func (a *answer) writeTo(w io.Writer) {
+	tail := a.closing()
 	if a.row == nil {
 		for _, piece := range [...][]byte{a.head, a.rows, tail} {
 			if _, err := w.Write(piece); err != nil {

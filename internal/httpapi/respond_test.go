@@ -45,6 +45,13 @@ var targets = []string{
 	"/api/corrections?limit=1",
 	"/api/methodology",
 	"/api/publications/latest",
+	"/api/memory-index",
+	"/api/memory-index?type=mem_ddr5_16gb",
+	"/api/memory/mem_ddr5_16gb/history",
+	"/api/memory/mem_ddr5_16gb/history?order=desc",
+	"/api/llm-coding/index?product=cc-prs",
+	"/api/llm-coding/history?product=cc-vs-codex",
+	"/api/llm-coding/history?product=cc-prs&endDate=2026-01-15",
 }
 
 func TestRespond_CodingsAgree(t *testing.T) {
@@ -176,7 +183,10 @@ func TestRespond_CacheControl(t *testing.T) {
 			t.Errorf("%s at %s: %s, want %s", target, now.Format(time.TimeOnly), got, want)
 		}
 	}
-	for _, target := range []string{"/api/gpu/H200/realtime", "/api/gpu/H200/volume-metrics", "/api/gpu-utilization", "/api/corrections"} {
+	for _, target := range []string{
+		"/api/gpu/H200/realtime", "/api/gpu/H200/volume-metrics", "/api/gpu-utilization", "/api/corrections",
+		"/api/memory-index", "/api/memory/mem_ddr5_16gb/history", "/api/llm-coding/index?product=cc-prs", "/api/llm-coding/history?product=cc-prs",
+	} {
 		brief(covered.Add(time.Minute), "full", target, "private, max-age=60")
 		brief(covered.Add(61*time.Second), "full", target, "private, max-age=59")
 		brief(covered.Add(119*time.Second), "full", target, "private, max-age=1")

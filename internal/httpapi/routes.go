@@ -54,4 +54,14 @@ var routes = []route{
 	{"/api/gpu-utilization", keyLimiter, access.Keyed, gpuUtilization},
 	{"/api/gpu/{gpuName}/determination", keyLimiter, access.Keyed, determination},
 	{"/api/corrections", keyLimiter, access.Keyed, corrections},
+
+	{"/api/memory-index", keyLimiter, access.Keyed, memoryIndex},
+	{"/api/memory/{memoryType}/history", keyLimiter, access.Keyed, memoryHistory},
+	{"/api/llm-coding/index", keyLimiter, access.Keyed, codingIndex},
+	{"/api/llm-coding/history", keyLimiter, access.Keyed, codingHistory},
+	{"/api/otpi", publicLimiter, access.FreeLab, otpi},
+	{"/api/workload", keyLimiter, access.Keyed, workload},
+	{"/api/neocloud/sites", keyLimiter, access.FullSites, neocloudSites},
+	{"/api/neocloud/sites/aggregate", keyLimiter, access.FullSites, sitesAggregate},
+	{"/api/neocloud/map", keyLimiter, access.FullSites, sitesMap},
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
@@ -167,9 +168,17 @@ func (s *Server) follow(files []assay.MethodologyFile) {
 // Warm makes ready the answers that will be asked most, before a snapshot is swapped in.
 func (s *Server) Warm(snap *snapshot.Snapshot) {
 	if old := s.catalogs.Load(); old == nil || old.version != snap.CatalogVersion {
-		s.catalogs.Store(newCatalogBodies(snap, s.Now().UnixMilli()))
+		made := newCatalogBodies(snap, s.Now().UnixMilli())
+		if _, err := made.description(); err != nil {
+			s.Log.Error("describe the API", "error", err)
+		}
+		s.catalogs.Store(made)
 	}
 	s.follow(snap.Methodologies)
+	memoryModelOf(snap, math.MaxInt64)
+	codingModelOf(snap, math.MaxInt64)
+	s.tokenModelOf(snap, math.MaxInt64)
+	warmSites(snap)
 	for _, gpu := range snap.Catalog.GPUs {
 		warmPrice(snap.Line(gpu.Name, assay.Global))
 		warmHistory(snap.Line(gpu.Name, assay.Global), assay.MonthsBack(s.Now().UnixMilli(), 3))

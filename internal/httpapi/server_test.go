@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -135,6 +136,9 @@ var fixtureUpdate = sync.OnceValue(func() snapshot.Update {
 	}
 	u.Realtime = []snapshot.RealtimeUpdate{{Line: assay.Line{GPU: "H200", Region: assay.Global}, Prints: fixturePrints()}}
 	u.Utilization = fixtureReadings()
+	u.Memory, u.Coding = fixtureMemory(), fixtureCoding()
+	u.Models = fixtureModels()
+	u.Sites = fixtureSites()
 	u.Methodologies = []assay.MethodologyFile{
 		{Version: "1.0.0", Effective: 0, Adopted: fixtureInstant("2025-07-01T09:00:00Z"), Text: fixtureMethodology("1.0.0", "1970-01-01", 4)},
 		{Version: "1.1.0", Effective: fixtureInstant("2026-03-01"), Adopted: fixtureInstant("2026-02-01T09:00:00Z"), Text: fixtureMethodology("1.1.0", "2026-03-01", 5)},
@@ -328,18 +332,40 @@ func (r *rig) send(request *http.Request) reply {
 	return reply{response, string(body)}
 }
 
-var description = sync.OnceValues(func() (*openapi3.T, error) {
-	document, err := openapi3.NewLoader().LoadFromData(openAPIText)
+var description = sync.OnceValues(func() (*openapi3.T, error) { return loadDescription(openAPIText) })
+
+func loadDescription(text []byte) (*openapi3.T, error) {
+	document, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err
 	}
 	return document, document.Validate(context.Background())
-})
+}
+
+var descriptions sync.Map // catalog as text → *openapi3.T
+
+// descriptionUnder is the description that a server with the catalog must keep.
+func descriptionUnder(catalog assay.Catalog) (*openapi3.T, error) {
+	if reflect.DeepEqual(catalog, assay.DefaultCatalog()) {
+		return description()
+	}
+	key := fmt.Sprintf("%+v", catalog)
+	if known, ok := descriptions.Load(key); ok {
+		return known.(*openapi3.T), nil
+	}
+	text, err := describeText(&catalog)
+	if err != nil {
+		return nil, err
+	}
+	document, err := loadDescription(text)
+	descriptions.Store(key, document)
+	return document, err
+}
 
 // validate holds an answer against openapi.yaml: its status must be described, its headers and its body must fit.
 func (r *rig) validate(request *http.Request, response *http.Response, body []byte) {
 	r.t.Helper()
-	document, err := description()
+	document, err := descriptionUnder(r.Snapshots.Load().Catalog)
 	if err != nil {
 		r.t.Fatal(err)
 	}
