@@ -74,7 +74,11 @@ func (d *Demo) Prepare(ctx context.Context, progress Progress) error {
 	if err := publisher.Realtime(ctx); err != nil {
 		return err
 	}
-	if err := d.read(ctx, d.fed, now); err != nil {
+	from, err := d.toldUntil(ctx, now)
+	if err != nil {
+		return err
+	}
+	if err := d.tell(ctx, from, now); err != nil {
 		return err
 	}
 	return d.advance(ctx, now)
@@ -193,8 +197,28 @@ func (d *Demo) feed(ctx context.Context, now int64) error {
 		return err
 	}
 	d.pending = slices.Delete(d.pending, 0, n)
-	if err := d.read(ctx, d.fed, now); err != nil {
+	if err := d.tell(ctx, d.fed, now); err != nil {
 		return err
 	}
 	return d.advance(ctx, now)
+}
+
+// tell imports what the families beside the transactions have to say of (from, until].
+func (d *Demo) tell(ctx context.Context, from, until int64) error {
+	for _, family := range []func(context.Context, int64, int64) error{d.read, d.observe, d.readModels, d.openSites} {
+		if err := family(ctx, from, until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toldUntil is until when the families have told what they had to say: as far as the feed has come, or nothing yet where one
+// of them is missing, as in a folder from before it was there. What is known changes nothing.
+func (d *Demo) toldUntil(ctx context.Context, now int64) (int64, error) {
+	c, err := d.Store.Counters(ctx)
+	if err != nil || min(c.Utilization, c.Memory, c.Models, c.Coding, c.Sites) > 0 {
+		return d.fed, err
+	}
+	return min(d.fed, d.begin(now)), nil
 }
