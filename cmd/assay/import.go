@@ -18,40 +18,48 @@ import (
 )
 
 var importCommand = &command{
-	name: "import", arguments: "transactions|utilization [flags] FILE|FOLDER…", summary: "load transactions and utilization from files and feeds",
+	name: "import", arguments: "FAMILY [flags] FILE|FOLDER…", summary: "load a family of data from files and feeds",
 	details: `Reads CSV (.csv, with a header), NDJSON (.ndjson, .jsonl), both also compressed (.gz, .zst), and Parquet
 (.parquet). A folder stands for all such files below it, in the order of their paths, without hidden ones.
-- is standard input, whose form --format tells. The columns of transactions:
+- is standard input, whose form --format tells. assay template FAMILY writes an example.
 
-  id            unique within its source
-  source        who reported it; may be left out when --source is given
-  executed_at   ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC
-  gpu_name      a GPU of the catalog, spelled exactly
-  region        a region of the catalog, or empty
-  price         USD per GPU-hour, 0.0001 to 1000, up to 9 decimals
-  gpus          how many, a whole number, at most 1,000,000
-  hours         how long, at most 100,000, up to 6 decimals
-  provider      who rented it out
-  verified      true or false
-
-The columns of utilization, how much of the capacity that a source tracks is rented:
-
-  recorded_at   ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC
-  gpu_name      a GPU of the catalog, spelled exactly
-  region        a region of the catalog, or empty
-  rented_gpus   a whole number, 0 to tracked_gpus
-  tracked_gpus  a whole number, 1 at least
-  source        who reported it; may be left out when --source is given
-
+` + schemasHelp() + `
 In Parquet, numbers are integers, DECIMAL or text, or DOUBLE, which counts as its shortest decimal form; instants
-are text or TIMESTAMP in whole milliseconds.
+are text or TIMESTAMP in whole milliseconds; days are text or DATE.
 
 With --follow standard input is a feed that need not end: NDJSON, a row is committed within --follow-delay
 after it was read, and at the end of the input or on SIGINT or SIGTERM the rest is committed.
 
 Rows are committed in batches. A row that is known changes nothing, so a broken-off import is simply run
-again. A bad row is reported with its file, line and reason, and the others go on; the exit code is then 3.`,
+again. A bad row is reported with its file, line and reason, and the others go on; the exit code is then 3. Other
+content under a known key is reported too, and kept out, unless --revise says that it is a correction.`,
 	run: runImport,
+}
+
+// schemasHelp lists the families with their columns.
+func schemasHelp() string {
+	var b strings.Builder
+	for _, s := range ingest.Schemas {
+		width := 0
+		for _, c := range s.Columns {
+			width = max(width, len(c.Name))
+		}
+		fmt.Fprintf(&b, "A row of %s is %s:\n\n", s.Family, s.About)
+		for _, c := range s.Columns {
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, c.Name, c.About)
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// families are the words for what can be imported.
+func families() string {
+	names := make([]string, len(ingest.Schemas))
+	for i, s := range ingest.Schemas {
+		names[i] = s.Family
+	}
+	return strings.Join(names, ", ")
 }
 
 // importer is what the importers of all families have in common.
@@ -65,6 +73,10 @@ type importer interface {
 var importers = map[string]func(ingest.Options) importer{
 	"transactions": func(o ingest.Options) importer { return ingest.Transactions(o) },
 	"utilization":  func(o ingest.Options) importer { return ingest.Utilization(o) },
+	"memory":       func(o ingest.Options) importer { return ingest.Memory(o) },
+	"coding":       func(o ingest.Options) importer { return ingest.Coding(o) },
+	"models":       func(o ingest.Options) importer { return ingest.Models(o) },
+	"sites":        func(o ingest.Options) importer { return ingest.Sites(o) },
 }
 
 // futureAllowance is how far a reporting clock may be ahead of ours.
@@ -104,7 +116,7 @@ func runImport(ctx context.Context, c *command, args []string, s streams) error 
 type importConfig struct {
 	family                       string
 	dir, source, format, rejects string
-	follow                       bool
+	follow, revise               bool
 	followDelay                  time.Duration
 	arguments                    []string
 }
@@ -116,6 +128,7 @@ func parseImport(c *command, args []string, s streams) (config importConfig, err
 	flags.StringVar(&config.format, "format", "", "`FORM` of standard input: csv or ndjson (default csv, and ndjson with --follow)")
 	flags.StringVar(&config.rejects, "rejects", "", "`FILE` to write every rejected row to, as NDJSON")
 	flags.BoolVar(&config.follow, "follow", false, "go on reading standard input as rows come, until it ends or a signal comes")
+	flags.BoolVar(&config.revise, "revise", false, "other content under a known key is a correction: it becomes a new revision")
 	config.followDelay = time.Second
 	flags.Func("follow-delay", "`TIME` within which a followed row is committed, 10ms to 1m (default 1s)", func(text string) (err error) {
 		config.followDelay, err = time.ParseDuration(text)
@@ -140,7 +153,9 @@ func parseImport(c *command, args []string, s streams) (config importConfig, err
 func (c *importConfig) check() error {
 	switch {
 	case importers[c.family] == nil:
-		return errors.New("say what to import: assay import transactions FILE…, or utilization")
+		return errors.New("say what to import, for example assay import transactions FILE…; the families are " + families())
+	case c.revise && (c.family == "transactions" || c.family == "utilization"):
+		return fmt.Errorf("--revise does not go with %s: what is known there stays as it was reported", c.family)
 	case c.format != "" && c.format != "csv" && c.format != "ndjson":
 		return fmt.Errorf("invalid value %q for flag --format: allowed are csv and ndjson; a Parquet file cannot come from standard input", c.format)
 	case c.follow && c.format == "csv":
@@ -180,7 +195,7 @@ func (r *importRun) files(ctx context.Context) error {
 	}
 	r.begun = time.Now()
 	r.importer = importers[r.family](ingest.Options{
-		Store: r.db, Catalog: catalog, Source: r.source,
+		Store: r.db, Catalog: catalog, Revise: r.revise, Source: r.source,
 		NotAfter: func() int64 { return time.Now().Add(futureAllowance).UnixMilli() },
 		Rejected: r.report.add, Committed: r.committed,
 	})

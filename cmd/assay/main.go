@@ -47,7 +47,7 @@ type command struct {
 // commands lists them in the order of help. It is a function because help, one of them, prints it.
 func commands() []*command {
 	return []*command{
-		demoCommand, serveCommand, importCommand, publishCommand, keyCommand, keysCommand, lateCommand, conflictsCommand, verifyTransactionCommand, withdrawCommand,
+		demoCommand, serveCommand, importCommand, templateCommand, catalogCommand, publishCommand, keyCommand, keysCommand, lateCommand, conflictsCommand, verifyTransactionCommand, withdrawCommand,
 		restateCommand, methodologyCommand, backtestCommand, verifyCommand, exportCommand, backupCommand,
 		{name: "help", arguments: "[COMMAND]", summary: "explain the commands, or one of them", run: runHelp},
 	}

@@ -17,7 +17,11 @@ var methodologyCommand = &command{
 	name: "methodology", arguments: "list|show|adopt [flags] [FILE]", summary: "show the rules of the index, or adopt a new version of them",
 	details: `list names the versions and when they take effect; show prints one (--version, default the newest); adopt takes
 a TOML file as the next version. It must take effect after everything that has been published: history
-keeps the version it was made with. assay backtest shows beforehand what a version would change.`,
+keeps the version it was made with. assay backtest shows beforehand what a version would change.
+
+Keys of the file: version, effective, decimals; [fixing] zone, time; [minimum] transactions, providers; and, optional,
+[winsorise] lower, upper; [cap] provider_share; [otpi] minimum_models, minimum_requests, below which a lab has no
+token price on a day (1 each unless given).`,
 	run: runMethodology,
 }
 

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay/internal/ingest"
+)
+
+// runAssay runs a command as main would.
+func runAssay(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), args, streams{strings.NewReader(in), &stdout, &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+var importedRows = regexp.MustCompile(`^imported: (\d+) new, 0 known before, 0 rejected `)
+
+// The example of every family can be imported as it is, in both forms, and is the same rows in both.
+func TestTemplate_ImportsCleanly(t *testing.T) {
+	for _, schema := range ingest.Schemas {
+		dir := t.TempDir()
+		for i, format := range []string{"csv", "ndjson"} {
+			code, example, errs := runAssay(t, "", "template", schema.Family, "--format", format)
+			if code != exitOK || errs != "" {
+				t.Fatalf("template %s: exit code %d\n%s", schema.Family, code, errs)
+			}
+			code, out, errs := runAssay(t, example, "import", schema.Family, "--dir", t.TempDir(), "--format", format, "-")
+			found := importedRows.FindStringSubmatch(out)
+			if code != exitOK || found == nil || found[1] != strconv.Itoa(len(schema.Example)) {
+				t.Errorf("%s as %s: exit code %d\n%s%s", schema.Family, format, code, out, errs)
+			}
+			_, out, _ = runAssay(t, example, "import", schema.Family, "--dir", dir, "--format", format, "-")
+			if known := strings.HasPrefix(out, "imported: 0 new, "+strconv.Itoa(len(schema.Example))+" known before, 0 rejected"); known != (i == 1) {
+				t.Errorf("%s: after the first form the second brings %s", schema.Family, out)
+			}
+		}
+		if importers[schema.Family] == nil {
+			t.Errorf("%s has a schema and cannot be imported", schema.Family)
+		}
+	}
+	if len(importers) != len(ingest.Schemas) {
+		t.Errorf("%d families can be imported and %d have a schema", len(importers), len(ingest.Schemas))
+	}
+}
+
+func TestTemplate_Refuses(t *testing.T) {
+	f := func(want string, args ...string) {
+		t.Helper()
+		code, out, errs := runAssay(t, "", append([]string{"template"}, args...)...)
+		if code != exitUsage || out != "" || !strings.HasPrefix(errs, want) {
+			t.Errorf("%q: exit code %d, %s%s", args, code, out, errs)
+		}
+	}
+	f("assay template: name a family; there are transactions, utilization")
+	f(`assay template: there is no family "prices"; there are transactions, utilization`, "prices")
+	f(`assay template: invalid value "xml" for flag --format: allowed are csv and ndjson`, "transactions", "--format", "xml")
+	f(`assay template: unexpected argument "utilization"`, "transactions", "utilization")
+}
