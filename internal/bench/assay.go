@@ -35,7 +35,8 @@ func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
 	keysFile := filepath.Join(dir, "keys.json")
 	a, err := startServer(ctx, program, dir, "demo",
 		"--dir", filepath.Join(dir, "data"),
-		"--no-feed", // the same answer from the first round to the last
+		"--no-feed",              // the same answer from the first round to the last
+		"--key-limit", "1000000", // all keyed routes share one key
 		"--keys-file", keysFile)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@
 // calls a minute from an address, so the load comes from millions of addresses (see wrk.lua); nginx is sent exactly the
 // same requests. A single answer that is refused, cut short or lost fails the run: a fast refusal is not a fast answer.
 //
+// At the end every route that the server describes is asked at a steady rate, all together (steady.go).
+//
 // # Method of the engine
 //
 // The commands are run as an operator runs them, one process each, on made-up transactions with random ids (market.go). A
@@ -216,7 +218,10 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (fin
 		}
 		r.results = append(r.results, res)
 	}
-	r.memory, err = assay.memory()
+	if r.memory, err = assay.memory(); err != nil {
+		return nil, err
+	}
+	r.steady, err = assay.measureSteady(ctx, 2*o.duration, time.Now())
 	return r, err
 }
 

@@ -17,6 +17,7 @@ type report struct {
 	at      time.Time
 	results []result
 	memory  memory
+	steady  []*steadyRoute
 }
 
 // result is one scenario's medians.
@@ -36,11 +37,15 @@ func (r report) judge(v *verdicts) {
 	}
 	v.add(r.memory.resident < memoryLimit, "resident memory: %s, less than %s",
 		megabytes(r.memory.resident), megabytes(memoryLimit))
+	slow := slowest(r.steady)
+	v.add(slow.sample.p99 < steadyLimit, "every route at %s requests a second: p99 of the slowest, %s, is %s, less than %s",
+		thousands(steadyRate), slow.route, millis(slow.sample.p99), millis(steadyLimit))
 }
 
 func (r report) print(w io.Writer) {
 	printTable(w, r.table())
 	fmt.Fprintln(w, r.memoryLine())
+	printTable(w, steadyTable(r.steady))
 }
 
 // table is the result in cells, with the heading in the first row.
@@ -68,6 +73,7 @@ func (r report) markdown() string {
 	fmt.Fprintf(&b, "medians of %d rounds of %s, %d connections.\n\n", r.options.rounds, r.options.duration, wrkConnections)
 	b.WriteString(machineList(cpu(), goVersion(r.options.assay), nginxVersion(r.tools["nginx"]), wrkVersion(r.tools["wrk"])))
 	b.WriteString(markdownTable(r.table()))
-	fmt.Fprintf(&b, "\n%s\n", r.memoryLine())
+	fmt.Fprintf(&b, "\n%s\n\n", r.memoryLine())
+	b.WriteString(markdownTable(steadyTable(r.steady)))
 	return b.String()
 }

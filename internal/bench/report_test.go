@@ -15,7 +15,9 @@ func exampleReport() report {
 	keyed := price
 	keyed.scenario = scenario{name: "price, Full key"}
 	keyed.assay.rate = 6000
-	return report{results: []result{price, keyed}, memory: memory{resident: 120e6, peak: 200e6}}
+	quick, slow := &steadyRoute{route: "/health"}, &steadyRoute{route: "/api/workload"}
+	quick.sample.p99, slow.sample.p99 = time.Millisecond, 4*time.Millisecond
+	return report{results: []result{price, keyed}, memory: memory{resident: 120e6, peak: 200e6}, steady: []*steadyRoute{quick, slow}}
 }
 
 func TestReport_Judge(t *testing.T) {
@@ -33,6 +35,8 @@ func TestReport_Judge(t *testing.T) {
 	}
 	f(func(*report) {}, "pass  price: 0.50 of nginx, at least 0.45\n", true)
 	f(func(r *report) { r.results[0].assay.rate = 24000 }, "FAIL  price: 0.40 of nginx, at least 0.45\n", false)
+	f(func(r *report) { r.steady[1].sample.p99 = 5 * time.Millisecond },
+		"FAIL  every route at 2,000 requests a second: p99 of the slowest, /api/workload, is 5.00 ms, less than 5.00 ms\n", false)
 	f(func(r *report) { r.memory.resident = 301e6 }, "FAIL  resident memory: 301 MB, less than 300 MB\n", false)
 }
 

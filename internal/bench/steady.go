@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Every route is asked at once, at a steady rate that does not wait for answers: a request is due when it is due, and its
+// time counts from then. So an answer that is late makes those behind it late as well, as it would for their callers.
+const (
+	steadyRate    = 2000 // requests a second, over all routes
+	steadyWorkers = 64   // as many requests may be under way; more would mean that the server is far behind
+	steadyLimit   = 5 * time.Millisecond
+)
+
+// steadyPaths is how each route is asked: as a reader of the demo would, with a Full key where one is needed.
+func steadyPaths(now time.Time) map[string]string {
+	const gpu = "/api/gpu/H100%20SXM"
+	quarter := "startDate=" + now.UTC().AddDate(0, 0, -89).Format(time.DateOnly)
+	week := "startDate=" + now.UTC().AddDate(0, 0, -6).Format(time.DateOnly)
+	return map[string]string{
+		"/health":                                        "/health",
+		"/openapi.json":                                  "/openapi.json",
+		"/openapi.yaml":                                  "/openapi.yaml",
+		"/api/gpu-types":                                 "/api/gpu-types",
+		"/api/gpu-types-free":                            "/api/gpu-types-free",
+		"/api/token-types":                               "/api/token-types",
+		"/api/token-types-free":                          "/api/token-types-free",
+		"/api/memory-types":                              "/api/memory-types",
+		"/api/llm-coding/products":                       "/api/llm-coding/products",
+		"/api/methodology":                               "/api/methodology",
+		"/api/publications/latest":                       "/api/publications/latest",
+		"/api/gpu/{gpuName}":                             gpu,
+		"/api/daily-index":                               "/api/daily-index?gpu=H200",
+		"/api/day-index":                                 "/api/day-index",
+		"/api/daily-index/all":                           "/api/daily-index/all",
+		"/api/daily-index/{gpuName}/previous":            "/api/daily-index/B200/previous",
+		"/api/gpu/{gpuName}/index-history":               gpu + "/index-history?" + quarter,
+		"/api/h100-history":                              "/api/h100-history",
+		"/api/gpu/{gpuName}/history":                     gpu + "/history?datetime=" + now.UTC().AddDate(0, -2, 0).Format(time.DateOnly),
+		"/api/gpu/{gpuName}/history-simple":              gpu + "/history-simple",
+		"/api/gpu/{gpuName}/history-range":               gpu + "/history-range?" + quarter,
+		"/api/gpu/{gpuName}/hourly":                      gpu + "/hourly",
+		"/api/gpu/{gpuName}/realtime":                    gpu + "/realtime",
+		"/api/gpu/{gpuName}/rolling-24h-average":         gpu + "/rolling-24h-average",
+		"/api/gpu/{gpuName}/rolling-24h-average/history": gpu + "/rolling-24h-average/history?" + quarter,
+		"/api/gpu/{gpuName}/volatility":                  gpu + "/volatility?" + quarter + "&endDate=" + now.UTC().Format(time.DateOnly),
+		"/api/gpu/{gpuName}/volume-metrics":              gpu + "/volume-metrics?" + quarter,
+		"/api/gpu-utilization":                           "/api/gpu-utilization",
+		"/api/gpu/{gpuName}/determination":               gpu + "/determination?date=" + now.UTC().AddDate(0, 0, -3).Format(time.DateOnly),
+		"/api/corrections":                               "/api/corrections",
+		"/api/memory-index":                              "/api/memory-index",
+		"/api/memory/{memoryType}/history":               "/api/memory/mem_ddr5_16gb/history?" + quarter,
+		"/api/otpi":                                      "/api/otpi?" + week,
+		"/api/workload":                                  "/api/workload?lab=anthropic&" + quarter,
+		"/api/llm-coding/index":                          "/api/llm-coding/index?product=cc-prs",
+		"/api/llm-coding/history":                        "/api/llm-coding/history?product=cc-vs-codex&" + quarter,
+		"/api/neocloud/sites":                            "/api/neocloud/sites?lat=48.86&lng=2.35&radius_km=300",
+		"/api/neocloud/sites/aggregate":                  "/api/neocloud/sites/aggregate",
+		"/api/neocloud/map":                              "/api/neocloud/map",
+	}
+}
+
+// steadyRoute is one route under the steady load.
+type steadyRoute struct {
+	route    string
+	scenario scenario
+	took     []time.Duration // in the order of the requests; by index, so that workers need no lock
+	sample   sample
+}
+
+// steadyRoutes makes a request of every route that the server describes.
+func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes []*steadyRoute, err error) {
+	text, err := fetch(ctx, a.base, scenario{path: "/openapi.json"})
+	if err != nil {
+		return nil, err
+	}
+	var description struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(text, &description); err != nil {
+		return nil, fmt.Errorf("parse /openapi.json: %w", err)
+	}
+	paths := steadyPaths(now)
+	for route, methods := range description.Paths {
+		if methods["get"] == nil {
+			continue
+		}
+		if paths[route] == "" {
+			return nil, fmt.Errorf("steady.go does not say how to ask %s", route)
+		}
+		routes = append(routes, &steadyRoute{route: route, scenario: scenario{name: route, path: paths[route], key: a.keys.Full}})
+	}
+	slices.SortFunc(routes, func(a, b *steadyRoute) int { return strings.Compare(a.route, b.route) })
+	for _, r := range routes { // each must answer at all, and has been asked once before it is timed
+		if _, err := fetch(ctx, a.base, r.scenario); err != nil {
+			return nil, err
+		}
+	}
+	return routes, nil
+}
+
+// measureSteady asks all routes for a while.
+func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now time.Time) ([]*steadyRoute, error) {
+	routes, err := a.steadyRoutes(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	each := int(d.Seconds()) * steadyRate / len(routes)
+	for _, r := range routes {
+		r.took = make([]time.Duration, each)
+	}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: steadyWorkers, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, steadyWorkers)
+	begun := time.Now().Add(100 * time.Millisecond)
+	for worker := range steadyWorkers {
+		wg.Go(func() {
+			for errs[worker] == nil && ctx.Err() == nil {
+				n := int(next.Add(1) - 1)
+				if n >= each*len(routes) {
+					return
+				}
+				due := begun.Add(time.Duration(n) * time.Second / steadyRate)
+				time.Sleep(time.Until(due))
+				r := routes[n%len(routes)]
+				errs[worker] = ask(ctx, client, a.base, r.scenario, n)
+				r.took[n/len(routes)] = time.Since(due)
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+		return nil, a.explain(err)
+	}
+	for _, r := range routes {
+		slices.Sort(r.took)
+		r.sample = sample{rate: float64(each) / d.Seconds(), p50: r.took[each/2], p99: r.took[each*99/100]}
+	}
+	return routes, nil
+}
+
+// ask makes one request and reads the answer to its end. Requests come from many addresses, as the limiter expects it.
+func ask(ctx context.Context, client *http.Client, base string, s scenario, n int) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+s.path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-Forwarded-For", fmt.Sprintf("10.%d.%d.%d", n>>16&127, n>>8&255, n&255))
+	req.Header.Set("Authorization", "Bearer "+s.key)
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		return fmt.Errorf("GET %s: %w", s.path, err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", s.path, res.Status)
+	}
+	return nil
+}
+
+// slowest is the route with the largest p99.
+func slowest(routes []*steadyRoute) *steadyRoute {
+	return slices.MaxFunc(routes, func(a, b *steadyRoute) int { return int(a.sample.p99 - b.sample.p99) })
+}
+
+// steadyTable shows the routes, in cells.
+func steadyTable(routes []*steadyRoute) [][]string {
+	rows := [][]string{{fmt.Sprintf("route, all together at %s req/s", thousands(steadyRate)), "p50", "p99"}}
+	for _, r := range routes {
+		rows = append(rows, []string{"`" + r.scenario.path + "`", millis(r.sample.p50), millis(r.sample.p99)})
+	}
+	return rows
+}
