@@ -28,18 +28,22 @@ var rooms = map[string]struct {
 }{
 	".":                 {"", "the vocabulary: whatever it imported, everybody would"},
 	"internal/index":    {".", "the numbers must be recomputable from transactions alone"},
+	"internal/memory":   {". internal/index", "prices of memory stand at the fixing of the index, and change is reckoned as there"},
+	"internal/coding":   {". internal/index", "values must be recomputable from what the sources reported alone"},
+	"internal/tokens":   {". internal/index", "token prices and workload costs must be recomputable from observations and the methodology alone"},
 	"internal/access":   {".", "who may see what is a function of its arguments, to be read and tested as one"},
 	"internal/snapshot": {".", "the read model is memory; where its points come from is the business of live"},
+	"internal/sites":    {".", "what a list of sites answers depends on that list and the question only"},
 	"internal/limit":    {"", "a limiter counts keys of any type; it has no word of ours in it"},
 	"internal/store":    {".", "the database keeps what others compute and decides nothing itself"},
 	"internal/keys":     {". internal/store", "a key is checked in memory, and the store tells when keys change"},
-	"internal/ingest":   {". internal/store", "rows come in whether or not anybody computes, serves or follows"},
+	"internal/ingest":   {". internal/sites internal/store", "rows come in whether or not anybody computes, serves or follows"},
 	"internal/live":     {". internal/snapshot internal/store", "it carries points from the store into the snapshot, and computes none"},
 	"internal/proof":    {".", "what is hashed and signed must be checkable with nothing else at hand"},
 	"internal/publish":  {". internal/index internal/proof internal/store", "it writes for readers that may be other processes, so it knows none of them"},
 	"internal/audit":    {". internal/index internal/proof internal/publish internal/store", "it computes again what publish has computed, by the same code, and serves nobody"},
 	"internal/demo":     {". internal/ingest internal/publish internal/store", "a synthetic market goes in by the same door as a real feed"},
-	"internal/httpapi":  {". internal/access internal/index internal/keys internal/limit internal/proof internal/snapshot", "answers come from memory"},
+	"internal/httpapi":  {". internal/access internal/coding internal/index internal/keys internal/limit internal/memory internal/proof internal/sites internal/snapshot internal/tokens", "answers come from memory"},
 	"internal/bench":    {"", "it measures the program from outside, as it measures others"},
 	"cmd/assay":         {everyone, "the command ties the rooms together"},
 }
@@ -62,7 +66,9 @@ var pure = map[string]string{
 	"os":           "files and the environment belong to cmd/assay and store",
 }
 
-var pureRooms = []string{"internal/index", "internal/proof", "internal/access", "internal/snapshot", "internal/limit"}
+var pureRooms = []string{
+	"internal/index", "internal/memory", "internal/coding", "internal/tokens", "internal/sites", "internal/proof", "internal/access", "internal/snapshot", "internal/limit",
+}
 
 // clock is what of package time reads the clock or waits for it.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}

@@ -5,10 +5,14 @@
 // REST API. The work is split into rooms, each a package that hides one subject:
 //
 //	internal/index     transactions to index values; pure, exact integers
+//	internal/memory    readings of memory prices to daily points; pure
+//	internal/coding    what coding tools did to the values of products; pure
+//	internal/tokens    token prices and the workload cost index; pure
 //	internal/proof     record hashes, their chain, signed manifests; pure
 //	internal/access    who may see what; pure
 //	internal/limit     an exact sliding-window limiter; pure, time is an argument
 //	internal/snapshot  the immutable read model that answers every request
+//	internal/sites     where GPUs stand: regions, distances, countries, chips; pure
 //	internal/store     the database
 //	internal/ingest    files and feeds to the store
 //	internal/publish   the writer's loop: compute what is due and publish a version
