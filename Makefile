@@ -64,7 +64,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 	scripts/fuzz $(FUZZTIME)
 
 fuzz-short:
-	scripts/fuzz 20000x
+	scripts/fuzz 5000x
 
 golden: ## write the golden files anew; look at the difference before you commit it
 	$(GO) test ./internal/httpapi -update
