@@ -28,7 +28,7 @@ type CodingDay struct {
 }
 
 // Key is what a tool's day is known by.
-func (d *CodingDay) Key() string { return FormatInstant(d.Day)[:len(DayLayout)] + " " + d.Tool }
+func (d *CodingDay) Key() string { return FormatDay(d.Day) + " " + d.Tool }
 
 // CodingValue is the newest value of a product.
 type CodingValue struct {

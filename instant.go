@@ -47,6 +47,20 @@ func putPair(text []byte, at int, n uint) {
 // FormatInstant is AppendInstant as a string.
 func FormatInstant(ms int64) string { return string(AppendInstant(nil, ms)) }
 
+// AppendDay appends the day of UTC that holds an instant.
+func AppendDay(dst []byte, ms int64) []byte {
+	return AppendInstant(dst, ms)[:len(dst)+len(DayLayout)]
+}
+
+// FormatDay is AppendDay as a string.
+func FormatDay(ms int64) string { return string(AppendDay(nil, ms)) }
+
+// Instants that can be written: those of the years 1 to 9999, [Earliest, Latest).
+const (
+	Earliest int64 = -62_135_596_800_000
+	Latest   int64 = 253_402_300_800_000
+)
+
 // StartOfDay is midnight UTC of the day that holds the instant.
 func StartOfDay(ms int64) int64 {
 	rest := ms % Day

@@ -23,5 +23,5 @@ type ModelDay struct {
 
 // Key is what a model's day is known by.
 func (m *ModelDay) Key() string {
-	return FormatInstant(m.Day)[:len(DayLayout)] + " " + m.Lab + " " + m.Model
+	return FormatDay(m.Day) + " " + m.Lab + " " + m.Model
 }

@@ -173,7 +173,7 @@ func writeChart(name string, svg []byte) error {
 // printComparison prints the table.
 func printComparison(w io.Writer, c *audit.Comparison, note string) {
 	first, last := c.Period()
-	fmt.Fprintf(w, "methodology %s against %s, %s to %s\n", c.Candidate, c.BaseName(), dayText(first), dayText(last))
+	fmt.Fprintf(w, "methodology %s against %s, %s to %s\n", c.Candidate, c.BaseName(), assay.FormatDay(first), assay.FormatDay(last))
 	if note != "" {
 		fmt.Fprintln(w, note)
 	}
@@ -195,12 +195,10 @@ func summaryRow(name string, s audit.Summary) []string {
 		row[5], row[6], row[7] = audit.Percent(s.Mean, true), audit.Percent(s.MeanAbsolute, false), audit.Percent(s.Largest, true)
 	}
 	if s.LargestAt != 0 {
-		row[8] = dayText(s.LargestAt)
+		row[8] = assay.FormatDay(s.LargestAt)
 	}
 	return row
 }
-
-func dayText(ms int64) string { return assay.FormatInstant(ms)[:len(assay.DayLayout)] }
 
 // printTable aligns columns: names and the last to the left, numbers to the right.
 func printTable(w io.Writer, rows [][]string) {

@@ -293,7 +293,7 @@ func unpublishedHint(ctx context.Context, db *store.DB, dir string) (string, err
 			return "", nil
 		}
 	}
-	day := assay.FormatInstant(first)[:len(assay.DayLayout)]
+	day := assay.FormatDay(first)
 	return fmt.Sprintf("There are transactions from %s on that are not published. When all files are loaded: assay publish --dir %s --from %s", day, dir, day), nil
 }
 

@@ -264,7 +264,7 @@ func checkManifests(list []assay.Manifest, whole bool) error {
 	revisions := map[int64]int{}
 	for i := range list {
 		m := &list[i]
-		name := fmt.Sprintf("manifest of %s, revision %d", day(m.Day), m.Revision)
+		name := fmt.Sprintf("manifest of %s, revision %d", assay.FormatDay(m.Day), m.Revision)
 		if err := proof.CheckManifest(m); err != nil {
 			return differs("%s: %v", name, err)
 		}
@@ -293,19 +293,17 @@ func checkSigned(manifests []assay.Manifest, unsigned []int64, hashes map[int64]
 	}
 	for _, d := range slices.Sorted(maps.Keys(hashes)) {
 		if !outside(d) && last[d] == nil {
-			return differs("manifest of %s: it is not there, and nobody waits for it", day(d))
+			return differs("manifest of %s: it is not there, and nobody waits for it", assay.FormatDay(d))
 		}
 	}
 	for _, d := range slices.Sorted(maps.Keys(last)) {
 		m := last[d]
 		if m.Records != len(hashes[d]) || m.Digest != proof.Records(hashes[d]) {
-			return differs("manifest of %s, revision %d: it lists other records than are there", day(d), m.Revision)
+			return differs("manifest of %s, revision %d: it lists other records than are there", assay.FormatDay(d), m.Revision)
 		}
 	}
 	return nil
 }
-
-func day(ms int64) string { return assay.FormatInstant(ms)[:len(assay.DayLayout)] }
 
 // newest gives the last manifest of each day.
 func newest(list []assay.Manifest) map[int64]*assay.Manifest {

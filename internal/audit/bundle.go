@@ -254,7 +254,7 @@ func (b *bundle) readManifests() error {
 	for n := 1; lines.Scan(); n++ {
 		m, err := proof.ParseManifest(lines.Bytes())
 		if err == nil && (m.Day < b.from || m.Day >= b.to) {
-			err = fmt.Errorf("the manifest of %s is of no day of the period", day(m.Day))
+			err = fmt.Errorf("the manifest of %s is of no day of the period", assay.FormatDay(m.Day))
 		}
 		if err != nil {
 			return differs("%s line %d: %v", manifestsFile, n, err)

@@ -149,7 +149,7 @@ func (d *chart) head() {
 	d.text(chartMargin, 38, fmt.Sprintf(`font-size="%d" font-weight="bold"`, size), d.title())
 	first, last := d.Period()
 	d.text(chartMargin, 60, `font-size="13" fill="`+paleInkColour+`"`, fmt.Sprintf(
-		"Daily global index in USD per GPU-hour, %s to %s. Below each GPU, the difference in percent.", day(first), day(last)))
+		"Daily global index in USD per GPU-hour, %s to %s. Below each GPU, the difference in percent.", assay.FormatDay(first), assay.FormatDay(last)))
 	x := chartMargin
 	entry := func(sample, label string) {
 		fmt.Fprintf(d, `<g transform="translate(%d,86)">%s</g>`+"\n", x, sample)
@@ -212,7 +212,7 @@ func describe(s Summary) string {
 		text += fmt.Sprintf("  ·  mean %s %%", Percent(s.Mean, true))
 	}
 	if s.LargestAt != 0 {
-		text += fmt.Sprintf("  ·  largest %s %% on %s", Percent(s.Largest, true), day(s.LargestAt))
+		text += fmt.Sprintf("  ·  largest %s %% on %s", Percent(s.Largest, true), assay.FormatDay(s.LargestAt))
 	}
 	return text
 }

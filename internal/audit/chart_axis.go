@@ -115,7 +115,7 @@ func ticks(first, last int64, width int) (list []tick) {
 			continue
 		}
 		for at := first; at <= last; at += days * assay.Day {
-			list = append(list, tick{at, day(at)})
+			list = append(list, tick{at, assay.FormatDay(at)})
 		}
 		return list
 	}

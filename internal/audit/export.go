@@ -126,7 +126,7 @@ func (e *Exporter) export(ctx context.Context, dir string, report *Report) error
 	if err := e.manifests(dir, report); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, readmeFile), fmt.Appendf(nil, readme, day(e.From), day(e.To)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, readmeFile), fmt.Appendf(nil, readme, assay.FormatDay(e.From), assay.FormatDay(e.To)), 0o600); err != nil {
 		return err
 	}
 	return e.writeHead(dir)
@@ -142,7 +142,7 @@ func (e *Exporter) prepare(ctx context.Context) (err error) {
 	}
 	e.covers = clipCovers(e.ledger.Covers, e.schedule, e.From, e.To)
 	if len(e.covers) == 0 {
-		return fmt.Errorf("nothing is published for the days from %s up to %s", day(e.From), day(e.To))
+		return fmt.Errorf("nothing is published for the days from %s up to %s", assay.FormatDay(e.From), assay.FormatDay(e.To))
 	}
 	e.From, e.To = coveredDays(e.covers, e.schedule)
 	e.begin = e.schedule.LastSlot(assay.Daily, e.From-1)
@@ -177,10 +177,10 @@ func coveredDays(covers store.Covers, schedule index.Schedule) (from, to int64) 
 
 // writeHead writes bundle.json, the last of the files, because it has the sums of all others.
 func (e *Exporter) writeHead(dir string) error {
-	head := bundleHead{Format: bundleFormat, From: day(e.From), To: day(e.To), Unsigned: []string{}, Exported: assay.FormatInstant(e.Now), Files: map[string]string{}}
+	head := bundleHead{Format: bundleFormat, From: assay.FormatDay(e.From), To: assay.FormatDay(e.To), Unsigned: []string{}, Exported: assay.FormatInstant(e.Now), Files: map[string]string{}}
 	for _, d := range e.ledger.Unsigned {
 		if d >= e.From && d < e.To {
-			head.Unsigned = append(head.Unsigned, day(d))
+			head.Unsigned = append(head.Unsigned, assay.FormatDay(d))
 		}
 	}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -80,12 +80,6 @@ type work struct {
 	idsErr  error
 }
 
-// Instants that have a form; an instant beyond them is damage, and would make endless work.
-const (
-	earliest = -62_135_596_800_000 // 0001-01-01
-	latest   = 253_402_300_800_000 // 10000-01-01
-)
-
 // split cuts the time that was asked for, as far as there is anything in it, into parts that begin and end with a fixing.
 func (w *work) split(ctx context.Context) error {
 	at, end := int64(math.MinInt64), int64(math.MaxInt64)
@@ -104,7 +98,8 @@ func (w *work) split(ctx context.Context) error {
 			w.failed = len(w.parts)
 			return nil
 		}
-		if next < max(at, earliest) || next >= latest { // before: what is no number counts as one, in its place
+		// An instant that cannot be written is damage, and would make endless work.
+		if next < max(at, assay.Earliest) || next >= assay.Latest { // before: what is no number counts as one, in its place
 			return differs("there is a transaction or a record at %d ms, which is no instant of the years 1 to 9999 or is out of order", next)
 		}
 		part := store.Span{From: w.schedule.LastSlot(assay.Daily, next)}
@@ -270,7 +265,7 @@ func (w *work) signers(list []assay.Manifest) error {
 	for i := range list {
 		m := &list[i]
 		if w.PublicKey != nil && !bytes.Equal(m.PublicKey, w.PublicKey) {
-			return differs("manifest of %s, revision %d: it is signed with another key", day(m.Day), m.Revision)
+			return differs("manifest of %s, revision %d: it is signed with another key", assay.FormatDay(m.Day), m.Revision)
 		}
 		if text := base64.StdEncoding.EncodeToString(m.PublicKey); !slices.Contains(w.report.PublicKeys, text) {
 			w.report.PublicKeys = append(w.report.PublicKeys, text)

@@ -269,7 +269,15 @@ func (c *call) oneOf(name, otherwise string, allowed ...string) (string, error) 
 			return value, nil
 		}
 	}
-	return "", invalid(name, value, strings.Join(allowed[:len(allowed)-1], ", ")+" or "+allowed[len(allowed)-1])
+	return "", invalid(name, value, oneOfNames(allowed))
+}
+
+// oneOfNames lists names in a sentence.
+func oneOfNames(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // whole gives a parameter that is a whole number within bounds, or the default when it is absent.
@@ -332,6 +340,15 @@ func (c *call) askAsOf(ask *access.Ask) error {
 	return nil
 }
 
+// granted reads as_of and decides what the caller gets. What else a route takes must have been read before: parameters come
+// first.
+func (c *call) granted(ask access.Ask) (access.Grant, error) {
+	if err := c.askAsOf(&ask); err != nil {
+		return access.Grant{}, err
+	}
+	return c.decide(ask)
+}
+
 // lineOf gives the line of a GPU in a region as it was known at the moment asked for; nil when there is no such region.
 func (c *call) lineOf(gpu, region string) *snapshot.Line {
 	if !c.asOf {
@@ -356,11 +373,8 @@ func (c *call) grantedLine(gpu assay.GPU, ask access.Ask) (grant access.Grant, l
 	if err != nil {
 		return grant, nil, err
 	}
-	if err := c.askAsOf(&ask); err != nil {
-		return grant, nil, err
-	}
 	ask.PaidGPU = !gpu.Free
-	if grant, err = c.decide(ask); err != nil {
+	if grant, err = c.granted(ask); err != nil {
 		return grant, nil, err
 	}
 	if line = c.lineOf(gpu.Name, region); line == nil {

@@ -64,11 +64,7 @@ func codingIndex(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var ask access.Ask
-	if err := c.askAsOf(&ask); err != nil {
-		return answer{}, err
-	}
-	grant, err := c.decide(ask)
+	grant, err := c.granted(access.Ask{})
 	if err != nil {
 		return answer{}, err
 	}
@@ -90,7 +86,7 @@ func codingAnswer(access assay.Access, product assay.CodingProduct, series produ
 	v := &series[last]
 	value := assay.CodingValue{
 		Product: product.ID, Label: product.Label, Kind: product.Kind, Value: v.Value,
-		Date: string(appendDay(nil, v.Day)), UpdatedAt: assay.FormatInstant(v.Received),
+		Date: assay.FormatDay(v.Day), UpdatedAt: assay.FormatInstant(v.Received),
 	}
 	if change, ok := series.ChangePct(last); ok {
 		value.ChangePct = &change
@@ -113,10 +109,7 @@ func codingHistory(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := c.askAsOf(&ask); err != nil {
-		return answer{}, err
-	}
-	if h.grant, err = c.decide(ask); err != nil {
+	if h.grant, err = c.granted(ask); err != nil {
 		return answer{}, err
 	}
 	model := codingModelOf(c.snap, c.known())
@@ -147,7 +140,7 @@ func (h *history) appendCodingHead(dst []byte, product assay.CodingProduct) ([]b
 }
 
 func appendCodingRow(dst []byte, v *products.Value, compare bool) []byte {
-	dst = appendDay(append(dst, `{"date":"`...), v.Day)
+	dst = assay.AppendDay(append(dst, `{"date":"`...), v.Day)
 	dst = v.Value.AppendJSON(append(dst, `","value":`...))
 	if compare {
 		dst = v.Second.AppendJSON(append(dst, `,"value2":`...))

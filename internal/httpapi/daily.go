@@ -167,10 +167,7 @@ func (c *call) grantedRegion(ask access.Ask) (grant access.Grant, region string,
 	if region, err = c.region(); err != nil {
 		return grant, "", err
 	}
-	if err := c.askAsOf(&ask); err != nil {
-		return grant, "", err
-	}
-	if grant, err = c.decide(ask); err != nil {
+	if grant, err = c.granted(ask); err != nil {
 		return grant, "", err
 	}
 	if !c.snap.Catalog.HasRegion(region) {
@@ -210,7 +207,7 @@ func dailyIndexPrevious(c *call) (answer, error) {
 	case 0:
 		return answer{}, noDaily(line.GPU, "")
 	case 1:
-		return answer{}, noDaily(line.GPU, " before "+assay.FormatInstant(series.At(0).At)[:len(assay.DayLayout)])
+		return answer{}, noDaily(line.GPU, " before "+assay.FormatDay(series.At(0).At))
 	}
 	type settled struct {
 		IndexValue assay.Nanos `json:"index_value"`

@@ -119,7 +119,7 @@ func (ask *slotAsk) grain() assay.Grain {
 }
 
 func (ask *slotAsk) missing(line *snapshot.Line) error {
-	what := "No determination record found for " + line.GPU + " in the region " + line.Region + " on " + assay.FormatInstant(ask.at)[:len(assay.DayLayout)]
+	what := "No determination record found for " + line.GPU + " in the region " + line.Region + " on " + assay.FormatDay(ask.at)
 	if ask.hourly {
 		what = "No determination record found for " + line.GPU + " in the region " + line.Region + " at " + assay.FormatInstant(ask.at)
 	}

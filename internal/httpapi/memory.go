@@ -55,11 +55,7 @@ func memoryIndex(c *call) (answer, error) {
 	if ask.category, err = c.oneOf("category", "", assay.MemoryDRAM, assay.MemoryFlash, assay.MemoryModule); err != nil {
 		return answer{}, err
 	}
-	var asked access.Ask
-	if err := c.askAsOf(&asked); err != nil {
-		return answer{}, err
-	}
-	grant, err := c.decide(asked)
+	grant, err := c.granted(access.Ask{})
 	if err != nil {
 		return answer{}, err
 	}
@@ -135,10 +131,7 @@ func memoryHistory(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := c.askAsOf(&ask); err != nil {
-		return answer{}, err
-	}
-	if h.grant, err = c.decide(ask); err != nil {
+	if h.grant, err = c.granted(ask); err != nil {
 		return answer{}, err
 	}
 	name := c.r.PathValue("memoryType")
@@ -192,17 +185,11 @@ func appendMemoryMiddle(dst []byte, kind assay.MemoryType) []byte {
 }
 
 func appendMemoryRow(dst, middle []byte, p *memory.Point) []byte {
-	dst = appendDay(append(dst, `{"date":"`...), p.At)
+	dst = assay.AppendDay(append(dst, `{"date":"`...), p.At)
 	dst = p.Price.AppendJSON(append(dst, middle...))
 	dst = p.High.AppendJSON(append(dst, `,"weeklyHigh":`...))
 	dst = p.Low.AppendJSON(append(dst, `,"weeklyLow":`...))
 	dst = p.ChangePct.AppendJSON(append(dst, `,"changePct":`...))
 	dst = appendInstantField(dst, `,"sourceUpdatedAt":`, p.ReadAt)
 	return append(appendInstantField(dst, `,"timestamp":`, p.At), '}')
-}
-
-// appendDay appends the day of an instant.
-func appendDay(dst []byte, ms int64) []byte {
-	length := len(dst) + len(assay.DayLayout)
-	return assay.AppendInstant(dst, ms)[:length]
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
@@ -91,8 +90,7 @@ func appendCost(dst []byte, c *tokens.Cost) []byte {
 
 // appendDayField appends a member whose value is a day.
 func appendDayField(dst []byte, member string, day int64) []byte {
-	dst = assay.AppendInstant(append(append(dst, member...), '"'), day)
-	return append(dst[:len(dst)-len(assay.InstantLayout)+len(assay.DayLayout)], '"')
+	return append(assay.AppendDay(append(append(dst, member...), '"'), day), '"')
 }
 
 // dayRows are rows of calendar days, oldest first, as one text. Any stretch of them can be sent as it lies; of the rows
@@ -230,14 +228,6 @@ func (c *call) lab() (assay.Lab, error) {
 	return assay.Lab{}, invalid("lab", name, oneOfNames(names))
 }
 
-// oneOfNames lists names in a sentence.
-func oneOfNames(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
-}
-
 // appendTokenHead begins an envelope.
 func appendTokenHead(grant access.Grant) []byte {
 	head := assay.AppendString(append(make([]byte, 0, 384), `{"success":true,"access":`...), string(grant.Access))
@@ -340,7 +330,7 @@ func noTokenPrice(lab assay.Lab, day *dayAsk) error {
 		message += lab.Lab
 	}
 	if day.given {
-		message += " on " + assay.FormatInstant(day.day)[:len(assay.DayLayout)]
+		message += " on " + assay.FormatDay(day.day)
 	}
 	return &assay.Error{Kind: assay.NoData, Code: "no_data", Message: message}
 }

@@ -36,7 +36,7 @@ func Coding(options Options) *Importer[assay.CodingDay] {
 		check:    checkCoding,
 		append:   observed(options, assay.FamilyCoding, (*assay.CodingDay).Key),
 		describe: func(d *assay.CodingDay) (source, key string) {
-			return "", fmt.Sprintf("the day %s of tool %q", assay.FormatInstant(d.Day)[:len(assay.DayLayout)], shown(d.Tool))
+			return "", fmt.Sprintf("the day %s of tool %q", assay.FormatDay(d.Day), shown(d.Tool))
 		},
 		revises: true,
 	})
@@ -65,21 +65,6 @@ func parseCoding(_ *checker, cells []string, d *assay.CodingDay) (err error) {
 	}
 	d.Commits, err = commits.parse(cells[4])
 	return err
-}
-
-// parseDay reads a day. Midnight of UTC is one too: spreadsheets and data frames write days like that.
-func parseDay(name, text string) (int64, error) {
-	if text == "" {
-		return 0, fmt.Errorf("%s is missing", name)
-	}
-	ms, _, err := assay.ParseInstant(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s %q is not a day, for example 2026-01-31", name, shown(text))
-	}
-	if ms != assay.StartOfDay(ms) {
-		return 0, fmt.Errorf("%s %q has a time of day: allowed are days, for example 2026-01-31", name, shown(text))
-	}
-	return ms, nil
 }
 
 func checkCoding(c *checker, d *assay.CodingDay) error {

@@ -170,6 +170,32 @@ func digits(text string) (n int64) {
 	return n
 }
 
+// parseFlag reads true or false, in any letter case, or 1 and 0.
+func parseFlag(name, text string) (bool, error) {
+	switch {
+	case text == "1" || strings.EqualFold(text, "true"):
+		return true, nil
+	case text == "0" || strings.EqualFold(text, "false"):
+		return false, nil
+	}
+	return false, fmt.Errorf("%s %q: allowed are true and false", name, shown(text))
+}
+
+// parseDay reads a day. Midnight of UTC is one too: spreadsheets and data frames write days like that.
+func parseDay(name, text string) (int64, error) {
+	if text == "" {
+		return 0, fmt.Errorf("%s is missing", name)
+	}
+	ms, _, err := assay.ParseInstant(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s %q is not a day, for example 2026-01-31", name, shown(text))
+	}
+	if ms != assay.StartOfDay(ms) {
+		return 0, fmt.Errorf("%s %q has a time of day: allowed are days, for example 2026-01-31", name, shown(text))
+	}
+	return ms, nil
+}
+
 // quantity is a column of numbers, and what is allowed in it.
 type quantity struct {
 	name        string

@@ -40,7 +40,7 @@ func Models(options Options) *Importer[assay.ModelDay] {
 		check:    checkModelDay,
 		append:   observed(options, assay.FamilyModels, (*assay.ModelDay).Key),
 		describe: func(m *assay.ModelDay) (source, key string) {
-			return "", fmt.Sprintf("the day %s of lab %q and model %q", assay.FormatInstant(m.Day)[:len(assay.DayLayout)], m.Lab, shown(m.Model))
+			return "", fmt.Sprintf("the day %s of lab %q and model %q", assay.FormatDay(m.Day), m.Lab, shown(m.Model))
 		},
 		revises: true,
 	})
@@ -64,7 +64,7 @@ const (
 // parseModelDay takes the cells in the order of ModelColumns.
 func parseModelDay(_ *checker, cells []string, m *assay.ModelDay) (err error) {
 	m.Lab, m.Model, m.Family = cells[1], cells[2], cells[3]
-	if m.Day, err = modelDay(cells[0]); err != nil {
+	if m.Day, err = parseDay("date", cells[0]); err != nil {
 		return err
 	}
 	if m.Requests, err = modelRequests.parse(cells[4]); err != nil {
@@ -88,27 +88,12 @@ func parseModelDay(_ *checker, cells []string, m *assay.ModelDay) (err error) {
 	return err
 }
 
-// modelDay reads a day. A column of Parquet that holds instants gives them with their time, which must be midnight.
-func modelDay(text string) (int64, error) {
-	if text == "" {
-		return 0, fmt.Errorf("date is missing")
-	}
-	ms, dateOnly, err := assay.ParseInstant(text)
-	if err != nil || !dateOnly && ms != assay.StartOfDay(ms) {
-		return 0, fmt.Errorf("date %q is not a day, for example 2026-01-31", shown(text))
-	}
-	return ms, nil
-}
-
 // modelFlag reads true or false; an empty cell is false.
 func modelFlag(name, text string) (bool, error) {
-	switch strings.ToLower(text) {
-	case "true", "1":
-		return true, nil
-	case "false", "0", "":
+	if text == "" {
 		return false, nil
 	}
-	return false, fmt.Errorf("%s %q: allowed are true and false", name, shown(text))
+	return parseFlag(name, text)
 }
 
 func checkModelDay(c *checker, m *assay.ModelDay) error {

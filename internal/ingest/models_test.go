@@ -107,7 +107,7 @@ func TestModels_Rejects(t *testing.T) {
 	)
 	f(`date is missing`, "date", "")
 	f(`date "2 January" is not a day, for example 2026-01-31`, "date", "2 January")
-	f(`date "2026-01-02T10:00:00Z" is not a day, for example 2026-01-31`, "date", "2026-01-02T10:00:00Z")
+	f(`date "2026-01-02T10:00:00Z" has a time of day: allowed are days, for example 2026-01-31`, "date", "2026-01-02T10:00:00Z")
 	f(`date 2026-02-02T00:00:00.000Z is in the future`, "date", "2026-02-02")
 	f(`date 1999-12-31T00:00:00.000Z is before the year 2000`, "date", "1999-12-31")
 	f(`lab "acme" is not in the catalog: allowed are anthropic, openai, google, deepseek, minimax, xiaomi, qwen, moonshotai, z-ai, mistralai, meta-llama`, "lab", "acme")

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/sites"
@@ -84,15 +83,11 @@ func parseSite(_ *checker, cells []string, s *assay.Site) (err error) {
 		}
 		*number.into = assay.Micros(n)
 	}
-	switch word := cells[15]; {
-	case word == "1" || strings.EqualFold(word, "true"):
-		s.IsNeocloud = true
-	case word == "":
+	if cells[15] == "" {
 		return fmt.Errorf("is_neocloud is missing")
-	case word != "0" && !strings.EqualFold(word, "false"):
-		return fmt.Errorf("is_neocloud %q: allowed are true and false", shown(word))
 	}
-	return nil
+	s.IsNeocloud, err = parseFlag("is_neocloud", cells[15])
+	return err
 }
 
 // parseCountry gives a country the name that we write; it is empty for none.

@@ -3,7 +3,6 @@ package ingest
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -77,13 +76,8 @@ func parseTransaction(c *checker, cells []string, t *assay.Transaction) (err err
 	if t.HourMicros, err = hours.parse(cells[7]); err != nil {
 		return err
 	}
-	switch verified := cells[9]; {
-	case verified == "true" || verified == "1" || strings.EqualFold(verified, "true"):
-		t.Verified = true
-	case verified != "false" && verified != "0" && !strings.EqualFold(verified, "false"):
-		return fmt.Errorf("verified %q: allowed are true and false", shown(verified))
-	}
-	return nil
+	t.Verified, err = parseFlag("verified", cells[9])
+	return err
 }
 
 func checkTransaction(c *checker, t *assay.Transaction) error {

@@ -9,12 +9,6 @@ func SetIDHash(t *testing.T, hash func(source, id string) int64) {
 	idHash = hash
 }
 
-// The instants that a transaction may have.
-const (
-	Earliest = earliest
-	Latest   = latest
-)
-
 // MaxProbe is how far behind its hash an id may stand.
 const MaxProbe = maxProbe
 

@@ -204,7 +204,7 @@ func (l *Ledger) countRecords(tx *tx) error {
 func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		ok = false
-		first, _ := segmentsOf(from, latest)
+		first, _ := segmentsOf(from, assay.Latest)
 		return tx.each(`SELECT min(at) FROM (SELECT (min(segment) >> 32) * 3600000 AS at FROM segments WHERE segment >= $2
 			UNION ALL SELECT (SELECT min(r.at) - 1 FROM records r WHERE r.series_id = s.series_id AND r.at > $1) FROM series s) HAVING min(at) IS NOT NULL`,
 			[]any{from, int64(first)}, func(scan scanFunc) error {

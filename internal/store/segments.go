@@ -41,15 +41,9 @@ func (n segmentNumber) hour() int64 { return int64(n) >> receiptBits * assay.Hou
 
 func (n segmentNumber) receipt() int64 { return int64(n) & (1<<receiptBits - 1) }
 
-// Instants that have a form, and a place among the segments: those of the years 1 to 9999.
-const (
-	earliest = -62_135_596_800_000
-	latest   = 253_402_300_800_000
-)
-
 // segmentsOf gives the numbers [first, end) of the segments that may hold instants of [from, to).
 func segmentsOf(from, to int64) (first, end segmentNumber) {
-	from, to = max(from, earliest), min(to, latest)
+	from, to = max(from, assay.Earliest), min(to, assay.Latest)
 	return numberSegment(from, 0), numberSegment(to+assay.Hour-1, 0)
 }
 

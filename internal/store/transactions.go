@@ -110,7 +110,7 @@ func (ap *appender) identify(batch []assay.Transaction) (err error) {
 		if r.region, ok = ap.dictionary.regions.ids[t.Region]; !ok && t.Region != "" {
 			return fmt.Errorf("transaction %s of %s: region %q is not in the catalog", t.ID, t.Source, t.Region)
 		}
-		if t.ExecutedAt < earliest || t.ExecutedAt >= latest {
+		if t.ExecutedAt < assay.Earliest || t.ExecutedAt >= assay.Latest {
 			return fmt.Errorf("transaction %s of %s: %d ms is no instant of the years 1 to 9999", t.ID, t.Source, t.ExecutedAt)
 		}
 		ap.rows[i] = r

@@ -181,8 +181,8 @@ func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
 func TestAppend_ExtremesComeBack(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		least, most := rental("least"), rental("O'Brien \"quoted\"\n\tΩ 東京 🙂")
-		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = store.Earliest, math.MinInt64, math.MinInt64, math.MinInt64
-		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = store.Latest-1, math.MaxInt64, math.MaxInt64, math.MaxInt64
+		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = assay.Earliest, math.MinInt64, math.MinInt64, math.MinInt64
+		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = assay.Latest-1, math.MaxInt64, math.MaxInt64, math.MaxInt64
 		most.Provider, most.Source = strings.Repeat("é", 64), " "
 		least.Verified = false
 		mustAppend(t, db, most, least)
