@@ -19,6 +19,7 @@
 //	internal/audit     computes published values again and proves them
 //	internal/live      the reader's loop: keep the snapshot current
 //	internal/keys      API keys: minting, hashing, the keyring in memory
+//	internal/account   who signs in, what they were given, and the keys they make of it
 //	internal/httpapi   routes, parameters, answers
 //	internal/demo      a synthetic market that goes through ingest like any other feed
 //	cmd/assay          the command; the only place that knows all rooms

@@ -39,8 +39,9 @@ const (
 	AccessFull    Access = "full"
 )
 
-// Caller is who asks: nobody in particular, or the holder of a key.
+// Caller is who asks: nobody in particular, the holder of a key, or somebody who has signed in.
 type Caller struct {
-	Tier  Tier
-	KeyID string // the public part of the key; empty without one
+	Tier      Tier
+	KeyID     string // the public part of the key; empty without one
+	AccountID int64  // whose key or session it is; 0 for nobody's, and for the operator's own keys
 }

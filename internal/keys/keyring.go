@@ -1,6 +1,10 @@
 // Package keys mints API keys and recognises them. Only a key's SHA-256 is kept; the keyring holds the hashes of all keys
 // in memory, so that a request's key is checked without the database, and follows the store so that a new or revoked
 // key takes effect within a second.
+//
+// An account's key hangs on what it was created by, a grant of the account's own or the plan of an organization: it counts
+// as long as that has gone on without a gap. So the end of a key is known when it is loaded, and changes only with the
+// register, which the keyring follows too.
 package keys
 
 import (
@@ -9,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,13 +33,14 @@ type Keyring struct {
 	Store *store.DB
 	Log   *slog.Logger
 
-	ring atomic.Pointer[ring]
+	ring    atomic.Pointer[ring]
+	loading sync.Mutex // held while reading, so that an older reading does not replace a newer one
 }
 
 // ring is one reading of the keys.
 type ring struct {
-	counter int64
-	byHash  map[[32]byte]entry
+	keys, accounts int64 // the counters it was read at
+	byHash         map[[32]byte]entry
 }
 
 type entry struct {
@@ -60,20 +66,24 @@ func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 
 // Load reads the keys if they have changed.
 func (k *Keyring) Load(ctx context.Context) error {
+	k.loading.Lock()
+	defer k.loading.Unlock()
 	counters, err := k.Store.Counters(ctx)
 	if err != nil {
 		return fmt.Errorf("read the key counter: %w", err)
 	}
-	if r := k.ring.Load(); r != nil && r.counter == counters.Keys {
+	if r := k.ring.Load(); r != nil && r.keys == counters.Keys && r.accounts == counters.Accounts {
 		return nil
 	}
-	list, err := k.Store.ListKeys(ctx)
+	register, err := k.Store.Register(ctx)
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	next := &ring{counter: counters.Keys, byHash: make(map[[32]byte]entry, len(list))}
-	for _, key := range list {
-		next.byHash[key.Hash] = entry{assay.Caller{Tier: key.Tier, KeyID: key.ID}, key.ExpiresAt, key.RevokedAt != 0}
+	ends := NewEnds(&register)
+	next := &ring{keys: register.Counters.Keys, accounts: register.Counters.Accounts, byHash: make(map[[32]byte]entry, len(register.Keys))}
+	for _, key := range register.Keys {
+		caller := assay.Caller{Tier: key.Tier, KeyID: key.ID, AccountID: key.AccountID}
+		next.byHash[key.Hash] = entry{caller, ends.Of(key), key.RevokedAt != 0}
 	}
 	k.ring.Store(next)
 	return nil
@@ -99,11 +109,17 @@ func (k *Keyring) Run(ctx context.Context) error {
 // refreshAnyway bounds how long a failed refresh goes unrepeated.
 const refreshAnyway = time.Second
 
-// Create mints a key and keeps its hash. expires is an instant, or 0 for never.
+// Create mints a key of the operator's own and keeps its hash. expires is an instant, or 0 for never.
 func Create(ctx context.Context, db *store.DB, tier assay.Tier, name string, expires int64) (Secret, store.Key, error) {
+	return MintAndKeep(ctx, store.Key{Tier: tier, Name: name, ExpiresAt: expires}, db.CreateKey)
+}
+
+// MintAndKeep mints a key like the given one, and has its hash kept.
+func MintAndKeep(ctx context.Context, k store.Key, keep func(context.Context, store.Key) (store.Key, error)) (Secret, store.Key, error) {
 	for {
-		secret := Mint(tier)
-		key, err := db.CreateKey(ctx, store.Key{ID: secret.ID(), Hash: secret.Hash(), Tier: tier, Name: name, ExpiresAt: expires})
+		secret := Mint(k.Tier)
+		k.ID, k.Hash = secret.ID(), secret.Hash()
+		key, err := keep(ctx, k)
 		if errors.Is(err, store.ErrKeyIDExists) {
 			continue // six characters can meet again; the next draw will differ
 		}

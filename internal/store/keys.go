@@ -10,13 +10,17 @@ import (
 
 // Key is what is known of an API key: never its text.
 type Key struct {
-	ID        string // the public six characters of the key
-	Hash      [32]byte
-	Tier      assay.Tier
-	Name      string
-	CreatedAt int64
-	ExpiresAt int64 // 0: never
-	RevokedAt int64 // 0: not revoked
+	ID         string // the public six characters of the key
+	Hash       [32]byte
+	Tier       assay.Tier
+	Name       string
+	CreatedAt  int64
+	ExpiresAt  int64  // 0: never
+	RevokedAt  int64  // 0: not revoked
+	AccountID  int64  // 0: the operator's own
+	Basis      string // what an account's key hangs on: grant or organization
+	OrgID      int64  // the organization it hangs on; 0 for none
+	LastUsedAt int64  // 0: never
 }
 
 // Errors of the key methods.
@@ -27,19 +31,38 @@ var (
 
 // CreateKey keeps a new key. Its creation time is set here.
 func (db *DB) CreateKey(ctx context.Context, k Key) (Key, error) {
+	err := db.write(ctx, func(tx *tx) error { return createKey(tx, &k, "key.create", detail{}) })
+	return k, err
+}
+
+func createKey(tx *tx, k *Key, action string, d detail) error {
+	k.CreatedAt = tx.now
+	result, err := tx.ExecContext(tx.ctx, `INSERT INTO keys (key_id, hash, tier, name, created_at, expires_at, account_id, basis, org_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+		k.ID, k.Hash[:], k.Tier.String(), k.Name, k.CreatedAt, nullable(k.ExpiresAt), nullable(k.AccountID), nullableText(k.Basis), nullable(k.OrgID))
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, ErrKeyIDExists)
+	}
+	d["key"], d["tier"], d["name"] = k.ID, k.Tier.String(), k.Name
+	if k.ExpiresAt != 0 {
+		d["expires_at"] = assay.FormatInstant(k.ExpiresAt)
+	}
+	if k.Basis != "" {
+		d["basis"] = k.Basis
+	}
+	return auditKey(tx, *k, action, d)
+}
+
+// ReplaceKey keeps a new key in the place of an old one, which ends at the given instant if it has not ended before.
+func (db *DB) ReplaceKey(ctx context.Context, old string, oldEnds int64, k Key) (Key, error) {
 	err := db.write(ctx, func(tx *tx) error {
-		k.CreatedAt = tx.now
-		result, err := tx.ExecContext(tx.ctx, `INSERT INTO keys (key_id, hash, tier, name, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-			k.ID, k.Hash[:], k.Tier.String(), k.Name, k.CreatedAt, nullable(k.ExpiresAt))
-		if err != nil {
+		if err := tx.exec(`UPDATE keys SET expires_at = $1 WHERE key_id = $2 AND (expires_at IS NULL OR expires_at > $1)`, oldEnds, old); err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, ErrKeyIDExists)
-		}
-		_, err = tx.bump("keys")
-		return err
+		return createKey(tx, &k, "key.rotate", detail{"replaces": old, "until": assay.FormatInstant(oldEnds)})
 	})
 	return k, err
 }
@@ -47,41 +70,75 @@ func (db *DB) CreateKey(ctx context.Context, k Key) (Key, error) {
 // RevokeKey ends a key for good. Revoking it again changes nothing.
 func (db *DB) RevokeKey(ctx context.Context, id string) error {
 	return db.write(ctx, func(tx *tx) error {
-		result, err := tx.ExecContext(tx.ctx, `UPDATE keys SET revoked_at = coalesce(revoked_at, $1) WHERE key_id = $2`, tx.now, id)
+		list, err := readKeys(tx, `key_id = $1`, id)
 		if err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, ErrNoKey)
+		if len(list) == 0 {
+			return ErrNoKey
 		}
-		_, err = tx.bump("keys")
-		return err
+		if list[0].RevokedAt != 0 {
+			return nil
+		}
+		if err := tx.exec(`UPDATE keys SET revoked_at = $1 WHERE key_id = $2`, tx.now, id); err != nil {
+			return err
+		}
+		return auditKey(tx, list[0], "key.revoke", detail{"key": id})
 	})
+}
+
+// auditKey notes a change of a key under the account it belongs to, and tells those who follow the keys.
+func auditKey(tx *tx, k Key, action string, d detail) error {
+	subject := "key:" + k.ID
+	if k.AccountID != 0 {
+		a, err := accountByID(tx, k.AccountID)
+		if err != nil {
+			return err
+		}
+		subject = "account:" + a.Email
+	}
+	if err := tx.audit(action, subject, d); err != nil {
+		return err
+	}
+	_, err := tx.bump("keys")
+	return err
 }
 
 // ListKeys lists every key, oldest first.
 func (db *DB) ListKeys(ctx context.Context) (keys []Key, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		keys = nil
-		return tx.each(`SELECT key_id, hash, tier, name, created_at, expires_at, revoked_at FROM keys
-			ORDER BY created_at, key_id`, nil, func(scan scanFunc) error {
-			var k Key
-			var hash []byte
-			var tier string
-			var expires, revoked sql.NullInt64
-			if err := scan(&k.ID, &hash, &tier, &k.Name, &k.CreatedAt, &expires, &revoked); err != nil {
-				return err
-			}
-			copy(k.Hash[:], hash)
-			k.ExpiresAt, k.RevokedAt = expires.Int64, revoked.Int64
-			var err error
-			k.Tier, err = assay.ParseTier(tier)
-			keys = append(keys, k)
-			return err
-		})
+		keys, err = readKeys(tx, `true`)
+		return err
 	})
 	return keys, err
 }
 
-// nullable is NULL for 0, which no instant we keep can be.
-func nullable(ms int64) sql.NullInt64 { return sql.NullInt64{Int64: ms, Valid: ms != 0} }
+// KeysOf lists the keys of an account, oldest first.
+func (db *DB) KeysOf(ctx context.Context, account int64) (keys []Key, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		keys, err = readKeys(tx, `account_id = $1`, account)
+		return err
+	})
+	return keys, err
+}
+
+func readKeys(tx *tx, where string, args ...any) (keys []Key, err error) {
+	err = tx.each(`SELECT key_id, hash, tier, name, created_at, coalesce(expires_at, 0), coalesce(revoked_at, 0), coalesce(account_id, 0),
+		coalesce(basis, ''), coalesce(org_id, 0), coalesce(last_used_at, 0) FROM keys WHERE `+where+` ORDER BY created_at, key_id`, args, func(scan scanFunc) error {
+		var k Key
+		var hash []byte
+		var tier string
+		if err := scan(&k.ID, &hash, &tier, &k.Name, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.AccountID, &k.Basis, &k.OrgID, &k.LastUsedAt); err != nil {
+			return err
+		}
+		copy(k.Hash[:], hash)
+		var err error
+		k.Tier, err = assay.ParseTier(tier)
+		keys = append(keys, k)
+		return err
+	})
+	return keys, err
+}
+
+// nullable is NULL for 0, which no instant and no id we keep can be.
+func nullable(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != 0} }

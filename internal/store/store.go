@@ -89,6 +89,9 @@ type Counters struct {
 	Utilization int64 // the Received of the newest reading
 
 	Memory, Models, Coding, Sites int64 // the Received of the newest observation of a family
+
+	Accounts int64 // accounts, organizations, their members and plans, grants
+	Sessions int64
 }
 
 // Counters reads the counters.
@@ -141,6 +144,10 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Coding
 	case string(assay.FamilySites):
 		return &c.Sites
+	case "accounts":
+		return &c.Accounts
+	case "sessions":
+		return &c.Sessions
 	}
 	return nil // of a newer program
 }

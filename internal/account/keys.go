@@ -1,0 +1,192 @@
+package account
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// KeyView is a key as its owner sees it.
+type KeyView struct {
+	ID         string
+	Name       string
+	Prefix     string // how the key begins, with its id
+	Tier       assay.Tier
+	CreatedAt  int64
+	ExpiresAt  int64 // when it ends or has ended, with what it hangs on at the latest; 0: open
+	LastUsedAt int64 // 0: never
+	RevokedAt  int64 // 0: not revoked
+	Status     string
+}
+
+// What becomes of a key.
+const (
+	StatusActive  = "active"
+	StatusRevoked = "revoked"
+	StatusEnded   = "ended"
+)
+
+// MaxGrace is how long a key may live on that has been rotated.
+const MaxGrace = 7 * 24 * time.Hour
+
+// maxKeys is how many active keys an account may have: more than anybody needs, and few enough that nobody fills the
+// memory of every node with them.
+const maxKeys = 100
+
+var (
+	errNoKey          = &assay.Error{Kind: assay.NotFound, Code: "unknown_key", Message: "There is no such key."}
+	errRotateEnded    = &assay.Error{Kind: assay.Invalid, Code: "inactive_key", Message: "Only an active key can be rotated. Create a new one."}
+	errRotateTier     = &assay.Error{Kind: assay.Forbidden, Code: "key_creation_refused", Message: "Your access does not allow a key of this tier any more."}
+	errTooManyKeys    = &assay.Error{Kind: assay.Forbidden, Code: "too_many_keys", Message: "An account has at most 100 active keys. Revoke one first."}
+	errGraceIsOutside = &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter", Message: "The grace is 0 to 168 hours."}
+)
+
+// CreateKey makes a key of the tier that the account may create now. The key works here before this returns.
+func (s *Service) CreateKey(ctx context.Context, accountID int64, name string) (keys.Secret, KeyView, error) {
+	if err := checkKeyName(name); err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	one, err := s.current(ctx, accountID)
+	if err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	tier, basis, org, err := one.keyTierAt(s.now())
+	if err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	if err := s.checkRoom(ctx, accountID); err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	return s.mint(as(ctx, one.Account), store.Key{Tier: tier, Name: name, AccountID: accountID, Basis: string(basis), OrgID: org}, s.Store.CreateKey)
+}
+
+// RotateKey makes a key in the place of another, of the same name and tier; the old one lives on for the grace, if it
+// has so long to live.
+func (s *Service) RotateKey(ctx context.Context, accountID int64, keyID string, grace time.Duration) (keys.Secret, KeyView, error) {
+	if grace < 0 || grace > MaxGrace {
+		return keys.Secret{}, KeyView{}, errGraceIsOutside
+	}
+	one, err := s.current(ctx, accountID)
+	if err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	old, err := s.keyOf(ctx, accountID, keyID)
+	if err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	if s.show(old).Status != StatusActive {
+		return keys.Secret{}, KeyView{}, errRotateEnded
+	}
+	now := s.now()
+	tier, basis, org, err := one.keyTierAt(now)
+	if err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	if tier < old.Tier {
+		return keys.Secret{}, KeyView{}, errRotateTier
+	}
+	next := store.Key{Tier: old.Tier, Name: old.Name, AccountID: accountID, Basis: string(basis), OrgID: org}
+	return s.mint(as(ctx, one.Account), next, func(ctx context.Context, k store.Key) (store.Key, error) {
+		return s.Store.ReplaceKey(ctx, old.ID, now+grace.Milliseconds(), k)
+	})
+}
+
+// mint makes a key like the given one and shows it. Here it is known before its owner learns it.
+func (s *Service) mint(ctx context.Context, k store.Key, keep func(context.Context, store.Key) (store.Key, error)) (keys.Secret, KeyView, error) {
+	secret, key, err := keys.MintAndKeep(ctx, k, keep)
+	if err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	s.refresh(ctx)
+	return secret, s.show(key), nil
+}
+
+// RevokeKey ends a key of an account for good.
+func (s *Service) RevokeKey(ctx context.Context, accountID int64, keyID string) error {
+	one, err := s.person(accountID)
+	if err != nil {
+		return err
+	}
+	key, err := s.keyOf(ctx, accountID, keyID)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.RevokeKey(as(ctx, one.Account), key.ID); err != nil {
+		return err
+	}
+	s.refresh(ctx)
+	return nil
+}
+
+// KeysOf lists the keys of an account, newest first.
+func (s *Service) KeysOf(ctx context.Context, accountID int64) ([]KeyView, error) {
+	list, err := s.Store.KeysOf(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]KeyView, 0, len(list))
+	for _, k := range slices.Backward(list) {
+		views = append(views, s.show(k))
+	}
+	return views, nil
+}
+
+// show is a key as it stands now.
+func (s *Service) show(k store.Key) KeyView {
+	v := KeyView{
+		ID: k.ID, Name: k.Name, Prefix: keys.Prefix(k.Tier) + k.ID, Tier: k.Tier, CreatedAt: k.CreatedAt,
+		ExpiresAt: s.people.Load().ends.Of(k), LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt, Status: StatusActive,
+	}
+	switch {
+	case v.RevokedAt != 0:
+		v.Status = StatusRevoked
+	case v.ExpiresAt != 0 && v.ExpiresAt <= s.now():
+		v.Status = StatusEnded
+	}
+	return v
+}
+
+// current is an account with what another process may have given it a moment ago.
+func (s *Service) current(ctx context.Context, accountID int64) (*person, error) {
+	if err := s.Load(ctx); err != nil {
+		return nil, err
+	}
+	one, err := s.person(accountID)
+	if err == nil && one.ClosedAt != 0 {
+		err = access.ErrKeyRefused
+	}
+	return one, err
+}
+
+func (s *Service) keyOf(ctx context.Context, accountID int64, keyID string) (store.Key, error) {
+	list, err := s.Store.KeysOf(ctx, accountID)
+	if err != nil {
+		return store.Key{}, err
+	}
+	if i := slices.IndexFunc(list, func(k store.Key) bool { return k.ID == keyID }); i >= 0 {
+		return list[i], nil
+	}
+	return store.Key{}, errNoKey
+}
+
+func (s *Service) checkRoom(ctx context.Context, accountID int64) error {
+	list, err := s.KeysOf(ctx, accountID)
+	if err != nil {
+		return err
+	}
+	active := 0
+	for _, k := range list {
+		if k.Status == StatusActive {
+			active++
+		}
+	}
+	if active >= maxKeys {
+		return errTooManyKeys
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package account
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+)
+
+// Who may create a key, of which tier, and on what it hangs.
+func TestCreateKey_WhoMay(t *testing.T) {
+	f := func(own assay.Plan, orgs []assay.Plan, want string) {
+		t.Helper()
+		h := newHouse(t)
+		id := h.add("ann@example.com")
+		if own != assay.PlanNone {
+			h.grant("ann@example.com", GrantAsk{Plan: own})
+		}
+		for i, plan := range orgs {
+			h.organization(string(rune('A'+i)), plan, "ann@example.com")
+		}
+		secret, view, err := h.CreateKey(h.ctx(), id, "desk")
+		shown, _ := h.Account(id)
+		if shown.KeyTier != want {
+			t.Errorf("the account shows that it may create %q, want %q", shown.KeyTier, want)
+		}
+		if want == "" {
+			wantCode(t, err, assay.Forbidden, "key_creation_refused")
+			if list, err := h.KeysOf(h.ctx(), id); err != nil || len(list) != 0 {
+				t.Errorf("a refused key is kept: %+v (%v)", list, err)
+			}
+			return
+		}
+		if err != nil || view.Tier.String() != want || !strings.HasPrefix(secret.Reveal(), view.Prefix) || view.Status != StatusActive {
+			t.Fatalf("own %s, organizations %v: got %+v (%v), want a %s key", own, orgs, view, err, want)
+		}
+		h.wantActive(secret, view.Tier)
+	}
+	f(assay.PlanNone, nil, "")
+	f(assay.PlanTrial, nil, "premium")
+	f(assay.PlanPremium, nil, "premium")
+	f(assay.PlanFull, nil, "full")
+	f(assay.PlanNone, []assay.Plan{assay.PlanNone}, "")
+	f(assay.PlanNone, []assay.Plan{assay.PlanTrial}, "")
+	f(assay.PlanNone, []assay.Plan{assay.PlanPremium}, "")
+	f(assay.PlanNone, []assay.Plan{assay.PlanFull}, "full")
+	f(assay.PlanNone, []assay.Plan{assay.PlanPremium, assay.PlanFull}, "full")
+	f(assay.PlanTrial, []assay.Plan{assay.PlanFull}, "premium") // its own goes first
+	f(assay.PlanFull, []assay.Plan{assay.PlanPremium}, "full")
+}
+
+func TestKey_EndsWithTheTrial(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	h.at += assay.Hour
+	secret := h.key(id)
+	h.at = start + assay.TrialLength - 1
+	h.wantActive(secret, assay.Premium)
+	h.at++
+	h.wantInactive(secret)
+	_, _, err := h.CreateKey(h.ctx(), id, "another")
+	wantCode(t, err, assay.Forbidden, "key_creation_refused")
+	list, err := h.KeysOf(h.ctx(), id)
+	if err != nil || len(list) != 1 || list[0].Status != StatusEnded || list[0].ExpiresAt != start+assay.TrialLength {
+		t.Errorf("the keys are %+v (%v), want one that ended with the trial", list, err)
+	}
+
+	h.at += assay.Day
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.wantInactive(secret) // granting again does not revive it
+	h.wantActive(h.key(id), assay.Premium)
+}
+
+// A key goes on when one grant follows the other, or reaches into it.
+func TestKey_GoesOnWithoutAGap(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	secret := h.key(id)
+	h.at += assay.Day
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium, Until: start + 10*assay.Day}) // ends the trial
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium, From: start + 10*assay.Day, Until: start + 20*assay.Day})
+	h.at = start + 20*assay.Day - 1
+	h.wantActive(secret, assay.Premium)
+	h.at++
+	h.wantInactive(secret)
+}
+
+func TestKey_UpAndDown(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	premium := h.key(id)
+	h.at += assay.Day
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	full := h.key(id)
+	h.wantActive(premium, assay.Premium) // the prefix is the tier
+	h.wantActive(full, assay.Full)
+	h.at += assay.Day
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.wantActive(premium, assay.Premium)
+	h.wantInactive(full)
+	h.at += assay.Day
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.wantInactive(full)
+	h.wantActive(premium, assay.Premium)
+}
+
+func TestKey_EndsWithTheGrant(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	g := h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	secret := h.key(id)
+	h.at += assay.Day
+	h.must(h.EndGrant(h.ctx(), g.ID))
+	h.wantInactive(secret)
+}
+
+func TestKey_EndsWithTheOrganizationsPlan(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.organization("Fund", assay.PlanFull, "ann@example.com")
+	secret := h.key(id)
+	h.at += assay.Day
+	h.must(h.SetPlan(h.ctx(), "Fund", assay.PlanFull)) // the same is no change
+	h.must(h.AddMember(h.ctx(), "Fund", "ann@example.com", assay.RoleOwner))
+	h.at += assay.Day
+	h.wantActive(secret, assay.Full)
+	h.must(h.SetPlan(h.ctx(), "Fund", assay.PlanPremium))
+	h.wantInactive(secret)
+	h.at += assay.Day
+	h.must(h.SetPlan(h.ctx(), "Fund", assay.PlanFull))
+	h.wantInactive(secret)
+	h.wantActive(h.key(id), assay.Full)
+}
+
+func TestKey_EndsWithTheMembership(t *testing.T) {
+	h := newHouse(t)
+	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
+	h.organization("Fund", assay.PlanFull, "ann@example.com", "bob@example.com")
+	h.organization("Other", assay.PlanFull, "ann@example.com") // her key hangs on the first one
+	hers, his := h.key(ann), h.key(bob)
+	h.at += assay.Day
+	h.must(h.RemoveMember(h.ctx(), "Fund", "ann@example.com"))
+	h.wantInactive(hers)
+	h.wantActive(his, assay.Full)
+	h.at += assay.Day
+	h.must(h.AddMember(h.ctx(), "Fund", "ann@example.com", assay.RoleMember))
+	h.wantInactive(hers)
+}
+
+func TestKey_EndsWithTheAccount(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	secret := h.key(id)
+	h.at += assay.Day
+	h.must(h.CloseAccount(h.ctx(), "ann@example.com"))
+	h.wantInactive(secret)
+	_, _, err := h.CreateKey(h.ctx(), id, "another")
+	wantCode(t, err, assay.Forbidden, "key_creation_refused")
+}
+
+func TestRotateKey(t *testing.T) {
+	f := func(grace time.Duration) {
+		t.Helper()
+		h := newHouse(t)
+		id := h.add("ann@example.com")
+		h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+		old := h.key(id)
+		h.at += assay.Day
+		next, view, err := h.RotateKey(h.ctx(), id, old.ID(), grace)
+		h.must(err)
+		if view.Name != "a test" || view.Tier != assay.Full || view.ID == old.ID() {
+			t.Errorf("the new key is %+v", view)
+		}
+		ends := h.at + grace.Milliseconds()
+		h.at = ends - 1
+		if grace > 0 {
+			h.wantActive(old, assay.Full)
+		}
+		h.at = ends
+		h.wantInactive(old)
+		h.wantActive(next, assay.Full)
+		_, _, err = h.RotateKey(h.ctx(), id, old.ID(), grace)
+		wantCode(t, err, assay.Invalid, "inactive_key")
+	}
+	f(0)
+	f(time.Hour)
+	f(MaxGrace)
+}
+
+func TestRotateKey_TheEarlierEndHolds(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	old := h.key(id)
+	next, _, err := h.RotateKey(h.ctx(), id, old.ID(), MaxGrace)
+	h.must(err)
+	_, _, err = h.RotateKey(h.ctx(), id, old.ID(), time.Hour) // once more, with less grace
+	h.must(err)
+	h.at += assay.Hour
+	h.wantInactive(old)
+	h.wantActive(next, assay.Premium)
+	h.at = start + assay.TrialLength
+	h.wantInactive(next)
+}
+
+func TestRotateKey_Refused(t *testing.T) {
+	h := newHouse(t)
+	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	secret := h.key(ann)
+	for _, grace := range []time.Duration{-1, MaxGrace + 1} {
+		_, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), grace)
+		wantCode(t, err, assay.Invalid, "invalid_parameter")
+	}
+	_, _, err := h.RotateKey(h.ctx(), bob, secret.ID(), 0)
+	wantCode(t, err, assay.NotFound, "unknown_key")
+	_, _, err = h.RotateKey(h.ctx(), ann, "zzzzzz", 0)
+	wantCode(t, err, assay.NotFound, "unknown_key")
+
+	// An upgraded owner's key stays Premium.
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	premium, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), 0)
+	h.must(err)
+	h.wantActive(premium, assay.Premium)
+
+	// A member with a Full key gets a Premium grant of its own: that goes first, and makes no Full key.
+	h.organization("Fund", assay.PlanFull, "bob@example.com")
+	full := h.key(bob)
+	h.grant("bob@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.wantActive(full, assay.Full)
+	_, _, err = h.RotateKey(h.ctx(), bob, full.ID(), 0)
+	wantCode(t, err, assay.Forbidden, "key_creation_refused")
+	h.wantActive(full, assay.Full)
+}
+
+func TestRevokeKey(t *testing.T) {
+	h := newHouse(t)
+	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	secret := h.key(ann)
+	wantCode(t, h.RevokeKey(h.ctx(), bob, secret.ID()), assay.NotFound, "unknown_key")
+	wantCode(t, h.RevokeKey(h.ctx(), ann, "zzzzzz"), assay.NotFound, "unknown_key")
+	h.wantActive(secret, assay.Full)
+	h.must(h.RevokeKey(h.ctx(), ann, secret.ID()))
+	h.wantInactive(secret)
+	h.at += assay.Hour
+	second := h.key(ann)
+	list, err := h.KeysOf(h.ctx(), ann)
+	if err != nil || len(list) != 2 || list[0].ID != second.ID() || list[1].Status != StatusRevoked || list[1].RevokedAt != start {
+		t.Errorf("the keys are %+v (%v), newest first", list, err)
+	}
+}
+
+func TestCreateKey_Names(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	secret := h.key(id)
+	for _, bad := range []string{"", strings.Repeat("x", 65), "two\nlines", "\xff", "my " + secret.Reveal()} {
+		_, _, err := h.CreateKey(h.ctx(), id, bad)
+		wantCode(t, err, assay.Invalid, "invalid_parameter")
+		if strings.Contains(err.Error(), secret.Reveal()) {
+			t.Errorf("the error holds the key: %v", err)
+		}
+	}
+	for _, good := range []string{"x", strings.Repeat("é", 64), "the desk’s"} {
+		if _, _, err := h.CreateKey(h.ctx(), id, good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+}
+
+func TestCreateKey_NotWithoutEnd(t *testing.T) {
+	h := newHouse(t)
+	id := h.add("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	first := h.key(id)
+	for range maxKeys - 1 {
+		h.key(id)
+	}
+	_, _, err := h.CreateKey(h.ctx(), id, "one more")
+	wantCode(t, err, assay.Forbidden, "too_many_keys")
+	h.must(h.RevokeKey(h.ctx(), id, first.ID()))
+	h.key(id)
+	if list, err := h.KeysOf(h.ctx(), id); err != nil || len(list) != maxKeys+1 || !slices.ContainsFunc(list, func(k KeyView) bool { return k.ID == first.ID() }) {
+		t.Errorf("%d keys are listed (%v), want all, the revoked one among them", len(list), err)
+	}
+}

@@ -1,0 +1,147 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// AddAccount makes an account; without a password it can only be signed in to by OpenID Connect.
+func (s *Service) AddAccount(ctx context.Context, email, name, password string) (assay.Account, error) {
+	n := store.NewAccount{Email: normalEmail(email), Name: strings.TrimSpace(name)}
+	if err := errors.Join(checkEmail(n.Email), checkName("name", n.Name, 0)); err != nil {
+		return assay.Account{}, err
+	}
+	if password != "" {
+		var err error
+		if n.Password, err = s.hashPassword(ctx, password); err != nil {
+			return assay.Account{}, err
+		}
+	}
+	a, err := s.Store.AddAccount(ctx, n)
+	if err != nil {
+		return a, fmt.Errorf("add %s: %w", n.Email, err)
+	}
+	s.refresh(ctx)
+	return a, nil
+}
+
+// CloseAccount ends an account's sessions and keys for good. Its email address stays taken, because the audit log names it.
+func (s *Service) CloseAccount(ctx context.Context, email string) error {
+	return s.change(ctx, email, func(a assay.Account) error { return s.Store.CloseAccount(ctx, a.ID) })
+}
+
+// SetPassword replaces an account's password, whatever it was, and ends its sessions.
+func (s *Service) SetPassword(ctx context.Context, email, password string) error {
+	return s.change(ctx, email, func(a assay.Account) error {
+		text, err := s.hashPassword(ctx, password)
+		if err != nil {
+			return err
+		}
+		return s.Store.SetPassword(ctx, a.ID, text, nil)
+	})
+}
+
+// change does something with an open account.
+func (s *Service) change(ctx context.Context, email string, act func(assay.Account) error) error {
+	a, err := s.Store.AccountByEmail(ctx, normalEmail(email))
+	if err == nil && a.ClosedAt != 0 {
+		err = fmt.Errorf("the account was closed at %s", assay.FormatInstant(a.ClosedAt))
+	}
+	if err == nil {
+		err = act(a)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", normalEmail(email), err)
+	}
+	s.refresh(ctx)
+	return nil
+}
+
+// AddOrganization makes an organization with a plan.
+func (s *Service) AddOrganization(ctx context.Context, name string, plan assay.Plan) (assay.Organization, error) {
+	name = strings.TrimSpace(name)
+	if err := checkName("name", name, 1); err != nil {
+		return assay.Organization{}, err
+	}
+	o, err := s.Store.AddOrganization(ctx, name, plan)
+	if err != nil {
+		return o, fmt.Errorf("add %q: %w", name, err)
+	}
+	s.refresh(ctx)
+	return o, nil
+}
+
+// SetPlan gives an organization another plan from now on; a trial ends by itself. Keys that hang on the plan before end.
+func (s *Service) SetPlan(ctx context.Context, name string, plan assay.Plan) error {
+	return s.changeOrganization(ctx, name, func(org int64) error { return s.Store.SetPlan(ctx, org, plan) })
+}
+
+// AddMember makes an account a member of an organization, or changes its role there.
+func (s *Service) AddMember(ctx context.Context, name, email, role string) error {
+	if role != assay.RoleOwner && role != assay.RoleMember {
+		return fmt.Errorf("role %q: allowed are %s and %s", role, assay.RoleOwner, assay.RoleMember)
+	}
+	return s.changeOrganization(ctx, name, func(org int64) error {
+		return s.change(ctx, email, func(a assay.Account) error { return s.Store.AddMember(ctx, org, a.ID, role) })
+	})
+}
+
+// RemoveMember ends a membership. Keys that hang on it end.
+func (s *Service) RemoveMember(ctx context.Context, name, email string) error {
+	return s.changeOrganization(ctx, name, func(org int64) error {
+		a, err := s.Store.AccountByEmail(ctx, normalEmail(email))
+		if err == nil {
+			err = s.Store.RemoveMember(ctx, org, a.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", normalEmail(email), err)
+		}
+		return nil
+	})
+}
+
+func (s *Service) changeOrganization(ctx context.Context, name string, act func(org int64) error) error {
+	if err := s.Load(ctx); err != nil {
+		return err
+	}
+	o := s.people.Load().organization(strings.TrimSpace(name))
+	if o == nil {
+		return fmt.Errorf("%q: %w", name, store.ErrNoOrganization)
+	}
+	if err := act(o.ID); err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	s.refresh(ctx)
+	return nil
+}
+
+// Accounts shows every account, oldest first.
+func (s *Service) Accounts() (views []View) {
+	now := s.now()
+	for _, one := range s.people.Load().inOrder() {
+		views = append(views, one.view(now))
+	}
+	return views
+}
+
+// AccountByEmail shows the account with an address.
+func (s *Service) AccountByEmail(email string) (View, error) {
+	if one := s.people.Load().byEmail[normalEmail(email)]; one != nil {
+		return one.view(s.now()), nil
+	}
+	return View{}, fmt.Errorf("%s: %w", normalEmail(email), store.ErrNoAccount)
+}
+
+// Organizations shows every organization, oldest first.
+func (s *Service) Organizations() (shown []assay.Organization) {
+	now := s.now()
+	for _, o := range s.people.Load().organizationsInOrder() {
+		shown = append(shown, o.view(now))
+	}
+	return shown
+}

@@ -1,0 +1,239 @@
+package account
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// enrol makes an account with everybody's password.
+func (h *house) enrol(email string) assay.Account {
+	h.t.Helper()
+	a, err := h.AddAccount(h.ctx(), email, "Ann", password)
+	h.must(err)
+	return a
+}
+
+func (h *house) signIn(email string) Token {
+	h.t.Helper()
+	token, _, err := h.SignIn(h.ctx(), email, password, "192.0.2.1")
+	h.must(err)
+	return token
+}
+
+// wantSession wants a token to be somebody's session, or nobody's for 0.
+func (h *house) wantSession(token Token, account int64, tier assay.Tier) {
+	h.t.Helper()
+	got, ok := h.Identify(h.ctx(), token.Reveal())
+	want := Session{account, assay.Caller{Tier: tier, AccountID: account}, token.Expires}
+	if account == 0 {
+		want = Session{}
+	}
+	if got != want || ok != (account != 0) {
+		h.t.Errorf("the token is the session %+v (%t), want %+v", got, ok, want)
+	}
+}
+
+func TestSignIn(t *testing.T) {
+	h := newHouse(t)
+	a := h.enrol("Ann@Example.com")
+	token, got, err := h.SignIn(h.ctx(), " ANN@example.com ", password, "192.0.2.1")
+	if err != nil || got != a || a.Email != "ann@example.com" || !a.HasPassword {
+		t.Fatalf("signed in as %+v (%v), want %+v", got, err, a)
+	}
+	if token.Expires != start+SessionLength || len(token.Reveal()) != 43 {
+		t.Errorf("the token ends at %d and has %d characters", token.Expires, len(token.Reveal()))
+	}
+	h.wantSession(token, a.ID, assay.Anonymous)
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	h.wantSession(token, a.ID, assay.Premium)
+	h.organization("Fund", assay.PlanFull, "ann@example.com")
+	h.wantSession(token, a.ID, assay.Full)
+	h.at = start + assay.TrialLength
+	h.must(h.SetPlan(h.ctx(), "Fund", assay.PlanNone))
+	h.wantSession(token, a.ID, assay.Anonymous)
+	h.at = token.Expires - 1
+	h.wantSession(token, a.ID, assay.Anonymous)
+	h.at++
+	h.wantSession(token, 0, assay.Anonymous)
+}
+
+// Whatever is wrong, it is told alike and takes the same work.
+func TestSignIn_Refused(t *testing.T) {
+	h := newHouse(t)
+	h.enrol("ann@example.com")
+	h.enrol("closed@example.com")
+	h.must(h.CloseAccount(h.ctx(), "closed@example.com"))
+	h.add("passwordless@example.com")
+	f := func(email, word string) {
+		t.Helper()
+		before := h.hashes.Load()
+		token, account, err := h.SignIn(h.ctx(), email, word, "192.0.2.1")
+		if e := assay.AsError(err); e.Kind != assay.Unauthorized || e.Code != "sign_in_failed" || e.Message != "Email or password is wrong." {
+			t.Errorf("%s: the error is %v", email, err)
+		}
+		if token != (Token{}) || account != (assay.Account{}) {
+			t.Errorf("%s: got %+v", email, account)
+		}
+		if n := h.hashes.Load() - before; n != 1 {
+			t.Errorf("%s: %d hashes were computed, want one", email, n)
+		}
+	}
+	f("ann@example.com", "wrong")
+	f("ann@example.com", "")
+	f("ann@example.com", strings.Repeat("x", 4000))
+	f("closed@example.com", password)
+	f("passwordless@example.com", "")
+	f("passwordless@example.com", password)
+	f("nobody@example.com", password)
+	f("", "")
+	f("not an address", password)
+
+	log, err := h.Store.AuditLog(h.ctx(), store.AuditFilter{Limit: 9})
+	h.must(err)
+	for i, subject := range []string{"unknown", "unknown", "unknown", "passwordless@example.com", "passwordless@example.com", "closed@example.com"} {
+		if e := log[i]; e.Action != "session.fail" || e.Subject != "account:"+subject || e.Actor != "visitor" || e.Detail != `{"address":"192.0.2.1"}` {
+			t.Errorf("entry %d is %+v, want a failure of %s", i, e, subject)
+		}
+	}
+}
+
+// The decoy must be a hash like every other, or checking it would be no work.
+func TestDecoy_IsLikeAPassword(t *testing.T) {
+	h := newHouse(t)
+	real, err := h.hashPassword(h.ctx(), password)
+	h.must(err)
+	cost := func(text string) string { return strings.Join(strings.Split(text, "$")[:4], "$") }
+	if cost(decoy) != cost(real) || cost(real) != "$argon2id$v=19$m=19456,t=2,p=1" || len(decoy) != len(real) {
+		t.Errorf("the decoy is %s, a real one %s", decoy, real)
+	}
+}
+
+func TestSignOut(t *testing.T) {
+	h := newHouse(t)
+	a := h.enrol("ann@example.com")
+	one, two := h.signIn("ann@example.com"), h.signIn("ann@example.com")
+	h.must(h.SignOut(h.ctx(), one.Reveal()))
+	h.wantSession(one, 0, assay.Anonymous)
+	h.wantSession(two, a.ID, assay.Anonymous)
+	h.must(h.SignOut(h.ctx(), one.Reveal()))
+	h.must(h.SignOut(h.ctx(), "no token at all"))
+	h.must(h.CloseAccount(h.ctx(), "ann@example.com"))
+	h.wantSession(two, 0, assay.Anonymous)
+}
+
+func TestSignInAs(t *testing.T) {
+	h := newHouse(t)
+	as := func(issuer, subject, email string) (assay.Account, error) {
+		token, a, err := h.SignInAs(h.ctx(), issuer, subject, email, "Ann")
+		if err == nil {
+			h.wantSession(token, a.ID, assay.Anonymous)
+		}
+		return a, err
+	}
+	known := h.enrol("ann@example.com")
+	linked, err := as("https://id.example", "1", "ANN@example.com")
+	if err != nil || linked.ID != known.ID || linked.Issuer != "https://id.example" {
+		t.Errorf("linked %+v (%v), want account %d", linked, err, known.ID)
+	}
+	if again, err := as("https://id.example", "1", "changed@example.com"); err != nil || again != linked {
+		t.Errorf("the same identity is %+v (%v), want %+v", again, err, linked)
+	}
+	made, err := as("https://id.example", "2", "bob@example.com")
+	if err != nil || made.ID == known.ID || made.HasPassword || made.Name != "Ann" {
+		t.Errorf("made %+v (%v)", made, err)
+	}
+	if view, err := h.Account(made.ID); err != nil || view.Plan != assay.PlanNone || view.KeyTier != "" {
+		t.Errorf("a new identity has %+v (%v), want no access", view, err)
+	}
+	_, err = as("https://other.example", "1", "ann@example.com")
+	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
+	_, err = as("https://id.example", "3", "not an address")
+	wantCode(t, err, assay.Invalid, "invalid_email")
+	if _, err := as("https://id.example", "", "eve@example.com"); err == nil {
+		t.Error("an identity without a subject gets in")
+	}
+	h.must(h.CloseAccount(h.ctx(), "ann@example.com"))
+	_, err = as("https://id.example", "1", "ann@example.com")
+	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
+}
+
+func TestChangePassword(t *testing.T) {
+	h := newHouse(t)
+	a := h.enrol("ann@example.com")
+	mine, other := h.signIn("ann@example.com"), h.signIn("ann@example.com")
+	const next = "another horse battery"
+	wantCode(t, h.ChangePassword(h.ctx(), a.ID, "wrong", next, mine.Reveal()), assay.Forbidden, "wrong_password")
+	for _, bad := range []string{"", "eleven char", strings.Repeat("x", 129), strings.Repeat("\xff", 20)} {
+		wantCode(t, h.ChangePassword(h.ctx(), a.ID, password, bad, mine.Reveal()), assay.Invalid, "invalid_password")
+	}
+	h.wantSession(other, a.ID, assay.Anonymous)
+	h.must(h.ChangePassword(h.ctx(), a.ID, password, next, mine.Reveal()))
+	h.wantSession(mine, a.ID, assay.Anonymous)
+	h.wantSession(other, 0, assay.Anonymous)
+	_, _, err := h.SignIn(h.ctx(), "ann@example.com", password, "")
+	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
+	_, _, err = h.SignIn(h.ctx(), "ann@example.com", next, "")
+	h.must(err)
+	h.must(h.SetPassword(h.ctx(), "ann@example.com", strings.Repeat("é", 128)))
+	h.wantSession(mine, 0, assay.Anonymous) // the operator's word ends all
+
+	bare := h.add("bob@example.com")
+	wantCode(t, h.ChangePassword(h.ctx(), bare, "", next, ""), assay.Forbidden, "wrong_password")
+}
+
+func TestToken_NeverPrinted(t *testing.T) {
+	token := newToken(start)
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		fmt.Fprintf(&out, verb+verb, token, struct{ T *Token }{&token})
+		fmt.Fprintf(&out, verb, []Token{token})
+	}
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "token", token, "list", []Token{token})
+	text, err := json.Marshal([]any{token, &token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(text)
+	if hidden := token.Reveal(); strings.Contains(out.String(), hidden) || strings.Contains(out.String(), fmt.Sprintf("%x", hidden)) {
+		t.Errorf("a token is shown: %s", &out)
+	}
+}
+
+// No file of the database holds a password, a key's text or a session's.
+func TestDatabase_HoldsNoSecret(t *testing.T) {
+	h := newHouse(t)
+	a := h.enrol("ann@example.com")
+	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	token, key := h.signIn("ann@example.com"), h.key(a.ID)
+	next, _, err := h.RotateKey(h.ctx(), a.ID, key.ID(), 0)
+	h.must(err)
+	_, _, err = h.SignIn(h.ctx(), password, password, "") // typed into the wrong field
+	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
+	h.must(h.ChangePassword(h.ctx(), a.ID, password, "another horse battery", token.Reveal()))
+
+	files, err := filepath.Glob(filepath.Join(h.dir, "*"))
+	h.must(err)
+	hash, found := key.Hash(), false
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		h.must(err)
+		for _, secret := range []string{password, "another horse", token.Reveal(), key.Reveal()[15:], next.Reveal()[15:]} {
+			if bytes.Contains(content, []byte(secret)) {
+				t.Errorf("%s holds %q", filepath.Base(file), secret)
+			}
+		}
+		found = found || bytes.Contains(content, hash[:])
+	}
+	if !found {
+		t.Error("no file holds the key's hash: the test looks in the wrong place")
+	}
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/assaydata/assay"
+)
+
+// Errors of the account methods.
+var (
+	ErrNoAccount     = errors.New("there is no such account")
+	ErrEmailTaken    = errors.New("the email address belongs to another account")
+	ErrOtherIdentity = errors.New("the account is linked with another identity")
+)
+
+// NewAccount is what an account begins with.
+type NewAccount struct {
+	Email    string // in lower case
+	Name     string
+	Password string // as argon2id text; empty for none
+	Issuer   string // of an OpenID Connect identity, with Subject; empty for none
+	Subject  string
+}
+
+// AddAccount keeps a new account.
+func (db *DB) AddAccount(ctx context.Context, n NewAccount) (a assay.Account, err error) {
+	err = db.write(ctx, func(tx *tx) error {
+		a, err = addAccount(tx, n)
+		return err
+	})
+	return a, err
+}
+
+func addAccount(tx *tx, n NewAccount) (assay.Account, error) {
+	a := assay.Account{Email: n.Email, Name: n.Name, HasPassword: n.Password != "", Issuer: n.Issuer, CreatedAt: tx.now}
+	err := tx.QueryRowContext(tx.ctx, `INSERT INTO accounts (email, name, password, oidc_issuer, oidc_subject, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING RETURNING account_id`,
+		n.Email, n.Name, nullableText(n.Password), nullableText(n.Issuer), nullableText(n.Subject), tx.now).Scan(&a.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, ErrEmailTaken
+	}
+	if err != nil {
+		return a, err
+	}
+	if err := tx.audit("account.add", "account:"+a.Email, detail{"name": a.Name, "password": a.HasPassword, "issuer": a.Issuer}); err != nil {
+		return a, err
+	}
+	_, err = tx.bump("accounts")
+	return a, err
+}
+
+// CloseAccount closes an account for good and ends its sessions. Closing it again changes nothing.
+func (db *DB) CloseAccount(ctx context.Context, id int64) error {
+	return db.write(ctx, func(tx *tx) error {
+		a, err := accountByID(tx, id)
+		if err != nil || a.ClosedAt != 0 {
+			return err
+		}
+		if err := tx.exec(`UPDATE accounts SET closed_at = $1 WHERE account_id = $2`, tx.now, id); err != nil {
+			return err
+		}
+		if err := endSessions(tx, id, nil); err != nil {
+			return err
+		}
+		if err := tx.audit("account.close", "account:"+a.Email, nil); err != nil {
+			return err
+		}
+		_, err = tx.bump("accounts")
+		return err
+	})
+}
+
+// SetPassword replaces an account's password and ends its sessions, but for the one whose hash is given.
+func (db *DB) SetPassword(ctx context.Context, id int64, password string, keep []byte) error {
+	return db.write(ctx, func(tx *tx) error {
+		a, err := accountByID(tx, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.exec(`UPDATE accounts SET password = $1 WHERE account_id = $2`, password, id); err != nil {
+			return err
+		}
+		if err := endSessions(tx, id, keep); err != nil {
+			return err
+		}
+		if err := tx.audit("account.password", "account:"+a.Email, nil); err != nil {
+			return err
+		}
+		_, err = tx.bump("accounts")
+		return err
+	})
+}
+
+// Identity is who somebody is elsewhere: the subject of an OpenID Connect issuer, with an email address that it has verified.
+type Identity struct {
+	Issuer, Subject string
+	Email           string // in lower case
+	Name            string
+}
+
+// AccountOf finds the account that is linked with an identity; else it links the one with the email address; else it makes
+// one. A closed account is found, too.
+func (db *DB) AccountOf(ctx context.Context, who Identity) (a assay.Account, err error) {
+	if who.Issuer == "" || who.Subject == "" {
+		return a, errors.New("an identity needs an issuer and a subject")
+	}
+	err = db.write(ctx, func(tx *tx) error {
+		a, err = oneAccount(tx, `oidc_issuer = $1 AND oidc_subject = $2`, who.Issuer, who.Subject)
+		if !errors.Is(err, ErrNoAccount) {
+			return err
+		}
+		a, err = oneAccount(tx, `email = $1`, who.Email)
+		switch {
+		case errors.Is(err, ErrNoAccount):
+			a, err = addAccount(tx, NewAccount{Email: who.Email, Name: who.Name, Issuer: who.Issuer, Subject: who.Subject})
+			return err
+		case err != nil || a.ClosedAt != 0:
+			return err
+		case a.Issuer != "":
+			return ErrOtherIdentity
+		}
+		a.Issuer = who.Issuer
+		return link(tx, a, who)
+	})
+	return a, err
+}
+
+func link(tx *tx, a assay.Account, who Identity) error {
+	if err := tx.exec(`UPDATE accounts SET oidc_issuer = $1, oidc_subject = $2 WHERE account_id = $3`, who.Issuer, who.Subject, a.ID); err != nil {
+		return err
+	}
+	if err := tx.audit("account.link", "account:"+a.Email, detail{"issuer": who.Issuer}); err != nil {
+		return err
+	}
+	_, err := tx.bump("accounts")
+	return err
+}
+
+// AccountByEmail finds an account, also a closed one.
+func (db *DB) AccountByEmail(ctx context.Context, email string) (a assay.Account, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		a, err = oneAccount(tx, `email = $1`, email)
+		return err
+	})
+	return a, err
+}
+
+// Password reads the argon2id text of an account's password; it is empty without one. It is read when it is needed and kept
+// nowhere else.
+func (db *DB) Password(ctx context.Context, id int64) (text string, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		return tx.each(`SELECT coalesce(password, '') FROM accounts WHERE account_id = $1`, []any{id}, func(scan scanFunc) error { return scan(&text) })
+	})
+	return text, err
+}
+
+func accountByID(tx *tx, id int64) (assay.Account, error) {
+	return oneAccount(tx, `account_id = $1`, id)
+}
+
+func oneAccount(tx *tx, where string, args ...any) (assay.Account, error) {
+	list, err := readAccounts(tx, where, args...)
+	if err != nil || len(list) > 0 {
+		return append(list, assay.Account{})[0], err
+	}
+	return assay.Account{}, ErrNoAccount
+}
+
+func readAccounts(tx *tx, where string, args ...any) (list []assay.Account, err error) {
+	err = tx.each(`SELECT account_id, email, name, password IS NOT NULL, coalesce(oidc_issuer, ''), created_at, coalesce(closed_at, 0)
+		FROM accounts WHERE `+where+` ORDER BY account_id`, args, func(scan scanFunc) error {
+		var a assay.Account
+		err := scan(&a.ID, &a.Email, &a.Name, &a.HasPassword, &a.Issuer, &a.CreatedAt, &a.ClosedAt)
+		list = append(list, a)
+		return err
+	})
+	return list, err
+}
+
+// nullableText is NULL for an empty text.
+func nullableText(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/assaydata/assay"
+)
+
+// Floor is a plan that an organization has or had for a while.
+type Floor struct {
+	OrgID       int64
+	Plan        assay.Plan
+	From, Until int64 // Until 0: open
+}
+
+// Membership is an account's time in an organization.
+type Membership struct {
+	OrgID, AccountID int64
+	Role             string
+	From, Until      int64 // Until 0: open
+}
+
+// Errors of the organization methods.
+var (
+	ErrNoOrganization = errors.New("there is no such organization")
+	ErrNameTaken      = errors.New("the name belongs to another organization")
+	ErrNoMember       = errors.New("the account is not a member")
+)
+
+// AddOrganization keeps a new organization with its first plan.
+func (db *DB) AddOrganization(ctx context.Context, name string, plan assay.Plan) (o assay.Organization, err error) {
+	o = assay.Organization{Name: name, Plan: plan}
+	err = db.write(ctx, func(tx *tx) error {
+		o.CreatedAt = tx.now
+		err := tx.QueryRowContext(tx.ctx, `INSERT INTO organizations (name, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING org_id`,
+			name, tx.now).Scan(&o.ID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNameTaken
+		}
+		if err != nil {
+			return err
+		}
+		if o.PlanUntil, err = openFloor(tx, o.ID, plan); err != nil {
+			return err
+		}
+		if err := tx.audit("org.add", "org:"+name, detail{"plan": plan}); err != nil {
+			return err
+		}
+		_, err = tx.bump("accounts")
+		return err
+	})
+	return o, err
+}
+
+// SetPlan ends the plan of an organization and begins another. A trial ends by itself. The plan that is in force already,
+// without an end, stays as it is.
+func (db *DB) SetPlan(ctx context.Context, org int64, plan assay.Plan) error {
+	return db.write(ctx, func(tx *tx) error {
+		name, err := organizationName(tx, org)
+		if err != nil {
+			return err
+		}
+		var same bool
+		err = tx.each(`SELECT 1 FROM floors WHERE org_id = $1 AND plan = $2 AND until_at IS NULL`, []any{org, plan}, func(scanFunc) error {
+			same = true
+			return nil
+		})
+		if err != nil || same {
+			return err
+		}
+		if err := tx.exec(`UPDATE floors SET until_at = $1 WHERE org_id = $2 AND (until_at IS NULL OR until_at > $1)`, tx.now, org); err != nil {
+			return err
+		}
+		until, err := openFloor(tx, org, plan)
+		if err != nil {
+			return err
+		}
+		d := detail{"plan": plan}
+		if until != 0 {
+			d["until"] = assay.FormatInstant(until)
+		}
+		if err := tx.audit("org.plan", "org:"+name, d); err != nil {
+			return err
+		}
+		_, err = tx.bump("accounts")
+		return err
+	})
+}
+
+func openFloor(tx *tx, org int64, plan assay.Plan) (until int64, err error) {
+	if plan == assay.PlanTrial {
+		until = tx.now + assay.TrialLength
+	}
+	return until, tx.exec(`INSERT INTO floors (org_id, plan, from_at, until_at) VALUES ($1, $2, $3, $4)`, org, plan, tx.now, nullable(until))
+}
+
+// AddMember makes an account a member of an organization, or changes its role there.
+func (db *DB) AddMember(ctx context.Context, org, account int64, role string) error {
+	return db.changeMember(ctx, org, account, func(tx *tx, was string) (action string, d detail, err error) {
+		if was == role {
+			return "", nil, nil
+		}
+		return "org.add-member", detail{"role": role}, tx.exec(`INSERT INTO members (org_id, account_id, role, from_at) VALUES ($1, $2, $3, $4)`, org, account, role, tx.now)
+	})
+}
+
+// RemoveMember ends a membership.
+func (db *DB) RemoveMember(ctx context.Context, org, account int64) error {
+	return db.changeMember(ctx, org, account, func(_ *tx, was string) (action string, d detail, err error) {
+		if was == "" {
+			return "", nil, ErrNoMember
+		}
+		return "org.remove-member", detail{}, nil
+	})
+}
+
+// changeMember changes what an account is in an organization. The change hears the role it had, empty for none; that ends
+// unless the change has no action.
+func (db *DB) changeMember(ctx context.Context, org, account int64, change func(tx *tx, was string) (string, detail, error)) error {
+	return db.write(ctx, func(tx *tx) error {
+		name, err := organizationName(tx, org)
+		if err != nil {
+			return err
+		}
+		a, err := accountByID(tx, account)
+		if err != nil {
+			return err
+		}
+		const current = ` WHERE org_id = $1 AND account_id = $2 AND until_at IS NULL`
+		var was string
+		if err := tx.each(`SELECT role FROM members`+current, []any{org, account}, func(scan scanFunc) error { return scan(&was) }); err != nil {
+			return err
+		}
+		action, d, err := change(tx, was)
+		if err != nil || action == "" {
+			return err
+		}
+		if err := tx.exec(`UPDATE members SET until_at = $3`+current+` AND role = $4`, org, account, tx.now, was); err != nil {
+			return err
+		}
+		d["account"] = a.Email
+		if err := tx.audit(action, "org:"+name, d); err != nil {
+			return err
+		}
+		_, err = tx.bump("accounts")
+		return err
+	})
+}
+
+func organizationName(tx *tx, org int64) (name string, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT name FROM organizations WHERE org_id = $1`, org).Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("organization %d: %w", org, ErrNoOrganization)
+	}
+	return name, err
+}
