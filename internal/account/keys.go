@@ -48,21 +48,25 @@ var (
 
 // CreateKey makes a key of the tier that the account may create now. The key works here before this returns.
 func (s *Service) CreateKey(ctx context.Context, accountID int64, name string) (keys.Secret, KeyView, error) {
-	if err := checkKeyName(name); err != nil {
-		return keys.Secret{}, KeyView{}, err
-	}
 	one, err := s.current(ctx, accountID)
 	if err != nil {
+		return keys.Secret{}, KeyView{}, err
+	}
+	return s.createKey(as(ctx, one.Account), one, name)
+}
+
+func (s *Service) createKey(ctx context.Context, one *person, name string) (keys.Secret, KeyView, error) {
+	if err := checkKeyName(name); err != nil {
 		return keys.Secret{}, KeyView{}, err
 	}
 	tier, basis, org, err := one.keyTierAt(s.now())
 	if err != nil {
 		return keys.Secret{}, KeyView{}, err
 	}
-	if err := s.checkRoom(ctx, accountID); err != nil {
+	if err := s.checkRoom(ctx, one.ID); err != nil {
 		return keys.Secret{}, KeyView{}, err
 	}
-	return s.mint(as(ctx, one.Account), store.Key{Tier: tier, Name: name, AccountID: accountID, Basis: string(basis), OrgID: org}, s.Store.CreateKey)
+	return s.mint(ctx, store.Key{Tier: tier, Name: name, AccountID: one.ID, Basis: string(basis), OrgID: org}, s.Store.CreateKey)
 }
 
 // RotateKey makes a key in the place of another, of the same name and tier; the old one lives on for the grace, if it

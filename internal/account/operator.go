@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -60,6 +61,19 @@ func (s *Service) change(ctx context.Context, email string, act func(assay.Accou
 	}
 	s.refresh(ctx)
 	return nil
+}
+
+// CreateKeyFor makes a key for an account on the operator's word, of the tier that the account itself could create.
+func (s *Service) CreateKeyFor(ctx context.Context, email, name string) (secret keys.Secret, view KeyView, err error) {
+	err = s.change(ctx, email, func(a assay.Account) error {
+		one, err := s.current(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		secret, view, err = s.createKey(ctx, one, name)
+		return err
+	})
+	return secret, view, err
 }
 
 // AddOrganization makes an organization with a plan.

@@ -18,7 +18,7 @@ var (
 	errWrongCurrent  = &assay.Error{Kind: assay.Forbidden, Code: "wrong_password", Message: "The current password is wrong."}
 )
 
-// visitor is who fails to sign in.
+// visitor is who acts without being signed in.
 const visitor = "visitor"
 
 // SignIn starts a session for whoever knows an account's password. address is where the call comes from, for the audit log.
@@ -86,6 +86,7 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 	if !ok {
 		return nil
 	}
+	ctx = store.WithActor(ctx, visitor)
 	if session, ok := s.Identify(ctx, token); ok {
 		ctx = as(ctx, s.people.Load().byID[session.AccountID].Account)
 	}

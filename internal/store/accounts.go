@@ -37,14 +37,18 @@ func addAccount(tx *tx, n NewAccount) (assay.Account, error) {
 	a := assay.Account{Email: n.Email, Name: n.Name, HasPassword: n.Password != "", Issuer: n.Issuer, CreatedAt: tx.now}
 	err := tx.QueryRowContext(tx.ctx, `INSERT INTO accounts (email, name, password, oidc_issuer, oidc_subject, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING RETURNING account_id`,
-		n.Email, n.Name, nullableText(n.Password), nullableText(n.Issuer), nullableText(n.Subject), tx.now).Scan(&a.ID)
+		n.Email, n.Name, nullText(n.Password), nullText(n.Issuer), nullText(n.Subject), tx.now).Scan(&a.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, ErrEmailTaken
 	}
 	if err != nil {
 		return a, err
 	}
-	if err := tx.audit("account.add", "account:"+a.Email, detail{"name": a.Name, "password": a.HasPassword, "issuer": a.Issuer}); err != nil {
+	d := detail{"name": a.Name, "has_password": a.HasPassword}
+	if a.Issuer != "" {
+		d["issuer"] = a.Issuer
+	}
+	if err := tx.audit("account.add", "account:"+a.Email, d); err != nil {
 		return a, err
 	}
 	_, err = tx.bump("accounts")
@@ -178,6 +182,3 @@ func readAccounts(tx *tx, where string, args ...any) (list []assay.Account, err 
 	})
 	return list, err
 }
-
-// nullableText is NULL for an empty text.
-func nullableText(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }

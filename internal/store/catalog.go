@@ -68,8 +68,34 @@ func (db *DB) GrowCatalog(ctx context.Context, added assay.Catalog) error {
 		if _, err := c.With(added); err != nil {
 			return err
 		}
-		return insertCatalog(tx, added)
+		if err := insertCatalog(tx, added); err != nil {
+			return err
+		}
+		return tx.audit("catalog.add", "catalog", namesOf(added))
 	})
+}
+
+// namesOf are the names of new entries by their kind, for the audit log.
+func namesOf(c assay.Catalog) detail {
+	d := detail{}
+	add := func(kind string, names []string) {
+		if len(names) > 0 {
+			d[kind] = names
+		}
+	}
+	add("gpu", c.GPUNames())
+	add("region", c.Regions)
+	add("lab", c.LabNames())
+	var types, products []string
+	for _, m := range c.MemoryTypes {
+		types = append(types, m.ID)
+	}
+	for _, p := range c.CodingProducts {
+		products = append(products, p.ID)
+	}
+	add("memory-type", types)
+	add("coding-product", products)
+	return d
 }
 
 // SetGPUFree says whether a GPU is readable without a key.
@@ -78,7 +104,10 @@ func (db *DB) SetGPUFree(ctx context.Context, name string, free bool) error {
 		if _, ok := c.GPU(name); !ok {
 			return fmt.Errorf("GPU %q is not in the catalog: allowed are %s", name, strings.Join(c.GPUNames(), ", "))
 		}
-		return tx.exec(`UPDATE gpus SET free = $1 WHERE gpu_name = $2`, free, name)
+		if err := tx.exec(`UPDATE gpus SET free = $1 WHERE gpu_name = $2`, free, name); err != nil {
+			return err
+		}
+		return tx.audit("catalog.set", "catalog", detail{"gpu": name, "free": free})
 	})
 }
 
@@ -88,7 +117,10 @@ func (db *DB) SetLabFree(ctx context.Context, lab string, free bool) error {
 		if names := c.LabNames(); !slices.Contains(names, lab) {
 			return fmt.Errorf("lab %q is not in the catalog: allowed are %s", lab, strings.Join(names, ", "))
 		}
-		return tx.exec(`UPDATE labs SET free = $1 WHERE lab = $2`, free, lab)
+		if err := tx.exec(`UPDATE labs SET free = $1 WHERE lab = $2`, free, lab); err != nil {
+			return err
+		}
+		return tx.audit("catalog.set", "catalog", detail{"lab": lab, "free": free})
 	})
 }
 

@@ -39,7 +39,7 @@ func createKey(tx *tx, k *Key, action string, d detail) error {
 	k.CreatedAt = tx.now
 	result, err := tx.ExecContext(tx.ctx, `INSERT INTO keys (key_id, hash, tier, name, created_at, expires_at, account_id, basis, org_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-		k.ID, k.Hash[:], k.Tier.String(), k.Name, k.CreatedAt, nullable(k.ExpiresAt), nullable(k.AccountID), nullableText(k.Basis), nullable(k.OrgID))
+		k.ID, k.Hash[:], k.Tier.String(), k.Name, k.CreatedAt, nullable(k.ExpiresAt), nullable(k.AccountID), nullText(k.Basis), nullable(k.OrgID))
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,9 @@ func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile) err
 			m.Version, m.Effective, m.Adopted, m.Text, methodologySum(m)); err != nil {
 			return err
 		}
+		if err := tx.audit("methodology.adopt", "methodology:"+m.Version, detail{"effective_at": assay.FormatInstant(m.Effective)}); err != nil {
+			return err
+		}
 		_, err = tx.bump("methodology")
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/assaydata/assay"
@@ -125,6 +126,9 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 		row.Version, row.PublishedAt, row.Methodology, row.Receipt, nullText(row.Reason), nullText(row.Actor), publicationSum(row, p.Covers)); err != nil {
 		return 0, err
 	}
+	if err := auditRestatement(tx, row, p.Covers); err != nil {
+		return 0, err
+	}
 	w, err := newRecordWriter(tx, version)
 	if err != nil {
 		return 0, err
@@ -139,6 +143,19 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 		}
 	}
 	return version, w.unsign()
+}
+
+// auditRestatement notes a publication that somebody asked for; the regular ones nobody does.
+func auditRestatement(tx *tx, p assay.Publication, covers Coverage) error {
+	if p.Reason == "" {
+		return nil
+	}
+	gpus := map[string]bool{}
+	for key := range covers {
+		gpus[key.GPU] = true
+	}
+	d := detail{"gpu": slices.Sorted(maps.Keys(gpus)), "said_by": p.Actor, "reason": p.Reason}
+	return tx.audit("publication.restate", fmt.Sprintf("publication:%d", p.Version), d)
 }
 
 func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }

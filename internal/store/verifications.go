@@ -57,6 +57,9 @@ func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(v)); err != nil {
 		return false, err
 	}
+	if err := tx.audit("transaction."+changeOf(v.Verified), "transaction:"+v.Source+" "+v.ID, detail{"said_by": v.Actor, "reason": v.Reason}); err != nil {
+		return false, err
+	}
 	coverage, err := readCoverage(tx)
 	if err != nil || !coverage.holds(t.GPU, t.ExecutedAt) {
 		return false, err

@@ -74,6 +74,10 @@ CREATE INDEX audit_by_subject ON audit (subject, audit_id);
 CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit BEGIN SELECT raise(ABORT, 'the audit log is only ever added to'); END;
 CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit BEGIN SELECT raise(ABORT, 'the audit log is only ever added to'); END;
 
+-- INSERT OR REPLACE would go past the other two.
+CREATE TRIGGER audit_is_not_replaced BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE audit_id = NEW.audit_id)
+    BEGIN SELECT raise(ABORT, 'the audit log is only ever added to'); END;
+
 -- How often a key called a route, by status and day.
 CREATE TABLE usage (
     day      INTEGER NOT NULL, -- midnight UTC

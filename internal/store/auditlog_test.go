@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+func mustAudit(t *testing.T, db *store.DB, f store.AuditFilter) []store.AuditEntry {
+	t.Helper()
+	list, err := db.AuditLog(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestAuditLog(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		clock := int64(100)
+		db.Now = func() time.Time { return time.UnixMilli(clock) }
+		ctx := store.WithActor(t.Context(), "operator:ada")
+		check := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			clock += 100
+		}
+		a := mustAccount(t, db, "ann@example.com")
+		clock = 200
+		_, err := db.CreateKey(ctx, store.Key{ID: "aaaaaa", Tier: assay.Full, Name: "desk", AccountID: a.ID, Basis: "grant"})
+		check(err)
+		check(db.RevokeKey(ctx, "aaaaaa"))
+		check(db.RevokeKey(ctx, "aaaaaa")) // changes nothing, and is not noted
+		check(db.SetGPUFree(ctx, "H200", false))
+		all := []store.AuditEntry{
+			{4, 500, "operator:ada", "catalog.set", "catalog", `{"free":false,"gpu":"H200"}`},
+			{3, 300, "operator:ada", "key.revoke", "account:ann@example.com", `{"key":"aaaaaa"}`},
+			{2, 200, "operator:ada", "key.create", "account:ann@example.com", `{"basis":"grant","key":"aaaaaa","name":"desk","tier":"full"}`},
+			{1, 100, "system", "account.add", "account:ann@example.com", `{"has_password":true,"name":"Ann"}`},
+		}
+		f := func(filter store.AuditFilter, want ...store.AuditEntry) {
+			t.Helper()
+			if got := mustAudit(t, db, filter); !slices.Equal(got, want) {
+				t.Errorf("%+v: the log is\n%+v, want\n%+v", filter, got, want)
+			}
+		}
+		f(store.AuditFilter{}, all...)
+		f(store.AuditFilter{Subject: "account:ann@example.com"}, all[1:]...)
+		f(store.AuditFilter{Subject: "account:ann"})
+		f(store.AuditFilter{Since: 300}, all[:2]...)
+		f(store.AuditFilter{Limit: 1}, all[0])
+		f(store.AuditFilter{Subject: "account:ann@example.com", Since: 150, Limit: 1}, all[1])
+	})
+}
+
+// Not even past the store can an entry be changed or removed.
+func TestAuditLog_IsOnlyAddedTo(t *testing.T) {
+	dir := t.TempDir()
+	db := storetest.OpenIn(t, dir)
+	mustAccount(t, db, "ann@example.com")
+	want := mustAudit(t, db, store.AuditFilter{})
+	raw, err := sql.Open("sqlite", filepath.Join(dir, store.FileName)+"?_pragma=busy_timeout(30000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	for _, statement := range []string{
+		`UPDATE audit SET actor = 'somebody else'`, `DELETE FROM audit`,
+		`INSERT OR REPLACE INTO audit SELECT audit_id, at, 'somebody else', action, subject, detail FROM audit`,
+	} {
+		if _, err := raw.ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "the audit log is only ever added to") {
+			t.Errorf("%s: the error is %v", statement, err)
+		}
+	}
+	if got := mustAudit(t, db, store.AuditFilter{}); !slices.Equal(got, want) {
+		t.Errorf("the log is %+v, want %+v", got, want)
+	}
+}
