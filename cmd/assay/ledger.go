@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os/user"
 	"strings"
 	"time"
 
@@ -88,9 +87,7 @@ const maxSaid = 500
 
 func (s *said) check() error {
 	if s.actor == "" {
-		if u, err := user.Current(); err == nil {
-			s.actor = u.Username
-		}
+		s.actor = userName()
 	}
 	for _, text := range []struct{ name, value string }{{"--reason", s.reason}, {"--actor", s.actor}} {
 		if strings.TrimSpace(text.value) == "" {

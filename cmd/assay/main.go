@@ -9,9 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/assaydata/assay/internal/store"
 )
 
 // version of the program; the API's own version is in its description.
@@ -47,7 +50,8 @@ type command struct {
 // commands lists them in the order of help. It is a function because help, one of them, prints it.
 func commands() []*command {
 	return []*command{
-		demoCommand, serveCommand, importCommand, templateCommand, catalogCommand, publishCommand, keyCommand, keysCommand, lateCommand, conflictsCommand, verifyTransactionCommand, withdrawCommand,
+		demoCommand, serveCommand, importCommand, templateCommand, catalogCommand, publishCommand, keyCommand,
+		accountCommand, orgCommand, grantCommand, auditCommand, keysCommand, lateCommand, conflictsCommand, verifyTransactionCommand, withdrawCommand,
 		restateCommand, methodologyCommand, backtestCommand, verifyCommand, exportCommand, backupCommand,
 		{name: "help", arguments: "[COMMAND]", summary: "explain the commands, or one of them", run: runHelp},
 	}
@@ -74,6 +78,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		fmt.Fprintln(s.out, "assay", version)
 		return exitOK
 	}
+	ctx = store.WithActor(ctx, "operator:"+userName())
 	for _, c := range commands() {
 		if c.name == name {
 			return exitCode(c.run(ctx, c, args[1:], s), c.name, s.err)
@@ -81,6 +86,14 @@ func run(ctx context.Context, args []string, s streams) int {
 	}
 	fmt.Fprintf(s.err, "assay: there is no command %q; assay help lists them\n", name)
 	return exitUsage
+}
+
+// userName is who runs the program, by the name that the machine knows; unknown when it knows none.
+func userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
 }
 
 func exitCode(err error, name string, w io.Writer) int {

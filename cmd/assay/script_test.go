@@ -436,10 +436,12 @@ func cmdLeaked(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: leaked VAR PATH…")
 	}
-	key := ts.Getenv(args[0])
-	parts := strings.SplitN(key, "_", 4) // sk, tier, public id, secret
-	if len(parts) != 4 || len(parts[3]) < 32 {
-		ts.Fatalf("%s does not hold a key", args[0])
+	secret := ts.Getenv(args[0])
+	if strings.HasPrefix(secret, "sk_") {
+		secret = strings.Join(strings.Split(secret, "_")[3:], "_") // behind sk, tier and public id
+	}
+	if len(secret) < 12 {
+		ts.Fatalf("%s does not hold a key or a password", args[0])
 	}
 	var found []string
 	for _, path := range args[1:] {
@@ -448,7 +450,7 @@ func cmdLeaked(ts *testscript.TestScript, neg bool, args []string) {
 				return err
 			}
 			content, err := os.ReadFile(file)
-			if bytes.Contains(content, []byte(parts[3])) {
+			if bytes.Contains(content, []byte(secret)) {
 				found = append(found, file)
 			}
 			return err
