@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/demo"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
@@ -23,7 +24,7 @@ import (
 
 var demoCommand = &command{
 	name: "demo", arguments: "[flags]", summary: "try everything out with a synthetic market",
-	details: `Makes a synthetic market of two years, publishes it, serves it, and prints keys and requests to try. The
+	details: `Makes a synthetic market of two years, publishes it, serves it, and prints keys, accounts and requests to try. The
 figures are made up: they follow from the seed and the time alone. The next start takes the market up where
 it stood. With --end the demo lives at that moment instead of now, so that every answer can be repeated.`,
 	run: runDemo,
@@ -36,7 +37,7 @@ func runDemo(ctx context.Context, c *command, args []string, s streams) error {
 	dirFlag(flags, &config.dir, "assay-demo")
 	seed := flags.Int64("seed", 1, "`NUMBER` the market follows from")
 	noFeed := flags.Bool("no-feed", false, "add no further transactions while serving")
-	keysFile := flags.String("keys-file", "", "`FILE` to write the demo's keys to, as JSON")
+	keysFile := flags.String("keys-file", "", "`FILE` to write the demo's keys and accounts to, as JSON")
 	var end int64
 	instantFlag(flags, &end, "end", "`INSTANT` that the demo takes for now (default: the clock)")
 	if err := parse(flags, args); err != nil {
@@ -57,7 +58,11 @@ func runDemo(ctx context.Context, c *command, args []string, s streams) error {
 	if err := prepareDemo(ctx, service, market, s); err != nil {
 		return err
 	}
-	made, err := demoKeys(ctx, service.store, config.dir)
+	people := &account.Service{Store: service.store, Now: service.now, Log: service.log}
+	if err := people.Load(ctx); err != nil {
+		return err
+	}
+	made, err := demoKeys(ctx, people, config.dir)
 	if err != nil {
 		return err
 	}
@@ -116,25 +121,35 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) 
 	return v.store.ReleaseMemory(ctx)
 }
 
-// demoKeySet is the demo's keys. It is the one place where keys are kept as text, because everybody may know them.
+// demoKeySet is the demo's keys and accounts. It is the one place where keys and passwords are kept as text, because everybody may
+// know them.
 type demoKeySet struct {
-	Premium  string   `json:"premium"`
-	Full     string   `json:"full"`
-	Revoked  string   `json:"revoked"`
-	Accounts []string `json:"accounts"`
+	Premium  string        `json:"premium"`
+	Full     string        `json:"full"`
+	Revoked  string        `json:"revoked"`
+	Accounts []demoAccount `json:"accounts"`
 }
 
-// demoKeys reads the demo's keys from its folder, or makes them.
-func demoKeys(ctx context.Context, db *store.DB, dir string) (set demoKeySet, err error) {
+// demoKeys reads the demo's keys from its folder, or makes them. What a folder of an earlier version lacks is added.
+func demoKeys(ctx context.Context, people *account.Service, dir string) (set demoKeySet, err error) {
 	file := filepath.Join(dir, "demo-keys.json")
 	text, err := os.ReadFile(file)
-	if err == nil {
-		return set, json.Unmarshal(text, &set)
+	switch {
+	case err == nil:
+		err = json.Unmarshal(text, &set)
+	case errors.Is(err, fs.ErrNotExist):
+		set, err = makeDemoKeys(ctx, people.Store)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil || len(set.Accounts) > 0 {
 		return set, err
 	}
-	set.Accounts = []string{}
+	if set.Accounts, err = makeDemoAccounts(ctx, people); err != nil {
+		return set, err
+	}
+	return set, set.write(file)
+}
+
+func makeDemoKeys(ctx context.Context, db *store.DB) (set demoKeySet, err error) {
 	for _, k := range []struct {
 		text *string
 		tier assay.Tier
@@ -151,7 +166,7 @@ func demoKeys(ctx context.Context, db *store.DB, dir string) (set demoKeySet, er
 			}
 		}
 	}
-	return set, set.write(file)
+	return set, nil
 }
 
 func (set demoKeySet) write(file string) error {
@@ -172,10 +187,11 @@ Assay %s demo. SYNTHETIC DATA of seed %d: no figure here is a market price.
   Full key     %s
   revoked key  %s
 
+%s
 Try:
   curl '%s/api/gpu/H100%%20SXM'
   curl -H 'Authorization: Bearer %s' '%s/api/gpu/H100%%20SXM/history?datetime=2026-06-30'
   curl -H 'Authorization: Bearer %s' '%s/api/gpu/RTX%%20PRO%%206000%%20WS/hourly?order=desc&limit=3'
 
-`, version, seed, base, set.Premium, set.Full, set.Revoked, base, set.Premium, base, set.Full, base)
+`, version, seed, base, set.Premium, set.Full, set.Revoked, demoAccountTable(set.Accounts), base, set.Premium, base, set.Full, base)
 }
