@@ -26,27 +26,30 @@ var rooms = map[string]struct {
 	may string
 	why string
 }{
-	".":                 {"", "the vocabulary: whatever it imported, everybody would"},
-	"internal/index":    {".", "the numbers must be recomputable from transactions alone"},
-	"internal/memory":   {". internal/index", "prices of memory stand at the fixing of the index, and change is reckoned as there"},
-	"internal/coding":   {". internal/index", "values must be recomputable from what the sources reported alone"},
-	"internal/tokens":   {". internal/index", "token prices and workload costs must be recomputable from observations and the methodology alone"},
-	"internal/access":   {".", "who may see what is a function of its arguments, to be read and tested as one"},
-	"internal/snapshot": {".", "the read model is memory; where its points come from is the business of live"},
-	"internal/sites":    {".", "what a list of sites answers depends on that list and the question only"},
-	"internal/limit":    {"", "a limiter counts keys of any type; it has no word of ours in it"},
-	"internal/store":    {".", "the database keeps what others compute and decides nothing itself"},
-	"internal/keys":     {". internal/access internal/store", "a key is checked in memory, and the store tells when keys change"},
-	"internal/account":  {". internal/access internal/keys internal/store", "people are looked up in memory, and the store tells when anything about them changes"},
-	"internal/ingest":   {". internal/sites internal/store", "rows come in whether or not anybody computes, serves or follows"},
-	"internal/live":     {". internal/snapshot internal/store", "it carries points from the store into the snapshot, and computes none"},
-	"internal/proof":    {".", "what is hashed and signed must be checkable with nothing else at hand"},
-	"internal/publish":  {". internal/index internal/proof internal/store", "it writes for readers that may be other processes, so it knows none of them"},
-	"internal/audit":    {". internal/index internal/proof internal/publish internal/store", "it computes again what publish has computed, by the same code, and serves nobody"},
-	"internal/demo":     {". internal/ingest internal/publish internal/store", "a synthetic market goes in by the same door as a real feed"},
-	"internal/httpapi":  {". internal/access internal/coding internal/index internal/keys internal/limit internal/memory internal/proof internal/sites internal/snapshot internal/tokens", "answers come from memory"},
-	"internal/bench":    {"", "it measures the program from outside, as it measures others"},
-	"cmd/assay":         {everyone, "the command ties the rooms together"},
+	".":                  {"", "the vocabulary: whatever it imported, everybody would"},
+	"internal/index":     {".", "the numbers must be recomputable from transactions alone"},
+	"internal/memory":    {". internal/index", "prices of memory stand at the fixing of the index, and change is reckoned as there"},
+	"internal/coding":    {". internal/index", "values must be recomputable from what the sources reported alone"},
+	"internal/tokens":    {". internal/index", "token prices and workload costs must be recomputable from observations and the methodology alone"},
+	"internal/access":    {".", "who may see what is a function of its arguments, to be read and tested as one"},
+	"internal/snapshot":  {".", "the read model is memory; where its points come from is the business of live"},
+	"internal/sites":     {".", "what a list of sites answers depends on that list and the question only"},
+	"internal/limit":     {"", "a limiter counts keys of any type; it has no word of ours in it"},
+	"internal/store":     {".", "the database keeps what others compute and decides nothing itself"},
+	"internal/keys":      {". internal/access internal/store", "a key is checked in memory, and the store tells when keys change"},
+	"internal/account":   {". internal/access internal/keys internal/store", "people are looked up in memory, and the store tells when anything about them changes"},
+	"internal/ingest":    {". internal/sites internal/store", "rows come in whether or not anybody computes, serves or follows"},
+	"internal/live":      {". internal/snapshot internal/store", "it carries points from the store into the snapshot, and computes none"},
+	"internal/proof":     {".", "what is hashed and signed must be checkable with nothing else at hand"},
+	"internal/publish":   {". internal/index internal/proof internal/store", "it writes for readers that may be other processes, so it knows none of them"},
+	"internal/audit":     {". internal/index internal/proof internal/publish internal/store", "it computes again what publish has computed, by the same code, and serves nobody"},
+	"internal/demo":      {". internal/ingest internal/publish internal/store", "a synthetic market goes in by the same door as a real feed"},
+	"internal/dashboard": {"", "the pages are files, and read the API like any other program"},
+	"internal/oidc":      {".", "whoever signs in elsewhere is nobody here yet"},
+	"internal/usage":     {". internal/store", "it counts what it is told, and knows neither callers nor routes"},
+	"internal/httpapi":   {". internal/access internal/account internal/coding internal/dashboard internal/index internal/keys internal/limit internal/memory internal/oidc internal/proof internal/sites internal/snapshot internal/tokens internal/usage", "answers come from memory"},
+	"internal/bench":     {"", "it measures the program from outside, as it measures others"},
+	"cmd/assay":          {everyone, "the command ties the rooms together"},
 }
 
 // never says why httpapi keeps away from rooms that would be tempting. keys imports the store for its own refresh, which
@@ -121,7 +124,7 @@ func skipFolder(tree fs.FS, folder string) error {
 	}
 	_, err := fs.Stat(tree, path.Join(folder, "go.mod"))
 	base := path.Base(folder)
-	if err == nil || base == "testdata" || strings.HasPrefix(base, ".") {
+	if err == nil || base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") {
 		return fs.SkipDir
 	}
 	return nil

@@ -20,6 +20,9 @@
 //	internal/live      the reader's loop: keep the snapshot current
 //	internal/keys      API keys: minting, hashing, the keyring in memory
 //	internal/account   who signs in, what they were given, and the keys they make of it
+//	internal/oidc      sign-in through a provider of OpenID Connect
+//	internal/usage     requests counted by key, route, status and day
+//	internal/dashboard the web pages, embedded; they read the API like any other program
 //	internal/httpapi   routes, parameters, answers
 //	internal/demo      a synthetic market that goes through ingest like any other feed
 //	cmd/assay          the command; the only place that knows all rooms

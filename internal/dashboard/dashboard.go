@@ -1,0 +1,131 @@
+// Package dashboard serves the web pages of the program: what a browser shows, not what programs read.
+//
+// The pages are one application that is built beside this package, into dist, and embedded in the program. Every path of a
+// page answers the same document, index.html, and the application shows the page that the address names. What it loads has
+// names with a hash in them, so a browser keeps it for ever; the document itself is asked for anew each time. Nothing here
+// knows who asks: the application reads the public API like any other program, with the session's cookie.
+//
+// A program that was built without the pages answers a plain document instead, which says how to build them.
+package dashboard
+
+import (
+	"embed"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// dist is where the build puts the pages. A file that only keeps the folder is always there.
+//
+//go:embed all:dist
+var dist embed.FS
+
+// plain is the document of a program without the pages.
+//
+//go:embed plain.html
+var plain []byte
+
+// pages are the paths that answer the document.
+var pages = []string{
+	"/{$}", "/gpu/{name}", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans", "/docs",
+	"/signin",
+}
+
+// Dashboard answers the pages and the files they are made of.
+type Dashboard struct {
+	document *file
+	files    map[string]*file // by path
+	pages    *http.ServeMux   // knows the paths of pages; it serves nothing
+}
+
+// New makes the dashboard of this program.
+func New() (*Dashboard, error) {
+	built, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return nil, err
+	}
+	return newDashboard(built)
+}
+
+func newDashboard(built fs.FS) (*Dashboard, error) {
+	d := &Dashboard{document: newFile("plain.html", plain, revalidate), files: map[string]*file{}, pages: http.NewServeMux()}
+	for _, page := range pages {
+		d.pages.Handle(page, http.NotFoundHandler())
+	}
+	err := fs.WalkDir(built, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			return err
+		}
+		content, err := fs.ReadFile(built, name)
+		if err != nil {
+			return err
+		}
+		d.add(name, content)
+		return nil
+	})
+	return d, err
+}
+
+// add takes over a file of the build.
+func (d *Dashboard) add(name string, content []byte) {
+	switch folder, _, inside := strings.Cut(name, "/"); {
+	case name == "index.html":
+		d.document = newFile(name, content, revalidate)
+	case inside && folder == "assets":
+		d.files["/"+name] = newFile(name, content, forever)
+	default:
+		d.files["/"+name] = newFile(name, content, revalidate)
+	}
+}
+
+// Has tells whether a request is for the dashboard: for a page, for a file of it, or for a path that nobody knows from
+// somebody who reads pages. Paths under /api belong to programs.
+func (d *Dashboard) Has(r *http.Request) bool {
+	return d.files[r.URL.Path] != nil || d.isPage(r) || !isAPI(r.URL.Path) && navigates(r)
+}
+
+// isPage tells whether a path is that of a page, whatever the method.
+func (d *Dashboard) isPage(r *http.Request) bool {
+	_, pattern := d.pages.Handler(r)
+	return pattern != ""
+}
+
+func isAPI(p string) bool { return p == "/api" || strings.HasPrefix(p, "/api/") }
+
+// navigates tells whether a browser wants to show what it gets.
+func navigates(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// ServeHTTP answers a request that the dashboard has.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch found := d.files[r.URL.Path]; {
+	case found != nil:
+		found.serve(w, r, http.StatusOK)
+	case d.isPage(r):
+		d.document.serve(w, r, http.StatusOK)
+	default:
+		d.document.serve(w, r, http.StatusNotFound)
+	}
+}
+
+// contentTypes are those of the files that a build has. The system's own table differs between machines.
+var contentTypes = map[string]string{
+	".css":   "text/css; charset=utf-8",
+	".html":  "text/html; charset=utf-8",
+	".ico":   "image/x-icon",
+	".js":    "text/javascript; charset=utf-8",
+	".json":  "application/json",
+	".png":   "image/png",
+	".svg":   "image/svg+xml",
+	".txt":   "text/plain; charset=utf-8",
+	".woff2": "font/woff2",
+}
+
+func contentType(name string) string {
+	if known := contentTypes[path.Ext(name)]; known != "" {
+		return known
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,243 @@
+package dashboard
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+var script = "export const words = [" + strings.Repeat(`"compute",`, 300) + "];"
+
+// built is a small build.
+var built = fstest.MapFS{
+	".gitkeep":              {},
+	"index.html":            {Data: []byte(`<!doctype html><script type="module" src="/assets/index-abc.js"></script>`)},
+	"assets/index-abc.js":   {Data: []byte(script)},
+	"assets/map-abc.json":   {Data: []byte(`{}`)},
+	"assets/font-abc.woff2": {Data: []byte("font")},
+	"favicon.svg":           {Data: []byte("<svg/>")},
+	"robots.txt":            {Data: []byte("User-agent: *\n")},
+}
+
+func dashboard(t *testing.T, files fstest.MapFS) *Dashboard {
+	t.Helper()
+	d, err := newDashboard(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// ask sends a request with headers given as name, value, and so on; nil when the dashboard does not have it.
+func ask(t *testing.T, d *Dashboard, method, target string, headers ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	if !d.Has(r) {
+		return nil
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func text(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestPages(t *testing.T) {
+	d := dashboard(t, built)
+	for _, page := range []string{
+		"/", "/gpu/H100%20SXM", "/gpu/A%2FB", "/gpu/H200?range=1Y", "/proof/H200", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans",
+		"/docs", "/signin",
+	} {
+		got := ask(t, d, http.MethodGet, page)
+		if got == nil || got.StatusCode != 200 || got.Header.Get("Cache-Control") != "no-cache" || got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Fatalf("%s: %+v", page, got)
+		}
+		if body := text(t, got); !strings.Contains(body, "index-abc.js") {
+			t.Errorf("%s: %s", page, body)
+		}
+	}
+	head := ask(t, d, http.MethodHead, "/plans")
+	if head.StatusCode != 200 || head.ContentLength < 10 || text(t, head) != "" {
+		t.Errorf("HEAD: %+v", head)
+	}
+}
+
+// What nobody knows is a page for a browser, with the status that it has, and not the dashboard's for a program.
+func TestUnknownPaths(t *testing.T) {
+	d := dashboard(t, built)
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	for _, path := range []string{"/nothing", "/gpu", "/gpu/", "/gpu/a/b", "/compare/", "/index.html", "/assets/gone.js", "/.gitkeep"} {
+		if got := ask(t, d, http.MethodGet, path, "Accept", "*/*"); got != nil {
+			t.Errorf("%s for a program: %d", path, got.StatusCode)
+		}
+		if got := ask(t, d, http.MethodPost, path, "Accept", browser); got != nil {
+			t.Errorf("POST %s: %d", path, got.StatusCode)
+		}
+		got := ask(t, d, http.MethodGet, path, "Accept", browser)
+		if got == nil || got.StatusCode != 404 || !strings.Contains(text(t, got), "index-abc.js") {
+			t.Errorf("%s for a browser: %+v", path, got)
+		}
+	}
+	for _, path := range []string{"/api", "/api/", "/api/nothing"} {
+		if got := ask(t, d, http.MethodGet, path, "Accept", browser); got != nil {
+			t.Errorf("%s: %d", path, got.StatusCode)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	d := dashboard(t, built)
+	f := func(path, contentType, cacheControl string) {
+		t.Helper()
+		got := ask(t, d, http.MethodGet, path)
+		if got == nil || got.StatusCode != 200 || got.Header.Get("Content-Type") != contentType || got.Header.Get("Cache-Control") != cacheControl {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	const hashed = "public, max-age=31536000, immutable"
+	f("/assets/index-abc.js", "text/javascript; charset=utf-8", hashed)
+	f("/assets/map-abc.json", "application/json", hashed)
+	f("/assets/font-abc.woff2", "font/woff2", hashed)
+	f("/favicon.svg", "image/svg+xml", "no-cache")
+	f("/robots.txt", "text/plain; charset=utf-8", "no-cache")
+}
+
+func TestCompression(t *testing.T) {
+	d := dashboard(t, built)
+	f := func(path, accept, want string) {
+		t.Helper()
+		if got := ask(t, d, http.MethodGet, path, "Accept-Encoding", accept); got.Header.Get("Content-Encoding") != want || got.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s with %q: %q", path, accept, got.Header.Get("Content-Encoding"))
+		}
+	}
+	const large = "/assets/index-abc.js"
+	f(large, "gzip", "gzip")
+	f(large, "br, GZIP;q=0.5", "gzip")
+	f(large, "gzip;q=0", "")
+	f(large, "gzip;q=much", "")
+	f(large, "br", "")
+	f(large, "", "")
+	f("/favicon.svg", "gzip", "")
+
+	got := ask(t, d, http.MethodGet, large, "Accept-Encoding", "gzip")
+	r, err := gzip.NewReader(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plainText, err := io.ReadAll(r); err != nil || string(plainText) != script {
+		t.Errorf("%v: %d bytes, want %d", err, len(plainText), len(script))
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	d := dashboard(t, built)
+	tags := map[string]bool{}
+	for _, coding := range []string{"", "gzip"} {
+		etag := ask(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", coding).Header.Get("ETag")
+		tags[etag] = true
+		for _, given := range []string{etag, "W/" + etag, `"x", ` + etag, "*"} {
+			got := ask(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", coding, "If-None-Match", given)
+			if got.StatusCode != 304 || text(t, got) != "" || got.Header.Get("ETag") != etag {
+				t.Errorf("If-None-Match %s: %+v", given, got)
+			}
+		}
+		if got := ask(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", coding, "If-None-Match", `"x"`); got.StatusCode != 200 {
+			t.Errorf("another tag: %d", got.StatusCode)
+		}
+	}
+	if len(tags) != 2 {
+		t.Errorf("one tag for two representations: %v", tags)
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	want := map[string]string{
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; " +
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		"Cross-Origin-Opener-Policy": "same-origin",
+		"Permissions-Policy":         "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+		"Referrer-Policy":            "same-origin",
+		"X-Content-Type-Options":     "nosniff",
+	}
+	for _, files := range []fstest.MapFS{built, {}} {
+		d := dashboard(t, files)
+		for _, path := range []string{"/", "/nothing", "/assets/index-abc.js", "/favicon.svg"} {
+			got := ask(t, d, http.MethodGet, path, "Accept", "text/html")
+			for name, value := range want {
+				if got.Header.Get(name) != value {
+					t.Errorf("%s: %s is %q", path, name, got.Header.Get(name))
+				}
+			}
+		}
+	}
+}
+
+// A program without a build answers a plain document on every page, without script or style.
+func TestWithoutABuild(t *testing.T) {
+	d := dashboard(t, fstest.MapFS{".gitkeep": {}})
+	for _, page := range []string{"/", "/gpu/H200", "/settings"} {
+		got := ask(t, d, http.MethodGet, page)
+		body := text(t, got)
+		for _, part := range []string{"The server works.", `href="/openapi.json"`, `href="/health"`, "<code>make build</code>", "Node 20 or newer"} {
+			if got.StatusCode != 200 || !strings.Contains(body, part) {
+				t.Errorf("%s: %d without %s", page, got.StatusCode, part)
+			}
+		}
+		for _, part := range []string{"<script", "<style", "style=", "://"} {
+			if strings.Contains(body, part) {
+				t.Errorf("%s has %s", page, part)
+			}
+		}
+	}
+}
+
+// The program's own files answer the pages, be they built or not.
+func TestNew(t *testing.T) {
+	d, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, d, http.MethodGet, "/"); got.StatusCode != 200 || !strings.Contains(text(t, got), "<title>") {
+		t.Errorf("%+v", got)
+	}
+}
+
+var pagePattern = regexp.MustCompile(`\bpage\(/\^(.*?)\$/,`)
+
+// The server answers a page on exactly the paths that the application has a page for.
+func TestPages_AreThoseOfTheApplication(t *testing.T) {
+	list, err := os.ReadFile("../../ui/src/lib/pages.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var theirs []string
+	for _, match := range pagePattern.FindAllStringSubmatch(string(list), -1) {
+		path := strings.NewReplacer(`\/`, "/", "([^/]+)", "{name}").Replace(match[1])
+		if path == "/" {
+			path = "/{$}"
+		}
+		theirs = append(theirs, path)
+	}
+	ours := slices.Sorted(slices.Values(pages))
+	if slices.Sort(theirs); !slices.Equal(ours, theirs) {
+		t.Errorf("the server has %q, the application %q", ours, theirs)
+	}
+}

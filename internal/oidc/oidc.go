@@ -1,0 +1,185 @@
+// Package oidc signs people in through a provider of OpenID Connect that the operator has chosen: the authorization code flow
+// with PKCE.
+//
+// A sign-in has two halves. Begin gives the address at the provider to send the browser to, and a ticket for the browser to
+// keep meanwhile. The provider sends the browser back with a code, and Finish takes ticket and code, fetches the identity token
+// for it, checks everything and tells who it is. The ticket holds what ties the two halves together, the state, the nonce and
+// the verifier of PKCE, under an authentication code whose key comes from the client secret; so any node can finish what
+// another has begun, nobody can make a ticket up, and it ends after a few minutes.
+//
+// The provider is looked up when somebody first signs in, and again after a failure: the server starts and serves while the
+// provider is away.
+package oidc
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	goidc "github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/assaydata/assay"
+)
+
+// Config is what the operator says of the provider.
+type Config struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret string
+	RedirectURL  string // where the provider sends browsers back to
+	Now          func() time.Time
+	Log          *slog.Logger
+}
+
+// What a caller reads when a sign-in does not succeed.
+var (
+	errUnavailable = &assay.Error{Kind: assay.Unavailable, Code: "oidc_unavailable", Message: "The sign-in provider cannot be reached. Try again later."}
+	errFailed      = &assay.Error{Kind: assay.Unauthorized, Code: "oidc_failed", Message: "Signing in through the provider did not succeed. Try again."}
+	errUnverified  = &assay.Error{Kind: assay.Forbidden, Code: "email_unverified", Message: "The sign-in provider has not verified your email address."}
+)
+
+// timeout is how long one request to the provider may take; a person waits for it.
+const timeout = 5 * time.Second
+
+// retryAfter is how long nobody else asks a provider that has not answered: who waited for the same answer gets it at once.
+const retryAfter = time.Second
+
+// Provider signs people in. It is safe for concurrent use.
+type Provider struct {
+	config    Config
+	ticketKey []byte
+	client    *http.Client
+
+	mu     sync.Mutex
+	found  *found    // nil until the provider has answered; guarded by mu
+	failed time.Time // when it last did not; guarded by mu
+}
+
+// found is what the provider has told of itself.
+type found struct {
+	oauth    oauth2.Config
+	verifier *goidc.IDTokenVerifier
+}
+
+// New makes a provider. It asks nobody anything.
+func New(config Config) *Provider {
+	key := hmac.New(sha256.New, []byte(config.ClientSecret))
+	_, _ = key.Write([]byte("assay sign-in ticket")) // a hash takes everything
+	return &Provider{config: config, ticketKey: key.Sum(nil), client: &http.Client{Timeout: timeout}}
+}
+
+// discover asks the provider about itself, once it has answered never again.
+func (p *Provider) discover(ctx context.Context) (*found, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found != nil {
+		return p.found, nil
+	}
+	if p.config.Now().Sub(p.failed) < retryAfter {
+		return nil, errUnavailable
+	}
+	provider, err := goidc.NewProvider(p.context(context.WithoutCancel(ctx)), p.config.Issuer) // its key set outlives the request
+	if err != nil {
+		p.failed = p.config.Now()
+		return nil, p.because(errUnavailable, err)
+	}
+	p.found = &found{
+		oauth: oauth2.Config{
+			ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: p.config.RedirectURL,
+			Scopes: []string{goidc.ScopeOpenID, "email", "profile"},
+		},
+		verifier: provider.Verifier(&goidc.Config{ClientID: p.config.ClientID, Now: p.config.Now}),
+	}
+	return p.found, nil
+}
+
+func (p *Provider) context(ctx context.Context) context.Context {
+	return goidc.ClientContext(ctx, p.client)
+}
+
+// because logs why a sign-in did not succeed, for the operator; the caller reads the sentence. What the provider answered is
+// not ours to log, but for the word it has for it.
+func (p *Provider) because(told *assay.Error, err error) error {
+	text := err.Error()
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		text = "the provider answers " + refused.Response.Status + " " + refused.ErrorCode
+	}
+	p.config.Log.Warn("sign in through the provider", "issuer", p.config.Issuer, "code", told.Code, "error", text)
+	return told
+}
+
+// Begin gives the address to send a browser to, and the ticket that it has to bring back.
+func (p *Provider) Begin(ctx context.Context) (address, ticket string, err error) {
+	f, err := p.discover(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	t := newTicket(p.config.Now())
+	return f.oauth.AuthCodeURL(t.State, goidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier)), t.seal(p.ticketKey), nil
+}
+
+// Identity is who has signed in, as the provider knows them. The email address has been verified by it.
+type Identity struct{ Issuer, Subject, Email, Name string }
+
+// Finish ends a sign-in with the ticket and what the provider put into the address it sent the browser back to.
+func (p *Provider) Finish(ctx context.Context, ticket string, answer url.Values) (Identity, error) {
+	t, err := openTicket(ticket, p.ticketKey, p.config.Now())
+	if err != nil {
+		return Identity{}, p.because(errFailed, err)
+	}
+	if subtle.ConstantTimeCompare([]byte(t.State), []byte(answer.Get("state"))) != 1 {
+		return Identity{}, p.because(errFailed, errors.New("the state is not that of the ticket"))
+	}
+	if answer.Get("code") == "" {
+		return Identity{}, p.because(errFailed, errors.New("the provider gave no code"))
+	}
+	f, err := p.discover(ctx)
+	if err != nil {
+		return Identity{}, err
+	}
+	token, err := f.oauth.Exchange(p.context(ctx), answer.Get("code"), oauth2.VerifierOption(t.Verifier))
+	if err != nil {
+		return Identity{}, p.because(exchangeFailed(err), err)
+	}
+	text, _ := token.Extra("id_token").(string) // without one, what follows fails
+	identity, err := f.verifier.Verify(p.context(ctx), text)
+	if err != nil {
+		return Identity{}, p.because(errFailed, err)
+	}
+	return p.identify(identity, t.Nonce)
+}
+
+// exchangeFailed tells a provider that refuses a code from one that does not work.
+func exchangeFailed(err error) *assay.Error {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode < http.StatusInternalServerError {
+		return errFailed
+	}
+	return errUnavailable
+}
+
+// identify reads a token whose signature, issuer, audience and time have been checked.
+func (p *Provider) identify(token *goidc.IDToken, nonce string) (Identity, error) {
+	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
+		return Identity{}, p.because(errFailed, errors.New("the nonce is not that of the ticket"))
+	}
+	var claims struct {
+		Email    string `json:"email"`
+		Verified bool   `json:"email_verified"`
+		Name     string `json:"name"`
+	}
+	if err := token.Claims(&claims); err != nil {
+		return Identity{}, p.because(errFailed, err)
+	}
+	if !claims.Verified || claims.Email == "" {
+		return Identity{}, p.because(errUnverified, errors.New("the token has no verified email address"))
+	}
+	return Identity{token.Issuer, token.Subject, claims.Email, claims.Name}, nil
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+
+	"github.com/assaydata/assay"
+)
+
+// AddUsage adds to the counts of requests, and tells of each key when it was last used. No counter is raised: nobody waits
+// for it.
+func (db *DB) AddUsage(ctx context.Context, rows []assay.Usage, lastUsed map[string]int64) error {
+	return db.write(ctx, func(tx *tx) error {
+		for _, u := range rows {
+			if err := tx.exec(`INSERT INTO usage (day, key_id, route, status, requests) VALUES ($1, $2, $3, $4, $5)
+				ON CONFLICT (day, key_id, route, status) DO UPDATE SET requests = requests + excluded.requests`,
+				u.Day, u.KeyID, u.Route, u.Status, u.Requests); err != nil {
+				return err
+			}
+		}
+		for keyID, at := range lastUsed {
+			if err := tx.exec(`UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), $1) WHERE key_id = $2`, at, keyID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// UsageOf picks whose usage is read: that of all keys of an account, or of one key; of both, that key if it is the account's.
+type UsageOf struct {
+	AccountID int64  // 0: whosever
+	KeyID     string // empty: all
+}
+
+// Usage reads the counts of the days from the first to the last, oldest day first, then by key, route and status.
+func (db *DB) Usage(ctx context.Context, of UsageOf, first, last int64) (rows []assay.Usage, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		rows = nil
+		return tx.each(`SELECT day, key_id, route, status, requests FROM usage
+			WHERE day BETWEEN $1 AND $2 AND ($3 = '' OR key_id = $3) AND ($4 = 0 OR key_id IN (SELECT key_id FROM keys WHERE account_id = $4))
+			ORDER BY day, key_id, route, status`, []any{first, last, of.KeyID, of.AccountID}, func(scan scanFunc) error {
+			var u assay.Usage
+			err := scan(&u.Day, &u.KeyID, &u.Route, &u.Status, &u.Requests)
+			rows = append(rows, u)
+			return err
+		})
+	})
+	return rows, err
+}

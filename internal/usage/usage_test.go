@@ -1,0 +1,229 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+const (
+	noon  = int64(1_770_206_400_000) // 4 February 2026, 12:00 UTC
+	today = noon - 12*assay.Hour
+	price = "/api/gpu/{gpuName}"
+)
+
+func counter(db *store.DB) *Counter { return New(db, slog.New(slog.DiscardHandler)) }
+
+// want compares all that the store has with rows.
+func want(t *testing.T, db *store.DB, rows ...assay.Usage) {
+	t.Helper()
+	got, err := db.Usage(t.Context(), store.UsageOf{}, 0, 1<<60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rows, got); diff != "" {
+		t.Errorf("the store differs (-want +got):\n%s", diff)
+	}
+}
+
+func flush(t *testing.T, c *Counter) {
+	t.Helper()
+	if err := c.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCounter_SumsByKeyRouteStatusAndDay(t *testing.T) {
+	db := storetest.Open(t)
+	c := counter(db)
+	c.Count("aaaaaa", price, 200, noon)
+	c.Count("aaaaaa", price, 200, noon+1)
+	c.Count("aaaaaa", price, 429, noon)
+	c.Count("aaaaaa", "/api/otpi", 200, noon)
+	c.Count("bbbbbb", price, 200, noon)
+	c.Count("bbbbbb", price, 200, today+assay.Day-1)
+	c.Count("bbbbbb", price, 200, today+assay.Day)
+	flush(t, c)
+	flush(t, c) // nothing is left to be added twice
+	want(t, db,
+		assay.Usage{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 2},
+		assay.Usage{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 429, Requests: 1},
+		assay.Usage{Day: today, KeyID: "aaaaaa", Route: "/api/otpi", Status: 200, Requests: 1},
+		assay.Usage{Day: today, KeyID: "bbbbbb", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 2},
+		assay.Usage{Day: today + assay.Day, KeyID: "bbbbbb", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 1},
+	)
+}
+
+// A second process adds to what the first has written.
+func TestCounter_RestartKeeps(t *testing.T) {
+	dir := t.TempDir()
+	for run := range 3 {
+		t.Run(fmt.Sprint(run), func(t *testing.T) {
+			db := storetest.OpenIn(t, dir)
+			c := counter(db)
+			c.Count("aaaaaa", price, 200, noon)
+			flush(t, c)
+			want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: int64(run + 1)})
+		})
+	}
+}
+
+func TestCounter_ConcurrentSumsExactly(t *testing.T) {
+	db := storetest.Open(t)
+	c := counter(db)
+	const callers, each = 8, 5_000
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range each {
+				c.Count("aaaaaa", price, 200, noon)
+			}
+		})
+	}
+	for range 20 { // while they count
+		flush(t, c)
+	}
+	all.Wait()
+	flush(t, c)
+	want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: callers * each})
+}
+
+func TestCounter_FailedFlushKeepsTheCounts(t *testing.T) {
+	db := storetest.Open(t)
+	c := counter(db)
+	c.Count("aaaaaa", price, 200, noon)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for n := range int64(4) { // wherever the store breaks off
+		if err := c.Flush(storetest.BreakAt(t, n+1)); err == nil {
+			t.Fatal("a flush into a store that is away succeeded")
+		}
+		c.Count("aaaaaa", price, 200, noon)
+	}
+	if err := c.Flush(ended); err == nil {
+		t.Error("a flush after the end succeeded")
+	}
+	want(t, db)
+	flush(t, c)
+	want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 5})
+}
+
+// Run writes every few seconds; what is counted after its end is for the last Flush.
+func TestCounter_Run(t *testing.T) {
+	db := storetest.Open(t)
+	c := counter(db)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	c.Count("aaaaaa", price, 200, noon)
+	want(t, db)
+	flush(t, c)
+	want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 1})
+}
+
+func TestCounter_Read(t *testing.T) {
+	db := storetest.Open(t)
+	c := counter(db)
+	for day := range int64(3) {
+		c.Count("aaaaaa", price, 200, noon+day*assay.Day)
+		c.Count("bbbbbb", price, 200, noon+day*assay.Day)
+	}
+	got, err := c.Read(t.Context(), Of{KeyID: "bbbbbb"}, today+assay.Day, today+2*assay.Day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]assay.Usage{
+		{Day: today + assay.Day, KeyID: "bbbbbb", Route: price, Status: 200, Requests: 1},
+		{Day: today + 2*assay.Day, KeyID: "bbbbbb", Route: price, Status: 200, Requests: 1},
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A key's last use is the latest one, and does not wake those who follow the keys.
+func TestCounter_LastUsed(t *testing.T) {
+	db := storetest.Open(t)
+	_, key, err := keys.Create(t.Context(), db, assay.Full, "a test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := db.Counters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := counter(db)
+	for _, at := range []int64{noon + 5, noon} {
+		c.Count(key.ID, price, 200, at)
+		flush(t, c)
+	}
+	list, err := db.ListKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list[0].LastUsedAt != noon+5 {
+		t.Errorf("last used at %s", assay.FormatInstant(list[0].LastUsedAt))
+	}
+	if after, err := db.Counters(t.Context()); err != nil || after != before {
+		t.Errorf("counters moved from %+v to %+v (%v)", before, after, err)
+	}
+}
+
+// There is an end to what is kept in memory, also when the store cannot be written.
+func TestCounter_MemoryIsBounded(t *testing.T) {
+	c := counter(storetest.Open(t))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range int64(2 * shards * shardCells) {
+		c.shards[i%shards].add(cell{day: i}, tally{1, i})
+		if i%(shards*shardCells/4) == 0 {
+			_ = c.Flush(ended)
+		}
+	}
+	c.collect()
+	if len(c.waiting) > maxWaiting {
+		t.Errorf("%d cells wait", len(c.waiting))
+	}
+	for i := range c.shards {
+		if n := len(c.shards[i].counts); n > shardCells {
+			t.Errorf("shard %d has %d cells", i, n)
+		}
+	}
+}
+
+func TestCounter_Allocations(t *testing.T) {
+	c := counter(storetest.Open(t))
+	for range 100 * shards { // so that every shard knows the cell
+		c.Count("aaaaaa", price, 200, noon)
+	}
+	if n := testing.AllocsPerRun(1000, func() { c.Count("aaaaaa", price, 200, noon) }); n != 0 {
+		t.Errorf("counting costs %.0f allocations", n)
+	}
+}
+
+func BenchmarkCount(b *testing.B) {
+	c := counter(storetest.Open(b))
+	b.ReportAllocs()
+	b.RunParallel(func(p *testing.PB) {
+		now := time.Now().UnixMilli()
+		for p.Next() {
+			c.Count("aaaaaa", price, 200, now)
+		}
+	})
+}
