@@ -73,6 +73,7 @@ type serverConfig struct {
 	corsOrigins    []string
 	keyLimit       int
 	logLevel       slog.Level
+	signIn         signInConfig
 }
 
 func (c *serverConfig) register(flags *flag.FlagSet) {
@@ -105,6 +106,7 @@ func (c *serverConfig) register(flags *flag.FlagSet) {
 		c.keyLimit = n
 		return nil
 	})
+	c.signIn.register(flags)
 	flags.Func("log-level", "`LEVEL` to log from: info, warn or error; every request is logged at info (default info)", func(s string) error {
 		switch s {
 		case "info", "warn", "error":

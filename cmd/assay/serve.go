@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,12 +13,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/httpapi"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/usage"
 )
 
 var serveCommand = &command{
@@ -114,33 +118,74 @@ func (v *service) warnUnpublished(ctx context.Context) {
 
 // run serves until the context ends. Ready hears the address once requests are answered.
 func (v *service) run(ctx context.Context, ready func(address string)) error {
-	keyring := &keys.Keyring{Store: v.store, Log: v.log}
-	if err := keyring.Load(ctx); err != nil {
+	people, err := v.openAccounts(ctx)
+	if err != nil {
 		return err
 	}
+	counter := usage.New(v.store, v.log)
 	holder := &snapshot.Holder{}
-	var requests io.Writer
-	if v.config.logLevel <= slog.LevelInfo {
-		requests = v.logs
-	}
-	api, err := httpapi.New(httpapi.Config{
-		Snapshots: holder, Keys: keyring, Ping: v.store.Ping, Now: v.now,
-		Requests: requests, Log: v.log,
-		Determinations: v.store.Determinations, Version: version, TrustedProxies: v.config.trustedProxies,
-		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit,
-	})
+	api, err := v.newAPI(holder, people, counter)
 	if err != nil {
-		return usageError{fmt.Errorf("invalid value for flag --cors-origins: %w", err)}
+		return err
 	}
 	follower := &live.Follower{Store: v.store, Holder: holder, Prepare: api.Warm, Log: v.log}
 	if err := follower.Load(ctx); err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	for _, part := range append(v.parts, v.publisher.Run, follower.Run, keyring.Run) {
-		group.Go(func() error { return part(ctx) })
+	group, serving := errgroup.WithContext(ctx)
+	for _, part := range append(v.parts, v.publisher.Run, follower.Run, people.Keys.Run, people.Run, counter.Run) {
+		group.Go(func() error { return part(serving) })
 	}
-	group.Go(func() error { return api.Serve(ctx, v.listener) })
+	group.Go(func() error { return api.Serve(serving, v.listener) })
 	ready(v.listener.Addr().String())
-	return group.Wait()
+	return errors.Join(group.Wait(), v.lastFlush(ctx, counter))
+}
+
+// openAccounts reads who there is and which keys there are.
+func (v *service) openAccounts(ctx context.Context) (*account.Service, error) {
+	keyring := &keys.Keyring{Store: v.store, Log: v.log}
+	if err := keyring.Load(ctx); err != nil {
+		return nil, err
+	}
+	people := &account.Service{Store: v.store, Keys: keyring, Now: v.now, Log: v.log}
+	return people, people.Load(ctx)
+}
+
+func (v *service) newAPI(holder *snapshot.Holder, people *account.Service, counter *usage.Counter) (*httpapi.Server, error) {
+	var requests io.Writer
+	if v.config.logLevel <= slog.LevelInfo {
+		requests = v.logs
+	}
+	provider, err := v.config.signIn.provider(v.now, v.log)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := dashboard.New()
+	if err != nil {
+		return nil, fmt.Errorf("read the dashboard: %w", err)
+	}
+	api, err := httpapi.New(httpapi.Config{
+		Snapshots: holder, Keys: people.Keys, Ping: v.store.Ping, Now: v.now,
+		Requests: requests, Log: v.log,
+		Determinations: v.store.Determinations, Version: version, TrustedProxies: v.config.trustedProxies,
+		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit,
+		Accounts: people, Usage: counter, OIDC: provider, OIDCName: v.config.signIn.name, PublicURL: v.config.signIn.publicURL, Dashboard: pages,
+	})
+	if err != nil {
+		return nil, usageError{fmt.Errorf("invalid value for flag --cors-origins: %w", err)}
+	}
+	return api, nil
+}
+
+// flushTimeout is how long the last counts may take to be written.
+const flushTimeout = 10 * time.Second
+
+// lastFlush writes what was counted since the last time, once no request is under way any more.
+func (v *service) lastFlush(ctx context.Context, counter *usage.Counter) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if err := counter.Flush(ctx); err != nil {
+		return fmt.Errorf("write the usage: %w", err)
+	}
+	return nil
 }

@@ -10,15 +10,17 @@ type Rule uint8
 
 // The rules.
 const (
-	Public    Rule = iota // anybody; no key is looked at
-	FreeGPU               // free GPUs inside the free window for anybody, everything with a key
-	Keyed                 // Premium and Full
-	FullGrain             // Full only, because the data is finer than daily
-	FreeLab               // free labs inside the free window for anybody, everything with a key
-	FullSites             // Full only, because sites are not part of Premium
+	Public        Rule = iota // anybody; no key is looked at
+	FreeGPU                   // free GPUs inside the free window for anybody, everything with a key
+	Keyed                     // Premium and Full
+	FullGrain                 // Full only, because the data is finer than daily
+	FreeLab                   // free labs inside the free window for anybody, everything with a key
+	FullSites                 // Full only, because sites are not part of Premium
+	SignedIn                  // whoever has signed in; no key is looked at
+	SignedInOrKey             // whoever has signed in, and every key
 )
 
-var ruleNames = [...]string{Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full", FreeLab: "free-lab", FullSites: "Full"}
+var ruleNames = [...]string{Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full", FreeLab: "free-lab", FullSites: "Full", SignedIn: "session", SignedInOrKey: "session or key"}
 
 // String is the rule's word in documents.
 func (r Rule) String() string { return ruleNames[r] }
@@ -61,7 +63,8 @@ var (
 		Kind: assay.Forbidden, Code: "full_required",
 		Message: "Premium access is daily-grain only. Hourly and real-time data require a full subscription.",
 	}
-	errNoSites = &assay.Error{
+	errSignInFirst = &assay.Error{Kind: assay.Unauthorized, Code: "session_required", Message: "Sign in first."}
+	errNoSites     = &assay.Error{
 		Kind: assay.Forbidden, Code: "full_required",
 		Message: "Neocloud site data is not included in premium access. A full subscription unlocks it.",
 	}
@@ -71,6 +74,12 @@ const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
 
 // Decide says what the caller gets of what it asks for, or why it gets nothing.
 func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Grant, error) {
+	if rule == SignedIn || rule == SignedInOrKey {
+		if caller == (assay.Caller{}) {
+			return Grant{}, errSignInFirst
+		}
+		return Grant{}, nil
+	}
 	switch caller.Tier {
 	case assay.Full:
 		return Grant{Access: assay.AccessFull, Grain: fullGrain(rule, ask, now)}, nil

@@ -169,3 +169,24 @@ func TestRule_Words(t *testing.T) {
 	f(Keyed, "key")
 	f(FullGrain, "Full")
 }
+
+// Whoever has signed in may manage what is theirs, whatever they have; where keys count, so may every key.
+func TestDecide_SignedIn(t *testing.T) {
+	f := func(rule Rule, caller assay.Caller, want string) {
+		t.Helper()
+		grant, err := Decide(rule, caller, Ask{}, now)
+		code := ""
+		if err != nil {
+			code = assay.AsError(err).Code
+		}
+		if code != want || grant != (Grant{}) {
+			t.Errorf("%s, %+v: %+v and %q, want %q", rule, caller, grant, code, want)
+		}
+	}
+	for _, rule := range []Rule{SignedIn, SignedInOrKey} {
+		f(rule, assay.Caller{}, "session_required")
+		f(rule, assay.Caller{AccountID: 1}, "")
+		f(rule, assay.Caller{AccountID: 1, Tier: assay.Full}, "")
+	}
+	f(SignedInOrKey, assay.Caller{KeyID: "4fQz8K", Tier: assay.Premium}, "")
+}

@@ -33,6 +33,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/openapi.yaml":                                  "/openapi.yaml",
 		"/api/gpu-types":                                 "/api/gpu-types",
 		"/api/gpu-types-free":                            "/api/gpu-types-free",
+		"/api/regions":                                   "/api/regions",
 		"/api/token-types":                               "/api/token-types",
 		"/api/token-types-free":                          "/api/token-types-free",
 		"/api/memory-types":                              "/api/memory-types",
@@ -67,7 +68,17 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/neocloud/sites":                            "/api/neocloud/sites?lat=48.86&lng=2.35&radius_km=300",
 		"/api/neocloud/sites/aggregate":                  "/api/neocloud/sites/aggregate",
 		"/api/neocloud/map":                              "/api/neocloud/map",
+		"/api/session":                                   "/api/session",
+		"/api/usage":                                     "/api/usage",
 	}
+}
+
+// notSteady are routes that are not asked, and why.
+var notSteady = map[string]string{
+	"/api/account":               "only people who have signed in ask, one page at a time",
+	"/api/keys":                  "only people who have signed in ask, one page at a time",
+	"/api/session/oidc":          "the demo has no provider to sign in through",
+	"/api/session/oidc/callback": "the demo has no provider to sign in through",
 }
 
 // steadyRoute is one route under the steady load.
@@ -92,7 +103,7 @@ func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes [
 	}
 	paths := steadyPaths(now)
 	for route, methods := range description.Paths {
-		if methods["get"] == nil {
+		if methods["get"] == nil || notSteady[route] != "" {
 			continue
 		}
 		if paths[route] == "" {

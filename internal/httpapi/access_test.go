@@ -14,7 +14,7 @@ var pathVariable = regexp.MustCompile(`\{\w+\}`)
 // TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the answer
 // names them, access and granularity.
 func TestAccessMatrix(t *testing.T) {
-	callers := []string{"anonymous", "premium", "full", "revoked", "ended trial", "unknown key"}
+	callers := []string{"anonymous", "premium", "full", "revoked", "ended trial", "unknown key", "free session", "trial session", "premium session", "full session", "member session"}
 	asks := map[string][]string{
 		"/api/gpu/{gpuName}":                             {"H200", "RTX%20PRO%206000%20WS"},
 		"/api/daily-index":                               {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03", "?as_of=2026-02-02", "?as_of=2025-11-03"},
@@ -42,13 +42,15 @@ func TestAccessMatrix(t *testing.T) {
 		"/api/workload":                                  {"", "?lab=openai&family=flagship"},
 		"/api/neocloud/sites":                            {"?city=oslo"},
 		"/api/neocloud/sites/aggregate":                  {"", "?by=gpu_type"},
+		"/api/keys/{id}":                                 {"4fQz8K"},
+		"/api/keys/{id}/rotate":                          {"4fQz8K"},
 		"/api/neocloud/map":                              {"", "?country=no", "?as_of=2026-01-01"},
 	}
 	r := newRig(t)
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "route\taccess\tasked for\t%s\n", strings.Join(callers, "\t"))
-	for _, route := range routes {
+	fmt.Fprintf(table, "method\troute\taccess\tasked for\t%s\n", strings.Join(callers, "\t"))
+	for _, route := range allRoutes {
 		targets := asks[route.path]
 		if targets == nil {
 			targets = []string{""}
@@ -59,11 +61,14 @@ func TestAccessMatrix(t *testing.T) {
 			if asked {
 				target += "?" + query
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s", route.path, route.rule, strings.ReplaceAll(ask, "%20", " "))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s", route.method, route.path, route.rule, strings.ReplaceAll(ask, "%20", " "))
 			for _, caller := range callers {
-				fmt.Fprintf(table, "\t%s", outcome(r.get(caller, target)))
+				fmt.Fprintf(table, "\t%s", outcome(r.do(route.method, caller, target)))
 			}
 			fmt.Fprintln(table)
+			if route.method == del {
+				clear(r.sessions) // who has signed out signs in again
+			}
 		}
 	}
 	if err := table.Flush(); err != nil {

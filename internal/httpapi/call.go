@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -20,16 +21,17 @@ import (
 // the mux hands on, which is how it reaches the route without a context.
 type call struct {
 	http.ResponseWriter
-	s      *Server
-	r      *http.Request
-	route  route
-	id     string
-	now    time.Time
-	client netip.Addr
-	caller assay.Caller
-	snap   *snapshot.Snapshot
-	moment int64 // what is known at this instant is asked for: now, or as_of
-	asOf   bool  // whether it was given
+	s        *Server
+	r        *http.Request
+	resource *resource // nil on a path that is no route's
+	route    *route    // likewise
+	id       string
+	now      time.Time
+	client   netip.Addr
+	caller   assay.Caller
+	snap     *snapshot.Snapshot
+	moment   int64 // what is known at this instant is asked for: now, or as_of
+	asOf     bool  // whether it was given
 
 	params    []param
 	paramsErr error
@@ -93,8 +95,10 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // serve takes the route's checks in the contract's order and sends its answer.
 func (c *call) serve() error {
+	var taken bool
+	c.route, taken = c.resource.route(c.r.Method)
 	if c.r.Method == http.MethodOptions {
-		c.set("Allow", allowed)
+		c.set("Allow", c.resource.allow)
 		c.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -103,18 +107,18 @@ func (c *call) serve() error {
 			return err
 		}
 	}
-	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
-		c.set("Allow", allowed)
-		return &assay.Error{
-			Kind: assay.MethodNotAllowed, Code: "method_not_allowed",
-			Message: fmt.Sprintf("This path takes GET and HEAD, not %s.", shorten(c.r.Method)),
-		}
+	if !taken {
+		c.set("Allow", c.resource.allow)
+		return wrongMethod(c.resource.takes, c.r.Method)
+	}
+	if c.resource.own && c.s.origins.Check(c.r) != nil {
+		return errCrossOrigin
 	}
 	if err := c.identify(); err != nil {
 		return err
 	}
-	if c.route.limit == keyLimiter && c.caller.KeyID != "" {
-		if err := c.count(c.s.keyPolicy, c.s.byKey.Allow(c.caller.KeyID, c.sinceStart())); err != nil {
+	if c.route.limit == keyLimiter && c.caller != (assay.Caller{}) {
+		if err := c.count(c.s.keyPolicy, c.s.byKey.Allow(c.limitName(), c.sinceStart())); err != nil {
 			return err
 		}
 	}
@@ -123,13 +127,32 @@ func (c *call) serve() error {
 	}
 	a, err := c.route.serve(c)
 	if err != nil {
-		return err
+		return c.unavailable(err)
 	}
 	return c.send(a)
 }
 
-// allowed are the methods of every route.
-const allowed = "GET, HEAD, OPTIONS"
+var errCrossOrigin = &assay.Error{
+	Kind: assay.Forbidden, Code: "cross_origin", Message: "This path takes such calls from the pages of this server only, not from another origin.",
+}
+
+// limitName is what a caller counts as: a key as itself, a session as its account. No key id has a space.
+func (c *call) limitName() string {
+	if c.caller.KeyID != "" {
+		return c.caller.KeyID
+	}
+	return "account " + strconv.FormatInt(c.caller.AccountID, 10)
+}
+
+// unavailable is what a caller reads when a route of our own pages fails for no reason of theirs: those need the database,
+// which may be away or busy.
+func (c *call) unavailable(err error) error {
+	if _, told := errors.AsType[*assay.Error](err); told || !c.resource.own {
+		return err
+	}
+	c.cause = err
+	return &assay.Error{Kind: assay.Unavailable, Code: "unavailable", Message: "This cannot be done at the moment. Try again later."}
+}
 
 func (c *call) sinceStart() int64 { return int64(c.now.Sub(c.s.started)) }
 
@@ -138,13 +161,16 @@ func (c *call) identify() error {
 	if c.route.rule == access.Public {
 		return nil
 	}
-	text, given, err := bearer(c.r.Header["Authorization"])
+	header := c.r.Header["Authorization"]
+	if c.route.rule == access.SignedIn || header == nil {
+		c.identifySession()
+		return nil
+	}
+	text, err := bearer(header)
 	if err != nil {
 		return err
 	}
-	if given {
-		c.caller, err = c.s.Keys.Lookup(text, c.now.UnixMilli())
-	}
+	c.caller, err = c.s.Keys.Lookup(text, c.now.UnixMilli())
 	return err
 }
 
@@ -153,16 +179,13 @@ func (c *call) decide(ask access.Ask) (access.Grant, error) {
 }
 
 // bearer reads the Authorization header's key.
-func bearer(header []string) (text string, given bool, err error) {
-	if len(header) == 0 {
-		return "", false, nil
-	}
+func bearer(header []string) (text string, err error) {
 	scheme, text, _ := strings.Cut(header[0], " ")
 	text = strings.Trim(text, " \t")
 	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || text == "" {
-		return "", true, keys.ErrRequired
+		return "", keys.ErrRequired
 	}
-	return text, true, nil
+	return text, nil
 }
 
 // count tells the caller where it stands with a limiter, and refuses what is over the limit.
@@ -180,19 +203,22 @@ func (c *call) count(policy policy, d limit.Decision) error {
 	c.set("Retry-After", strconv.Itoa(seconds))
 	return &assay.Error{
 		Kind: assay.TooMany, Code: "rate_limited",
-		Message: fmt.Sprintf("Rate limit of %d requests per minute exceeded. Retry in %d seconds.", policy.limit, seconds),
+		Message: fmt.Sprintf("Rate limit of %d %s exceeded. Retry in %d seconds.", policy.limit, policy.counted, seconds),
 	}
 }
 
 // policy is a limit as callers are told of it.
 type policy struct {
-	name   string
-	limit  int
-	header string
+	name    string
+	limit   int
+	counted string // what there may be so many of
+	header  string
 }
 
-func newPolicy(name string, limit int) policy {
-	return policy{name, limit, fmt.Sprintf(`"%s";q=%d;w=%d`, name, limit, int(limitWindow/time.Second))}
+const perMinute = "requests per minute"
+
+func newPolicy(name string, limit int, window time.Duration, counted string) policy {
+	return policy{name, limit, counted, fmt.Sprintf(`"%s";q=%d;w=%d`, name, limit, int(window/time.Second))}
 }
 
 // invalid says which parameter is wrong, its value, and what is allowed.
@@ -272,12 +298,15 @@ func (c *call) oneOf(name, otherwise string, allowed ...string) (string, error) 
 	return "", invalid(name, value, oneOfNames(allowed))
 }
 
-// oneOfNames lists names in a sentence.
-func oneOfNames(names []string) string {
+// oneOfNames lists names of which one is allowed.
+func oneOfNames(names []string) string { return sentence(names, "or") }
+
+// sentence lists names, with a word before the last.
+func sentence(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
 }
 
 // whole gives a parameter that is a whole number within bounds, or the default when it is absent.

@@ -15,7 +15,7 @@ import (
 type catalogBodies struct {
 	version int64 // of the catalog
 
-	gpuTypes, gpuTypesFree, tokenTypes, tokenTypesFree, memoryTypes, codingProducts *body
+	gpuTypes, gpuTypesFree, regions, tokenTypes, tokenTypesFree, memoryTypes, codingProducts *body
 
 	description func() (*openAPIBodies, error)
 }
@@ -24,6 +24,11 @@ type catalogBodies struct {
 type gpuType struct {
 	GPUName string `json:"gpu_name"`
 	Region  string `json:"region"`
+}
+
+// regionRow is a row of the catalog of regions.
+type regionRow struct {
+	Region string `json:"region"`
 }
 
 func newCatalogBodies(snap *snapshot.Snapshot, modified int64) *catalogBodies {
@@ -35,11 +40,16 @@ func newCatalogBodies(snap *snapshot.Snapshot, modified int64) *catalogBodies {
 			free = append(free, gpuType{GPUName: g.Name})
 		}
 	}
+	var regions []regionRow
+	for _, region := range c.Regions {
+		regions = append(regions, regionRow{region})
+	}
 	freeLabs := slices.DeleteFunc(slices.Clone(c.Labs), func(l assay.Lab) bool { return !l.Free })
 	return &catalogBodies{
 		version:        snap.CatalogVersion,
 		gpuTypes:       listBody(all, modified),
 		gpuTypesFree:   listBody(free, modified),
+		regions:        listBody(regions, modified),
 		tokenTypes:     listBody(c.Labs, modified),
 		tokenTypesFree: listBody(freeLabs, modified),
 		memoryTypes:    listBody(sortedMemory(c.MemoryTypes), modified),
@@ -74,6 +84,7 @@ func listBody[T any](rows []T, modified int64) *body {
 
 func gpuTypes(c *call) (answer, error)       { return ready(c.s.catalogs.Load().gpuTypes), nil }
 func gpuTypesFree(c *call) (answer, error)   { return ready(c.s.catalogs.Load().gpuTypesFree), nil }
+func regions(c *call) (answer, error)        { return ready(c.s.catalogs.Load().regions), nil }
 func tokenTypes(c *call) (answer, error)     { return ready(c.s.catalogs.Load().tokenTypes), nil }
 func tokenTypesFree(c *call) (answer, error) { return ready(c.s.catalogs.Load().tokenTypesFree), nil }
 func memoryTypes(c *call) (answer, error)    { return ready(c.s.catalogs.Load().memoryTypes), nil }

@@ -8,48 +8,49 @@ import (
 	"github.com/jub0bs/cors"
 )
 
-// crossOrigin puts the CORS headers around a handler: anybody may read without a key, listed origins with one.
+// crossOrigin lets pages of other origins read: without a key those of all, with one those that are listed.
 type crossOrigin struct {
-	next      http.Handler
-	anonymous http.Handler
-	keyed     http.Handler // nil when no origin is listed
+	anonymous *cors.Middleware
+	keyed     *cors.Middleware // nil when no origin is listed
 }
 
 // exposed are the response headers that scripts may read.
 var exposed = []string{"X-Request-Id", "X-Assay-Synthetic", "RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Deprecation", "Sunset", "Link"}
 
-func newCrossOrigin(origins []string, next http.Handler) (*crossOrigin, error) {
-	anonymous, err := cors.NewMiddleware(cors.Config{
+func newCORS(origins []string) (c crossOrigin, err error) {
+	c.anonymous, err = cors.NewMiddleware(cors.Config{
 		Origins: []string{"*"}, Methods: []string{http.MethodGet, http.MethodHead},
 		RequestHeaders: []string{"X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || len(origins) == 0 {
+		return c, err
 	}
-	c := &crossOrigin{next: next, anonymous: anonymous.Wrap(next)}
-	if len(origins) == 0 {
-		return c, nil
-	}
-	keyed, err := cors.NewMiddleware(cors.Config{
+	c.keyed, err = cors.NewMiddleware(cors.Config{
 		Origins: origins, Methods: []string{http.MethodGet, http.MethodHead},
 		RequestHeaders: []string{"Authorization", "X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("origins that may send keys: %w", err)
+		return c, fmt.Errorf("origins that may send keys: %w", err)
 	}
-	c.keyed = keyed.Wrap(next)
 	return c, nil
 }
 
-func (c *crossOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case withKey(r) && c.keyed != nil:
-		c.keyed.ServeHTTP(w, r)
-	case withKey(r) || len(r.Header["Origin"]) == 0:
-		c.next.ServeHTTP(w, r)
-	default:
-		c.anonymous.ServeHTTP(w, r)
+// wrap puts the CORS headers around a handler.
+func (c crossOrigin) wrap(next http.Handler) http.Handler {
+	anonymous, keyed := c.anonymous.Wrap(next), next
+	if c.keyed != nil {
+		keyed = c.keyed.Wrap(next)
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case withKey(r):
+			keyed.ServeHTTP(w, r)
+		case len(r.Header["Origin"]) == 0:
+			next.ServeHTTP(w, r)
+		default:
+			anonymous.ServeHTTP(w, r)
+		}
+	})
 }
 
 // withKey tells whether a request carries a key or, being a preflight, announces one.

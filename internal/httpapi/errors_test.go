@@ -123,16 +123,39 @@ func TestParameters(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	r := newRig(t)
-	for _, route := range routes {
-		target := pathVariable.ReplaceAllString(route.path, "H200")
-		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, "BREW"} {
-			got := r.do(method, "full", target)
-			if got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" || !strings.Contains(got.body, `"error":"Method not allowed"`) {
-				t.Errorf("%s %s: %d %v %s", method, target, got.StatusCode, got.Header["Allow"], got.body)
+	f := func(list []*resource, allow map[string]string) {
+		for _, resource := range list {
+			path := resource.routes[0].path
+			want := allow[path]
+			if want == "" {
+				want = "GET, HEAD, OPTIONS"
+			}
+			target := pathVariable.ReplaceAllString(path, "H200")
+			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, "BREW"} {
+				if strings.Contains(want, method) {
+					continue
+				}
+				got := r.do(method, "full", target)
+				if got.StatusCode != 405 || got.Header.Get("Allow") != want || !strings.Contains(got.body, `"error":"Method not allowed"`) {
+					t.Errorf("%s %s: %d %v %s", method, target, got.StatusCode, got.Header["Allow"], got.body)
+				}
+			}
+			if got := r.do(http.MethodOptions, "", target); got.StatusCode != 204 || got.Header.Get("Allow") != want {
+				t.Errorf("OPTIONS %s: %d", target, got.StatusCode)
 			}
 		}
-		if got := r.do(http.MethodOptions, "", target); got.StatusCode != 204 || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
-			t.Errorf("OPTIONS %s: %d", target, got.StatusCode)
+	}
+	f(resources(routes, false), nil)
+	f(resources(ownRoutes, true), map[string]string{
+		"/api/session": "GET, HEAD, POST, DELETE, OPTIONS", "/api/account/password": "PUT, OPTIONS", "/api/create-api-key": "POST, OPTIONS",
+		"/api/keys/{id}": "DELETE, OPTIONS", "/api/keys/{id}/rotate": "POST, OPTIONS",
+	})
+	for target, message := range map[string]string{
+		"/api/gpu/H200": "This path takes GET and HEAD, not PATCH.", "/api/session": "This path takes GET, HEAD, POST and DELETE, not PATCH.",
+		"/api/create-api-key": "This path takes POST, not PATCH.",
+	} {
+		if got := r.do(http.MethodPatch, "", target); !strings.Contains(got.body, message) {
+			t.Errorf("%s: %s", target, got.body)
 		}
 	}
 }

@@ -63,6 +63,7 @@ func TestGolden(t *testing.T) {
 	}
 	f("gpu-types", "anonymous", "/api/gpu-types")
 	f("gpu-types-free", "anonymous", "/api/gpu-types-free")
+	f("regions", "anonymous", "/api/regions")
 	f("token-types", "anonymous", "/api/token-types")
 	f("token-types-free", "anonymous", "/api/token-types-free")
 	f("memory-types", "anonymous", "/api/memory-types")

@@ -29,6 +29,8 @@ type answer struct {
 	tag      string                         // the ETag, without quotes and coding
 	modified int64
 
+	redirect string // where to send a browser, instead of all the above
+
 	contentType []string // nil: JSON
 	status      int      // 0: 200
 	fresh       bool     // made of the moment: not to be cached
@@ -65,6 +67,12 @@ const noStore = "no-store"
 // send writes an answer: headers, then 304, or the body in the coding that suits the caller.
 func (c *call) send(a answer) error {
 	h := c.Header()
+	if a.redirect != "" {
+		c.set("Location", a.redirect)
+		c.set("Cache-Control", noStore)
+		c.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
 	h["Content-Type"] = jsonType
 	if a.contentType != nil {
 		h["Content-Type"] = a.contentType
@@ -73,9 +81,9 @@ func (c *call) send(a answer) error {
 	case c.route.rule == access.Public:
 		c.set("Vary", "Accept-Encoding")
 	case a.byAccept:
-		c.set("Vary", "Authorization, Accept, Accept-Encoding")
+		c.set("Vary", "Authorization, Cookie, Accept, Accept-Encoding")
 	default:
-		c.set("Vary", "Authorization, Accept-Encoding")
+		c.set("Vary", "Authorization, Cookie, Accept-Encoding")
 	}
 	if a.fresh {
 		c.set("Cache-Control", noStore)
@@ -329,7 +337,7 @@ func (s *Server) cacheControl(c *call, brief bool) string {
 	if brief {
 		words = &made.brief
 	}
-	if c.caller.Tier != assay.Anonymous {
+	if c.caller != (assay.Caller{}) {
 		return words.private
 	}
 	return words.public

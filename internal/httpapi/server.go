@@ -4,7 +4,8 @@
 // A request goes through plain calls in this order: public limiter, route, the caller's key, is this tier allowed on the
 // route at all, parameters, window and item access, data. Handlers return an answer or an error; only respond.go writes.
 // Everything is read from one snapshot in memory, loaded once per request: this package does not know the database. Only
-// the determination records, many and seldom asked for, come from a function it is given.
+// the determination records, many and seldom asked for, come from a function it is given. Accounts and sessions are known in
+// memory too; who changes something about them waits for the account room, which knows the database.
 package httpapi
 
 import (
@@ -23,10 +24,14 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/limit"
+	"github.com/assaydata/assay/internal/oidc"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/usage"
 )
 
 // Config is what a server needs.
@@ -41,6 +46,13 @@ type Config struct {
 	TrustedProxies []netip.Prefix // peers whose word on the client's address is taken
 	CORSOrigins    []string       // origins that may send keys
 	KeyLimit       int            // requests a minute of one key on keyed routes
+
+	Accounts  *account.Service
+	Usage     *usage.Counter
+	OIDC      *oidc.Provider       // nil for none
+	OIDCName  string               // what people know the provider as
+	PublicURL string               // scheme and host that browsers know this server by; empty when it was not told
+	Dashboard *dashboard.Dashboard // the web pages; nil for none
 
 	// Determinations reads all revisions of a slot's record, oldest first; none when nothing was published there.
 	Determinations func(ctx context.Context, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error)
@@ -64,9 +76,10 @@ type Server struct {
 	started   time.Time
 	mux       *http.ServeMux
 	proxies   *proxies
-	cors      *crossOrigin
 	byAddress *limit.Limiter[netip.Addr]
 	byKey     *limit.Limiter[string]
+	guesses   guesses
+	origins   *http.CrossOriginProtection
 
 	publicPolicy, keyPolicy policy
 
@@ -85,18 +98,27 @@ func New(config Config) (*Server, error) {
 	s.schedule.Store(&index.Schedule{index.Plain()}) // until a snapshot brings the operator's own
 	s.byAddress = limit.New[netip.Addr](publicLimit, limitWindow, maxAddresses, nil)
 	s.byKey = limit.New[string](config.KeyLimit, limitWindow, maxKeys, nil)
-	s.publicPolicy, s.keyPolicy = newPolicy("public", publicLimit), newPolicy("key", config.KeyLimit)
+	s.publicPolicy, s.keyPolicy = newPolicy("public", publicLimit, limitWindow, perMinute), newPolicy("key", config.KeyLimit, limitWindow, perMinute)
+	s.guesses = newGuesses()
 	s.proxies = newProxies(config.TrustedProxies)
-	for _, r := range routes {
-		s.mux.Handle(r.path, s.handler(r))
+	s.origins = http.NewCrossOriginProtection()
+	if config.PublicURL != "" {
+		if err := s.origins.AddTrustedOrigin(config.PublicURL); err != nil {
+			return nil, fmt.Errorf("the public address: %w", err)
+		}
 	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		c := w.(*call)
-		c.fail(&assay.Error{Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path. The API is described at /openapi.json."})
-	})
-	var err error
-	s.cors, err = newCrossOrigin(config.CORSOrigins, s.mux)
-	return s, err
+	cors, err := newCORS(config.CORSOrigins)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range resources(routes, false) {
+		s.mux.Handle(r.routes[0].path, cors.wrap(s.handler(r)))
+	}
+	for _, r := range resources(ownRoutes, true) {
+		s.mux.Handle(r.routes[0].path, s.handler(r))
+	}
+	s.mux.Handle("/", s.elsewhere(cors.wrap(http.HandlerFunc(unknownPath))))
+	return s, nil
 }
 
 // ServeHTTP answers one request: it gives it an id, guards against panics, and logs one line when it is done.
@@ -110,7 +132,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !cleanPath(r):
 		c.fail(&assay.Error{Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path: it has an empty or a dot segment."})
 	default:
-		s.cors.ServeHTTP(c, r)
+		s.mux.ServeHTTP(c, r)
 	}
 }
 
@@ -136,20 +158,44 @@ func (s *Server) finish(c *call) {
 		}
 		c.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
+	if c.caller.KeyID != "" {
+		s.Usage.Count(c.caller.KeyID, c.route.path, c.status, c.now.UnixMilli())
+	}
 	c.log()
 	c.end()
 	s.calls.Put(c)
 }
 
-// handler runs a route: the order of lines is the order of the contract's checks.
-func (s *Server) handler(r route) http.Handler {
+// handler runs the routes of a path.
+func (s *Server) handler(r *resource) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		c := w.(*call)
-		c.route, c.r = r, req
-		if err := c.serve(); err != nil {
+		c.resource, c.r = r, req
+		if err := c.serve(); err != nil { //nolint:contextcheck // the call has the request, and with it the context
 			c.fail(err)
 		}
 	})
+}
+
+// elsewhere answers a path that is no route of the API: with a page or a file of the dashboard, or not at all.
+func (s *Server) elsewhere(unknown http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := w.(*call)
+		switch {
+		case s.Dashboard == nil || !s.Dashboard.Has(r):
+			unknown.ServeHTTP(w, r)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			c.set("Allow", "GET, HEAD")
+			c.fail(wrongMethod("GET and HEAD", r.Method))
+		default:
+			s.Dashboard.ServeHTTP(w, r)
+		}
+	})
+}
+
+func unknownPath(w http.ResponseWriter, _ *http.Request) {
+	c := w.(*call)
+	c.fail(&assay.Error{Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path. The API is described at /openapi.json."})
 }
 
 // follow takes over the methodology's versions, as far as they can be read. They were checked when they were adopted.

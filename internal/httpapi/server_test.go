@@ -23,10 +23,12 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/internal/usage"
 )
 
 // fixtureNow is the moment at which the tests live, a Wednesday in winter.
@@ -43,13 +45,16 @@ type rig struct {
 	panic bool
 	away  error // what reading a record fails with
 	asked int   // requests so far; each comes from an address of its own unless it names one
+
+	dir      string            // of the database
+	sessions map[string]string // caller to the session's cookie
 }
 
 // newRig makes a rig. The options change the configuration before the server is made.
 func newRig(t testing.TB, options ...func(*Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, now: fixtureNow, keys: map[string]string{}}
-	db := storetest.Open(t)
+	r := &rig{t: t, now: fixtureNow, keys: map[string]string{}, dir: t.TempDir(), sessions: map[string]string{}}
+	db := storetest.OpenIn(t, r.dir)
 	db.Now = func() time.Time { return r.now }
 	ctx := context.Background()
 	for _, k := range []struct {
@@ -84,6 +89,11 @@ func newRig(t testing.TB, options ...func(*Config)) *rig {
 		},
 	}
 	config.Determinations = r.determinations
+	config.Accounts = &account.Service{Store: db, Keys: keyring, Now: config.Now, Log: config.Log}
+	if err := config.Accounts.Load(ctx); err != nil {
+		t.Fatal(err)
+	}
+	config.Usage = usage.New(db, config.Log)
 	for _, option := range options {
 		option(&config)
 	}
@@ -303,7 +313,10 @@ func (r *rig) do(method, caller, target string, headers ...string) reply {
 		r.t.Fatal(err)
 	}
 	request.URL = parsed
-	if caller != "" && caller != "anonymous" {
+	switch {
+	case strings.HasSuffix(caller, " session"):
+		request.Header.Set("Cookie", r.session(caller))
+	case caller != "" && caller != "anonymous":
 		request.Header.Set("Authorization", "Bearer "+r.keys[caller])
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -374,7 +387,11 @@ func (r *rig) validate(request *http.Request, response *http.Response, body []by
 	}
 	_, pattern := r.mux.Handler(request)
 	item := document.Paths.Find(pattern)
-	if item == nil || response.StatusCode == http.StatusMethodNotAllowed || bytes.Contains(body, []byte(`"unknown_path"`)) {
+	method := request.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if item == nil || item.GetOperation(method) == nil || response.StatusCode == http.StatusMethodNotAllowed || bytes.Contains(body, []byte(`"unknown_path"`)) {
 		r.validateError(document, response, body)
 		return
 	}
@@ -384,7 +401,7 @@ func (r *rig) validate(request *http.Request, response *http.Response, body []by
 	input := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{
 			Request: request,
-			Route:   &routers.Route{Spec: document, Path: pattern, PathItem: item, Method: http.MethodGet, Operation: item.Get},
+			Route:   &routers.Route{Spec: document, Path: pattern, PathItem: item, Method: method, Operation: item.GetOperation(method)},
 		},
 		Status: response.StatusCode, Header: response.Header,
 		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
@@ -398,8 +415,8 @@ func (r *rig) validate(request *http.Request, response *http.Response, body []by
 // validateError holds an answer that belongs to no described route against the error shape.
 func (r *rig) validateError(document *openapi3.T, response *http.Response, body []byte) {
 	r.t.Helper()
-	if response.StatusCode < 400 || len(body) == 0 {
-		return
+	if response.StatusCode < 400 || len(body) == 0 || strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
+		return // pages of the dashboard are not in the description
 	}
 	var value any
 	if err := unmarshal(body, &value); err != nil {
@@ -420,24 +437,26 @@ func trust(prefixes ...string) func(*Config) {
 	}
 }
 
+// allRoutes is the whole API.
+var allRoutes = slices.Concat(routes, ownRoutes)
+
 func TestRoutes_AreTheDescribedOnes(t *testing.T) {
 	document, err := description()
 	if err != nil {
 		t.Fatal(err)
 	}
 	registered := map[string]bool{}
-	for _, r := range routes {
-		registered[r.path] = true
-		if document.Paths.Find(r.path) == nil {
-			t.Errorf("%s is not in openapi.yaml", r.path)
+	for _, r := range allRoutes {
+		registered[r.method+" "+r.path] = true
+		if item := document.Paths.Find(r.path); item == nil || item.GetOperation(r.method) == nil {
+			t.Errorf("%s %s is not in openapi.yaml", r.method, r.path)
 		}
 	}
 	for path, item := range document.Paths.Map() {
-		if !registered[path] {
-			t.Errorf("%s is in openapi.yaml and not a route", path)
-		}
-		if len(item.Operations()) != 1 || item.Get == nil {
-			t.Errorf("%s: openapi.yaml describes other methods than GET", path)
+		for method := range item.Operations() {
+			if !registered[method+" "+path] {
+				t.Errorf("%s %s is in openapi.yaml and not a route", method, path)
+			}
 		}
 	}
 	if document.Info.Version != "1.0.0" {

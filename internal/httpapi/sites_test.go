@@ -382,7 +382,7 @@ func TestSitesMap_Accept(t *testing.T) {
 				_, want, _ = strings.Cut(envelope.body, `"data":`)
 				want, kind = strings.TrimSuffix(want, "}"), "application/geo+json"
 			}
-			if got.body != want || got.Header.Get("Content-Type") != kind || got.Header.Get("Vary") != "Authorization, Accept, Accept-Encoding" {
+			if got.body != want || got.Header.Get("Content-Type") != kind || got.Header.Get("Vary") != "Authorization, Cookie, Accept, Accept-Encoding" {
 				t.Errorf("%s, Accept %s:\n%s\nwant %s", target, accept, got.text(), want)
 			}
 			if (got.Header.Get("ETag") == envelope.Header.Get("ETag")) == bare {
