@@ -7,18 +7,57 @@ LINT   := tools/bin/golangci-lint
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test unit race script lint lint-go lint-openapi bench bench-engine bench-short fuzz fuzz-short golden clean
+.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-ui bench-short fuzz fuzz-short golden clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## build bin/assay
+build: ui ## build bin/assay, with the dashboard if npm is there
 	$(GO) build -trimpath -o $(BIN) ./cmd/assay
+
+# The dashboard is built from npm packages into the folder that the program embeds. Without npm the program is built all the
+# same, and says in place of the dashboard how to build it.
+UI_SOURCES := $(shell find ui/src ui/public ui/index.html ui/vite.config.ts ui/svelte.config.js ui/tsconfig.json)
+DASHBOARD  := internal/dashboard/dist/index.html
+
+.PHONY: ui
+ui: ## build the dashboard
+ifeq ($(shell command -v npm),)
+	@echo 'npm is not here: the program is built without the dashboard'
+else
+ui: $(DASHBOARD)
+endif
+
+$(DASHBOARD): ui/node_modules/.package-lock.json $(UI_SOURCES)
+	cd ui && npm run --silent build -- --logLevel warn
+
+# Not npm ci: it insists on the bundler's packages for every other system, which a lockfile made on one does not name. The
+# lockfile is followed all the same, and stays as it is.
+ui/node_modules/.package-lock.json: ui/package-lock.json
+	cd ui && npm install --no-save --no-fund --no-audit
+	@touch $@
+
+lint-ui: ui/node_modules/.package-lock.json ## the types and the markup of the dashboard
+	cd ui && npm run --silent check
+
+PLAYWRIGHT := node_modules/.bin/playwright test --config e2e/playwright.config.ts
+
+e2e: build ## the dashboard, in a real browser
+	scripts/need chromium curl
+	cd ui && $(PLAYWRIGHT) --project e2e
+
+screenshots: build ## pictures of every page into docs/screenshots
+	scripts/need chromium
+	cd ui && $(PLAYWRIGHT) --project screenshots
+
+bench-ui: build ## measure the dashboard and write docs/performance.md
+	scripts/need chromium
+	cd ui && ASSAY_BENCH_UPDATE=1 $(PLAYWRIGHT) --project bench --workers 1
 
 run: build ## build, start the demo and print keys and requests to try
 	$(BIN) demo
 
-test: lint unit race script fuzz-short bench-short ## everything: lint, tests without and with the race detector, scripts, short fuzz and bench
+test: lint unit race script e2e fuzz-short bench-short ## everything: lint, tests without and with the race detector, scripts, short fuzz and bench
 
 unit: ## the tests of all packages, without the race detector
 	$(GO) test ./...
@@ -30,7 +69,7 @@ script: build ## the whole program, by scripts
 	scripts/need curl
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|README)'
 
-lint: lint-go lint-openapi ## all linters
+lint: lint-go lint-openapi lint-ui ## all linters
 
 lint-go: $(LINT) ## the Go linters
 	$(LINT) run ./...
@@ -55,9 +94,10 @@ bench-engine: build ## measure import, publish and verify beside sqlite3 and wri
 	$(GO) run ./internal/bench -engine -update docs/performance.md
 
 bench-short: build
-	scripts/need nginx sqlite3 wrk
+	scripts/need nginx sqlite3 wrk chromium
 	$(GO) run ./internal/bench -short
 	$(GO) run ./internal/bench -engine -short
+	cd ui && $(PLAYWRIGHT) --project bench --workers 1
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -70,4 +110,5 @@ golden: ## write the golden files anew; look at the difference before you commit
 	$(GO) test ./internal/httpapi -update
 
 clean: ## remove what the targets made
-	rm -rf bin tools/bin tools/node_modules
+	rm -rf bin tools/bin tools/node_modules ui/node_modules ui/test-results
+	find internal/dashboard/dist -mindepth 1 ! -name .gitkeep -delete

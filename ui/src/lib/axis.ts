@@ -1,0 +1,61 @@
+// The axes of a chart: how far they reach and what is written at them.
+import uPlot from 'uplot';
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+// From which distance of the ticks on, the words of a tick, then what the first tick of a new year, month, day, hour,
+// minute or second has in a second line; the 1 at the end says that it is added to the words.
+const date = '{MMM} {D}';
+const time = '{HH}:{mm}';
+const dateBelow = `\n${date}`;
+const fullDateBelow = `\n${date}, {YYYY}`;
+
+/** Dates as `Aug 22`, in a view of days the time as `16:00`; the year below, where it begins. */
+export const dateTicks: (string | number | null)[][] = [
+  [365 * day, '{YYYY}', null, null, null, null, null, null, 1],
+  [28 * day, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [day, date, '\n{YYYY}', null, null, null, null, null, 1],
+  [minute, time, fullDateBelow, null, dateBelow, null, null, null, 1],
+  [0.001, '{HH}:{mm}:{ss}', fullDateBelow, null, dateBelow, null, null, null, 1],
+];
+
+/** Writes the ticks of a value axis with as many decimals as the finest of them needs, the same for all. */
+export function valueTicks(values: (number | null)[], format: (value: number) => string): string[] {
+  const texts = values.map((value) => (value === null ? '' : format(value)));
+  const decimals = texts.map((text) => /\.(\d+)/.exec(text)?.[1] ?? '');
+  const needed = Math.max(0, ...decimals.map((digits) => digits.replace(/0+$/, '').length));
+  return texts.map((text, i) => {
+    const digits = decimals[i]!;
+    if (digits.length <= needed) return text;
+    return text.replace(`.${digits}`, needed === 0 ? '' : `.${digits.slice(0, needed)}`);
+  });
+}
+
+/** How far the value axis reaches. A line that never moves lies in the middle. */
+export function valueRange(min: number | null, max: number | null, log: boolean): [number, number] {
+  if (min === null || max === null) return [0, 1];
+  if (min === max) {
+    const room = Math.abs(min) * 0.05 || 1;
+    return [min - room, max + room];
+  }
+  if (!log || min <= 0) return uPlot.rangeNum(min, max, 0.1, true) as [number, number];
+  const room = (max / min) ** 0.08;
+  return [min / room, max * room];
+}
+
+/** The ticks of a logarithmic axis: 1, 2 and 5 of each power of ten or, where that is too few, round steps. */
+export function logTicks(min: number, max: number): number[] {
+  const coarse: number[] = [];
+  for (let power = 10 ** Math.floor(Math.log10(min)); power <= max; power *= 10) {
+    coarse.push(...[1, 2, 5].map((n) => n * power).filter((v) => v >= min && v <= max));
+  }
+  if (coarse.length >= 4) return coarse;
+  const rough = (max - min) / 6;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((n) => n * power >= rough) ?? 10);
+  const fine: number[] = [];
+  for (let n = Math.ceil(min / step); n * step <= max; n++) fine.push(Number((n * step).toPrecision(12)));
+  return fine;
+}

@@ -1,0 +1,32 @@
+// Lines made comparable: set to 100 at their start, or smoothed over a week.
+import { rounded } from './change';
+import type { Line } from './series';
+
+/** The line as an index that is 100 at its first value. */
+export function rebase<L extends Line>(line: L): L {
+  const base = line.values.find((value) => value !== null && value !== 0);
+  if (base == null) return line;
+  return { ...line, values: line.values.map((value) => (value === null ? null : (value / base) * 100)) };
+}
+
+/** The mean of the values of the days that end with each day: the weekend does not hide the trend. */
+export function trailingMean<L extends Line>(line: L, days: number): L {
+  let first = 0;
+  let sum = 0;
+  let known = 0;
+  const values = line.values.map((value, i) => {
+    if (value !== null) {
+      sum += value;
+      known++;
+    }
+    for (; line.times[first]! <= line.times[i]! - days * 86_400; first++) {
+      const gone = line.values[first]!;
+      if (gone !== null) {
+        sum -= gone;
+        known--;
+      }
+    }
+    return value === null ? null : rounded(sum / known, 4);
+  });
+  return { ...line, values };
+}

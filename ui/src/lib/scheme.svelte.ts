@@ -1,0 +1,35 @@
+// The colour scheme: the system's, or the one that the reader chose.
+
+type Scheme = 'light' | 'dark';
+
+const system = matchMedia('(prefers-color-scheme: dark)');
+const state = $state({ chosen: (document.documentElement.dataset.scheme ?? '') as Scheme | '', system: system.matches });
+system.addEventListener('change', (event) => (state.system = event.matches));
+
+export const scheme = {
+  get current(): Scheme {
+    return state.chosen || (state.system ? 'dark' : 'light');
+  },
+  toggle(): void {
+    const next: Scheme = this.current === 'dark' ? 'light' : 'dark';
+    state.chosen = next;
+    document.documentElement.dataset.scheme = next;
+    try {
+      localStorage.setItem('scheme', next);
+    } catch {
+      // The choice lasts as long as the page.
+    }
+  },
+};
+
+/** Reads colours of the style sheet as a canvas needs them. */
+export function colours<const Names extends readonly string[]>(...names: Names): Record<Names[number], string> {
+  const probe = document.body.appendChild(document.createElement('span'));
+  const result = {} as Record<Names[number], string>;
+  for (const name of names as readonly Names[number][]) {
+    probe.style.color = `var(--${name})`;
+    result[name] = getComputedStyle(probe).color;
+  }
+  probe.remove();
+  return result;
+}

@@ -1,0 +1,45 @@
+// Lines of a chart, and what is shown of them.
+
+/** A line: instants in seconds, ascending, and a value for each. */
+export interface Line {
+  label: string;
+  colour: Colour;
+  times: number[];
+  values: (number | null)[];
+}
+
+export type Colour = `series-${1 | 2 | 3 | 4 | 5 | 6}`;
+
+export const lineColours: Colour[] = ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'];
+
+/** The ranges that one press gives; their length in days. */
+export const ranges = [
+  { value: '1D', days: 1 },
+  { value: '1W', days: 7 },
+  { value: '1M', days: 31 },
+  { value: '3M', days: 92 },
+  { value: '1Y', days: 366 },
+  { value: 'All', days: Infinity },
+] as const;
+
+export type RangeName = (typeof ranges)[number]['value'];
+
+/** The part of a line between two instants, both included. */
+export function between<L extends Line>(line: L, from: number, to: number): L {
+  const start = firstAtLeast(line.times, from);
+  const end = firstAtLeast(line.times, to + 0.001);
+  if (start === 0 && end === line.times.length) return line;
+  return { ...line, times: line.times.slice(start, end), values: line.values.slice(start, end) };
+}
+
+/** The place of the first instant that is not before the given one. */
+export function firstAtLeast(times: number[], at: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,133 @@
+// Sites: what the API tells of them, and how a part of them is named in the address.
+import { get } from './api';
+
+export interface Site {
+  company: string;
+  site_name: string;
+  city: string;
+  country: string;
+  gpu_types: string;
+  gpu_qty: number;
+  power_capacity_mw: number;
+  chip_generation: string;
+  category: string;
+  key_customer: string | null;
+  status: string;
+  dc_tier: string;
+  latitude: number;
+  longitude: number;
+  is_neocloud: boolean;
+  distance_km?: number;
+}
+
+export interface SitesPage {
+  count: number;
+  total: number;
+  has_more: boolean;
+  sites: Site[];
+}
+
+/** Sums of the sites of a country or with a chip. */
+export interface Bucket {
+  key: string;
+  site_count: number;
+  total_gpu_qty: number;
+  total_power_mw: number;
+}
+
+export type Scope = 'neocloud' | 'all';
+
+/** The mean radius of the Earth, as the API measures with it. */
+export const earthKm = 6371.0088;
+/** The largest circle that the API searches. */
+export const mostKm = 500;
+
+export interface Circle {
+  latitude: number;
+  longitude: number;
+  km: number;
+}
+
+/** Reads a circle of the address: latitude, longitude and kilometres. What is none, or too large, is no circle. */
+export function circleOf(text: string): Circle | null {
+  const parts = text.split(',').map((part) => (part.trim() === '' ? NaN : Number(part)));
+  const [latitude = NaN, longitude = NaN, km = NaN] = parts;
+  const fits = parts.length === 3 && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && km > 0 && km <= mostKm;
+  return fits ? { latitude, longitude, km } : null;
+}
+
+export function circleText(circle: Circle): string {
+  return `${round(circle.latitude, 4)},${round(circle.longitude, 4)},${round(circle.km, circle.km < 10 ? 1 : 0)}`;
+}
+
+const round = (value: number, digits: number) => Number(value.toFixed(digits));
+
+/** 59.91° N, 10.75° E */
+export function placeText(latitude: number, longitude: number): string {
+  return `${Math.abs(latitude).toFixed(2)}° ${latitude < 0 ? 'S' : 'N'}, ${Math.abs(longitude).toFixed(2)}° ${longitude < 0 ? 'W' : 'E'}`;
+}
+
+/** All sites of a scope, in one question. */
+export async function readSites(scope: Scope): Promise<Site[]> {
+  const answer = await get<{ data: { features: { properties: Site }[] } }>('/api/neocloud/map', { scope });
+  return answer.data.features.map((feature) => feature.properties);
+}
+
+export async function readBuckets(by: 'country' | 'gpu_type', scope: Scope): Promise<Bucket[]> {
+  return (await get<{ data: Bucket[] }>('/api/neocloud/sites/aggregate', { by, scope })).data;
+}
+
+/** What a list is of. */
+export interface Region {
+  scope: Scope;
+  country: string;
+  circle: Circle | null;
+}
+
+export function readPage(region: Region, limit: number, offset: number): Promise<SitesPage> {
+  return get<SitesPage>('/api/neocloud/sites', {
+    scope: region.scope,
+    country: region.country,
+    lat: region.circle?.latitude,
+    lng: region.circle?.longitude,
+    radius_km: region.circle?.km,
+    limit,
+    offset,
+  });
+}
+
+/** Sums up sites by country, as the API does: most sites first, then by name. */
+export function byCountry(sites: Site[]): Bucket[] {
+  const sums = new Map<string, Bucket>();
+  for (const site of sites) {
+    let sum = sums.get(site.country);
+    if (!sum) sums.set(site.country, (sum = { key: site.country, site_count: 0, total_gpu_qty: 0, total_power_mw: 0 }));
+    sum.site_count++;
+    sum.total_gpu_qty += site.gpu_qty;
+    sum.total_power_mw += site.power_capacity_mw;
+  }
+  return [...sums.values()].sort((a, b) => b.site_count - a.site_count || (a.key < b.key ? -1 : 1));
+}
+
+/** The sites within a circle, nearest first, with their distance: as the API lists them. */
+export function within(sites: Site[], circle: Circle): Site[] {
+  const near: Site[] = [];
+  for (const site of sites) {
+    const km = distance(circle, site);
+    if (km <= circle.km) near.push({ ...site, distance_km: round(km, 3) });
+  }
+  return near.sort((a, b) => a.distance_km! - b.distance_km!);
+}
+
+/** The great-circle distance in kilometres. */
+export function distance(from: { latitude: number; longitude: number }, to: { latitude: number; longitude: number }): number {
+  const radians = Math.PI / 180;
+  const [a, b] = [from.latitude * radians, to.latitude * radians];
+  const haversine = Math.sin((b - a) / 2) ** 2 + Math.cos(a) * Math.cos(b) * Math.sin(((to.longitude - from.longitude) * radians) / 2) ** 2;
+  return 2 * earthKm * Math.asin(Math.min(1, Math.sqrt(haversine)));
+}
+
+/** Whether two records are of the same site: records have no number of their own. */
+export function isSame(a: Site, b: Site): boolean {
+  return a.company === b.company && a.site_name === b.site_name && a.latitude === b.latitude && a.longitude === b.longitude;
+}

@@ -1,0 +1,112 @@
+import { get } from './api';
+import { rounded } from './change';
+import { firstAtLeast } from './series';
+import type { List } from './types';
+
+interface WorkloadRow {
+  date: string;
+  family: string;
+  cCents: number;
+  lfl: number;
+  qKtok: number;
+  priceEffect: number;
+  intensityEffect: number;
+  mixEffect: number;
+}
+
+/** The effects that the change of a cost is split into, in the order in which they are drawn. */
+export const effects = [
+  { key: 'price', label: 'Price', colour: 'series-1' },
+  { key: 'intensity', label: 'Intensity', colour: 'series-2' },
+  { key: 'mix', label: 'Mix', colour: 'series-3' },
+] as const;
+
+export type Effects = Record<(typeof effects)[number]['key'], number>;
+
+/** What is known of a family of a lab's models, by day: instants in seconds, ascending. */
+export interface Family {
+  family: string;
+  times: number[];
+  cost: number[];
+  lfl: number[];
+  tokens: number[];
+  effects: Effects[];
+}
+
+/** All families of a lab, `all` first. One lab is all that is asked for at a time: the whole is large. */
+export async function families(lab: string): Promise<Family[]> {
+  const answer = await get<List<WorkloadRow>>('/api/workload', { lab });
+  const found = new Map<string, Family>();
+  for (const row of answer.data) {
+    let family = found.get(row.family);
+    if (!family) found.set(row.family, (family = { family: row.family, times: [], cost: [], lfl: [], tokens: [], effects: [] }));
+    family.times.push(Date.parse(row.date) / 1000);
+    family.cost.push(row.cCents);
+    family.lfl.push(row.lfl);
+    family.tokens.push(row.qKtok);
+    family.effects.push({ price: row.priceEffect, intensity: row.intensityEffect, mix: row.mixEffect });
+  }
+  return [...found.values()].sort((a, b) => Number(b.family === 'all') - Number(a.family === 'all') || (a.family < b.family ? -1 : 1));
+}
+
+/** How a cost came from its first value in a range to its last: the effects of the days after the first add up to the change. */
+export interface Way extends Effects {
+  start: { at: number; cost: number };
+  end: { at: number; cost: number };
+  change: number;
+}
+
+export function wayOf(family: Family, from: number): Way | null {
+  const first = firstAtLeast(family.times, from);
+  const last = family.times.length - 1;
+  if (first > last) return null;
+  const sum = add(family.effects.slice(first + 1));
+  const point = (i: number) => ({ at: family.times[i]! * 1000, cost: family.cost[i]! });
+  return { ...sum, start: point(first), end: point(last), change: changeOf(sum) };
+}
+
+export type Step = 'day' | 'week' | 'month';
+
+/** The effects of a part of a range: a day, seven days, a calendar month. */
+export interface Part extends Effects {
+  at: number;
+  name: string;
+}
+
+const dayLength = 86_400;
+const written = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+/** The effects after the first day of the range, in parts. Weeks are counted back from the newest day. */
+export function partsOf(family: Family, from: number, step: Step): Part[] {
+  const first = firstAtLeast(family.times, from) + 1;
+  const newest = family.times.at(-1) ?? 0;
+  const parts = new Map<number, { name: string; rows: Effects[] }>();
+  for (let i = first; i < family.times.length; i++) {
+    const part = partAt(family.times[i]!, newest, step);
+    const known = parts.get(part.at);
+    if (known) known.rows.push(family.effects[i]!);
+    else parts.set(part.at, { name: part.name, rows: [family.effects[i]!] });
+  }
+  return [...parts].map(([at, { name, rows }]) => ({ at, name, ...add(rows) }));
+}
+
+function partAt(time: number, newest: number, step: Step): { at: number; name: string } {
+  if (step === 'day') return { at: time, name: written(time) };
+  if (step === 'month') return { at: Date.parse(`${written(time).slice(0, 7)}-01`) / 1000, name: written(time).slice(0, 7) };
+  const end = newest - Math.floor((newest - time) / (7 * dayLength)) * 7 * dayLength;
+  return { at: end, name: `7 days to ${written(end)}` };
+}
+
+/** What the effects add up to. */
+export const changeOf = (effects: Effects): number => rounded(effects.price + effects.intensity + effects.mix, 9);
+
+function add(rows: Effects[]): Effects {
+  const sum = { price: 0, intensity: 0, mix: 0 };
+  for (const row of rows) {
+    sum.price += row.price;
+    sum.intensity += row.intensity;
+    sum.mix += row.mix;
+  }
+  // Costs have nine decimals, and so has every sum of effects.
+  return { price: rounded(sum.price, 9), intensity: rounded(sum.intensity, 9), mix: rounded(sum.mix, 9) };
+}
