@@ -1,0 +1,140 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from '@playwright/test';
+import { copyOfMarket, now, remove, startDemo, type Server } from './server';
+import { enter, expect, open, test } from './test';
+
+/** Asks with curl, as a reader would, and gives the status and the body. */
+function curl(server: Server, key: string, path: string): { status: number; body: string } {
+  const out = execFileSync('curl', ['-s', '-w', '\\n%{http_code}', '-H', `Authorization: Bearer ${key}`, server.base + path], { encoding: 'utf8' });
+  const lines = out.split('\n');
+  return { status: Number(lines.at(-1)), body: lines.slice(0, -1).join('\n') };
+}
+
+/** Creates a key on the settings page and gives its text. */
+async function createKey(page: Page, name: string): Promise<string> {
+  await open(page, '/settings');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(/^Name/).fill(name);
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  await expect(dialog.getByText('Copy it now. It cannot be seen again.')).toBeVisible();
+  const text = (await dialog.getByRole('status').first().textContent())!;
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await expect(dialog).toBeHidden();
+  return text;
+}
+
+test('a reader signs in, creates a key, uses it, sees its use, and revokes it', async ({ page, server }) => {
+  await enter(page, server, 'full');
+  await expect(page).toHaveURL(/\/settings$/);
+  await expect(page.getByRole('button', { name: 'Sign out' })).toBeVisible();
+  const key = await createKey(page, 'notebook');
+  expect(key).toMatch(/^sk_live_[0-9A-Za-z]{6}_[0-9A-Za-z]{49}$/);
+  await expect(page.getByText(key)).toHaveCount(0); // shown once
+  expect(curl(server, key, '/api/gpu/H100%20SXM/hourly?limit=1').status).toBe(200);
+
+  await open(page, '/settings');
+  const row = page.getByRole('region', { name: 'Your API keys' }).getByRole('row', { name: /^notebook/ });
+  await expect(row).toContainText(key.slice(0, 14));
+  await expect(row).toContainText('Active');
+
+  await row.getByRole('button', { name: 'Revoke notebook' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Revoke this key?' });
+  await expect(dialog).toContainText('notebook');
+  await dialog.getByRole('button', { name: 'Revoke key' }).click();
+  await expect(row).toContainText('Revoked');
+  const refused = curl(server, key, '/api/gpu/H100%20SXM/hourly?limit=1');
+  expect(refused.status).toBe(401);
+  expect(JSON.parse(refused.body)).toMatchObject({ error: 'Unauthorized', message: 'API key is inactive' });
+
+  await open(page, '/settings');
+  await expect(page.getByRole('row', { name: /^notebook \(.*hourly 200/ })).toBeVisible();
+  expectNoSecret(server, key);
+});
+
+/** No file of the database and no line of the log holds what a key has beyond its public id. */
+function expectNoSecret(server: Server, key: string): void {
+  const secret = Buffer.from(key.slice(15));
+  for (const file of readdirSync(server.folder, { recursive: true, withFileTypes: true })) {
+    if (!file.isFile()) continue;
+    expect(readFileSync(join(file.parentPath, file.name)).includes(secret), file.name).toBe(false);
+  }
+  expect(server.log()).not.toContain(secret.toString());
+  expect(server.log()).toContain('/api/create-api-key'); // the log is there
+}
+
+test('a key is rotated: the old one lives on as long as was said', async ({ page, server, signIn }) => {
+  await signIn('full');
+  const old = await createKey(page, 'pipeline');
+  await page.getByRole('button', { name: 'Rotate pipeline' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Now', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Rotate key' }).click();
+  await expect(dialog.getByText('The old key works no longer.')).toBeVisible();
+  const next = (await dialog.getByRole('status').first().textContent())!;
+  expect(curl(server, old, '/api/daily-index/all').status).toBe(401);
+  expect(curl(server, next, '/api/daily-index/all').status).toBe(200);
+});
+
+test('a wrong password is refused in so many words', async ({ page, server, expectRefusals }) => {
+  expectRefusals(401);
+  await enter(page, server, 'free', 'not the password at all');
+  await expect(page.getByRole('alert')).toContainText('Email or password is wrong.');
+});
+
+test('an account without a grant is told why it makes no key, and a member of a full organization makes one', async ({ page, server, signIn }) => {
+  await signIn('free');
+  await open(page, '/settings');
+  await expect(page.getByText('API keys need an access grant of your own, or an organization on full access.')).toBeVisible();
+  await signIn('member');
+  const key = await createKey(page, 'of the fund');
+  expect(key).toMatch(/^sk_live_/);
+  expect(curl(server, key, '/api/gpu/H100%20SXM/hourly?limit=1').status).toBe(200);
+  await expect(page.getByText('Demo Fund').first()).toBeVisible();
+});
+
+test('after signing out, what was open is locked again', async ({ page, server }) => {
+  await enter(page, server, 'premium');
+  await expect(page).toHaveURL(/\/settings$/);
+  await open(page, '/memory');
+  await expect(page.getByText('Premium or Full access', { exact: true })).toHaveCount(0);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expect(page).toHaveURL(/\/$/);
+  await page.getByRole('link', { name: 'Memory' }).first().click();
+  await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+});
+
+// A trial lasts 72 hours. The server is stopped, and started again when they are over.
+test('a trial ends by itself, and its key with it', async ({ browser, extraHTTPHeaders }) => {
+  const folder = copyOfMarket();
+  const before = await startDemo(folder);
+  const context = await browser.newContext({ baseURL: before.base, extraHTTPHeaders });
+  const page = await context.newPage();
+  await page.clock.setFixedTime(now);
+  await enter(page, before, 'trial');
+  await expect(page).toHaveURL(/\/settings$/);
+  const key = await createKey(page, 'trial notebook');
+  expect(key).toMatch(/^sk_prem_/);
+  await expect(page.getByRole('timer', { name: 'Time left of the trial' })).toContainText(/\d\d:\d\d:\d\d/);
+  expect(curl(before, key, '/api/memory-index').status).toBe(200);
+  expect(curl(before, key, '/api/gpu/H100%20SXM/hourly').status).toBe(403);
+
+  await before.stop();
+  const later = '2026-11-17T21:20:30Z';
+  const after = await startDemo(folder, later);
+  const refused = curl(after, key, '/api/memory-index');
+  expect(refused.status).toBe(401);
+  expect(JSON.parse(refused.body)).toMatchObject({ message: 'API key is inactive' });
+
+  await page.clock.setFixedTime(later);
+  await page.goto(`${after.base}/settings`);
+  await expect(page.getByText('No grant is in force.')).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Your API keys' }).getByRole('row', { name: /^trial notebook/ })).toContainText('Ended');
+  await page.goto(`${after.base}/memory`);
+  await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+  await context.close();
+  await after.stop();
+  remove(folder);
+});

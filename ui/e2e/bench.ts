@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, test } from './test';
+
+// How fast the dashboard is on this machine. `make bench-ui` writes the figures into docs/performance.md; the short form in
+// `make test` only prints them, because a time never decides a test.
+const report = resolve(import.meta.dirname, '../../docs/performance.md');
+const rounds = 9;
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+
+const goals = { interactive: 1000, chart: 100 };
+const points = 26_280; // three years of hours
+
+test.describe.configure({ mode: 'serial' });
+test.setTimeout(180_000);
+
+const measured: Record<string, number> = {};
+
+test('the first view becomes interactive', async ({ browser, baseURL, extraHTTPHeaders }) => {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    // A context of its own: nothing is in the cache.
+    const context = await browser.newContext({ extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.0.${round}` } });
+    const page = await context.newPage();
+    await page.goto(baseURL!);
+    // Interactive: the prices stand in their cards, which are links, and the browser's main thread is free again.
+    times.push(
+      await page.evaluate(
+        () =>
+          new Promise<number>((done) => {
+            const look = () => {
+              if (document.querySelectorAll('main a .price').length >= 6) setTimeout(() => done(performance.now()));
+              else requestAnimationFrame(look);
+            };
+            look();
+          }),
+      ),
+    );
+    await context.close();
+  }
+  measured.interactive = median(times);
+  console.log(`first view interactive: ${measured.interactive.toFixed(0)} ms (median of ${rounds}; goal under ${goals.interactive})`);
+});
+
+test(`a chart of ${points} points is drawn`, async ({ page, signIn }) => {
+  await signIn('full');
+  await page.route('**/index-history*', (route) => {
+    const end = Date.parse('2026-11-14T21:00:00Z');
+    const data = Array.from({ length: points }, (_, i) => ({
+      timestamp: new Date(end - (points - 1 - i) * 3_600_000).toISOString(),
+      index_value: Number((2 + Math.sin(i / 400) + ((i * 7919) % 97) / 400).toFixed(4)),
+    }));
+    return route.fulfill({ json: { success: true, gpu_type: 'H100 SXM', region: 'global', access: 'full', granularity: 'hourly', count: points, has_more: false, data } });
+  });
+  await page.goto('/gpu/H100%20SXM?range=All&grain=hourly');
+  await page.waitForFunction((wanted) => performance.getEntriesByName('assay:chart').some((entry) => (entry as PerformanceMeasure).detail.points === wanted), points);
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    // Another scale draws the whole chart anew. It is done when the browser has painted it: at the second frame after.
+    const scale = page.getByRole('button', { name: round % 2 ? 'Linear' : 'Log', exact: true });
+    times.push(
+      await scale.evaluate((button) => {
+        const start = performance.now();
+        (button as HTMLButtonElement).click();
+        return new Promise<number>((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start))));
+      }),
+    );
+    await expect(scale).toHaveAttribute('aria-pressed', 'true');
+  }
+  measured.chart = median(times);
+  console.log(`chart of ${points} points drawn and painted: ${measured.chart.toFixed(0)} ms (median of ${rounds}; goal under ${goals.chart})`);
+});
+
+test('the figures are written down', () => {
+  test.skip(!process.env.ASSAY_BENCH_UPDATE, 'only make bench-ui writes');
+  const text = readFileSync(report, 'utf8');
+  const [before, after] = [text.indexOf('<!-- ui -->'), text.indexOf('<!-- /ui -->')];
+  expect(before).toBeGreaterThan(0);
+  const lines = [
+    '| what | median | goal |',
+    '|---|---|---|',
+    `| first view interactive, nothing cached | ${measured.interactive!.toFixed(0)} ms | under ${goals.interactive} ms |`,
+    `| chart of ${points} points drawn and painted | ${measured.chart!.toFixed(0)} ms | under ${goals.chart} ms |`,
+  ];
+  writeFileSync(report, `${text.slice(0, before)}<!-- ui -->\n${lines.join('\n')}\n${text.slice(after)}`);
+  expect(measured.interactive).toBeLessThan(goals.interactive);
+  expect(measured.chart).toBeLessThan(goals.chart);
+});

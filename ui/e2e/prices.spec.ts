@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { expect, open, test } from './test';
+
+test('a first visit shows every price that is free, and what is locked', async ({ page, server }) => {
+  await open(page, '/');
+  await expect(page).toHaveTitle('Overview · Assay');
+  await expect(page.getByText('Synthetic data: no figure here is a market price.')).toBeVisible();
+  const cards = page.getByRole('main').getByRole('link', { name: /USD|\$|access/ });
+  await expect(cards).toHaveCount(6);
+
+  const answer = (await (await fetch(`${server.base}/api/daily-index?gpu=H200`)).json()) as { data: { index_value: number } };
+  await expect(page.getByRole('link', { name: /^H200/ })).toContainText(`$${answer.data.index_value.toFixed(4)}`);
+  await expect(page.getByRole('link', { name: /^RTX PRO 6000 WS/ })).toContainText('Premium or Full access shows this price.');
+  await expect(page.getByRole('link', { name: /^H100 SXM/ })).toContainText('2026-11-14 21:00 UTC (16:00 New York fixing)');
+});
+
+test('the range, the scale and the comparison are in the address', async ({ page }) => {
+  await open(page, '/');
+  await page.getByRole('link', { name: /^H100 SXM/ }).click();
+  await expect(page).toHaveURL(/\/gpu\/H100%20SXM$/);
+  const chart = page.getByRole('img', { name: /USD per GPU-hour/ });
+  await expect(chart).toHaveAccessibleName(/from 2026-08-1\d/);
+
+  await page.getByRole('button', { name: '1M', exact: true }).click();
+  await expect(page).toHaveURL(/range=1M/);
+  await expect(chart).toHaveAccessibleName(/from 2026-10-1\d/);
+
+  await page.getByRole('checkbox', { name: 'H200' }).check();
+  await page.getByRole('checkbox', { name: 'B200' }).check();
+  await page.getByRole('button', { name: 'Log', exact: true }).click();
+  await expect(page).toHaveURL(/compare=H200%2CB200/);
+  await expect(chart).toHaveAccessibleName(/H100 SXM \$[\d.]+, H200 \$[\d.]+, B200 \$[\d.]+/);
+
+  await page.reload();
+  await expect(page.getByRole('button', { name: '1M', exact: true })).toHaveAttribute('aria-pressed', 'true');
+  await expect(page.getByRole('button', { name: 'Log', exact: true })).toHaveAttribute('aria-pressed', 'true');
+  await expect(chart).toHaveAccessibleName(/B200/);
+});
+
+test('a chart is read by keyboard', async ({ page }) => {
+  await open(page, '/gpu/H100%20SXM?range=1W');
+  const slider = page.getByRole('slider', { name: /Point of the chart/ }).first();
+  await slider.focus();
+  await expect(slider).toHaveAttribute('aria-valuetext', /^2026-11-14 21:00/);
+  await page.keyboard.press('ArrowLeft');
+  await expect(slider).toHaveAttribute('aria-valuetext', /^2026-11-13 21:00/);
+});
+
+test('the CSV holds what the chart shows, as the API gives it', async ({ page, server }) => {
+  await open(page, '/gpu/H100%20SXM?range=1W&compare=H200');
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV' }).first().click();
+  const lines = readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+  expect(lines[0]).toBe('gpu_type,region,timestamp,index_value');
+
+  const answer = (await (await fetch(`${server.base}/api/h100-history?startDate=2026-11-07`)).json()) as { data: { timestamp: string; index_value: number }[] };
+  const own = lines.filter((line) => line.startsWith('H100 SXM,'));
+  expect(own).toEqual(answer.data.map((row) => `H100 SXM,global,${row.timestamp},${row.index_value}`));
+  expect(lines.filter((line) => line.startsWith('H200,'))).toHaveLength(own.length);
+});
+
+test('the PNG is a picture', async ({ page }) => {
+  await open(page, '/gpu/H100%20SXM');
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'PNG' }).first().click();
+  const file = readFileSync(await (await download).path());
+  expect(file.subarray(1, 4).toString()).toBe('PNG');
+  expect(file.length).toBeGreaterThan(5000);
+});
+
+test('without an account, hourly grain and long ranges are locked with the reason', async ({ page }) => {
+  await open(page, '/gpu/H100%20SXM');
+  await expect(page.getByRole('button', { name: /^Hourly locked: Hourly data require a full subscription/ })).toHaveAttribute('aria-disabled', 'true');
+  await expect(page.getByRole('button', { name: /^All locked: Without a key the last three months are shown/ })).toHaveAttribute('aria-disabled', 'true');
+  await open(page, '/gpu/RTX%20PRO%206000%20WS');
+  await expect(page.getByText('RTX PRO 6000 WS is not one of the free GPUs.')).toBeVisible();
+});
+
+test('Premium sees the whole history, and hourly locked', async ({ page, signIn }) => {
+  await signIn('premium');
+  await open(page, '/gpu/RTX%20PRO%206000%20WS?range=All');
+  await expect(page.getByRole('img', { name: /USD per GPU-hour/ })).toHaveAccessibleName(/from 2024-11-/);
+  const hourly = page.getByRole('button', { name: /^Hourly locked: Premium access is daily-grain only. Hourly and real-time data require a full subscription./ });
+  await hourly.click({ force: true }); // pressing it does nothing
+  await expect(page).not.toHaveURL(/grain/);
+});
+
+test('Full sees hours', async ({ page, signIn }) => {
+  await signIn('full');
+  await open(page, '/gpu/H100%20SXM?range=1D');
+  await page.getByRole('button', { name: 'Hourly', exact: true }).click();
+  await expect(page.getByRole('img', { name: /· hourly/ })).toHaveAccessibleName(/to 2026-11-14 21:00 UTC/);
+});

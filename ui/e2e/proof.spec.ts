@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { expect, open, test } from './test';
+
+const program = resolve(import.meta.dirname, '../../bin/assay');
+
+test('a point of the chart opens its proof, and the command it shows proves it', async ({ page, server, signIn }) => {
+  await signIn('full');
+  await open(page, '/gpu/H100%20SXM?range=1W');
+  const slider = page.getByRole('slider', { name: /Point of the chart/ }).first();
+  await slider.focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/proof\/H100%20SXM\?/);
+  await expect(page.getByRole('heading', { level: 1, name: 'Proof of H100 SXM' })).toBeFocused();
+
+  const answer = (await (
+    await fetch(`${server.base}/api/gpu/H100%20SXM/determination?date=2026-11-13`, { headers: { Authorization: `Bearer ${server.keys.full}` } })
+  ).json()) as { data: { index_value: number; transactions: number; hash: string } };
+  await expect(page.getByRole('main')).toContainText(`$${answer.data.index_value.toFixed(4)}`);
+  await expect(page.getByRole('region', { name: 'Inputs' })).toContainText(String(answer.data.transactions));
+  await expect(page.getByRole('main')).toContainText(answer.data.hash.slice(0, 8));
+
+  const shown = page.getByRole('region', { name: /Verify it yourself/ }).locator('code, pre').filter({ hasText: /^assay verify --/ }).first();
+  const command = (await shown.innerText()).trim();
+  const printed = execFileSync('bash', ['-c', command.replace(/^assay/, program).replace(/--dir \S+/, `--dir ${server.folder}`)], { encoding: 'utf8' });
+  expect(printed).toMatch(/verified|proven/i);
+});
+
+test('without an account the proof is locked, with the reason', async ({ page }) => {
+  await open(page, '/proof/H100%20SXM?at=2026-11-12T21:00:00.000Z&grain=daily');
+  await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+});
