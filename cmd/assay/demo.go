@@ -187,11 +187,12 @@ Assay %s demo. SYNTHETIC DATA of seed %d: no figure here is a market price.
   Full key     %s
   revoked key  %s
 
+The dashboard is at %s. Sign in with one of these:
 %s
 Try:
   curl '%s/api/gpu/H100%%20SXM'
   curl -H 'Authorization: Bearer %s' '%s/api/gpu/H100%%20SXM/history?datetime=2026-06-30'
   curl -H 'Authorization: Bearer %s' '%s/api/gpu/RTX%%20PRO%%206000%%20WS/hourly?order=desc&limit=3'
 
-`, version, seed, base, set.Premium, set.Full, set.Revoked, demoAccountTable(set.Accounts), base, set.Premium, base, set.Full, base)
+`, version, seed, base, set.Premium, set.Full, set.Revoked, base, demoAccountTable(set.Accounts), base, set.Premium, base, set.Full, base)
 }
