@@ -70,7 +70,7 @@ test('the PNG is a picture', async ({ page }) => {
 
 test('without an account, hourly grain and long ranges are locked with the reason', async ({ page }) => {
   await open(page, '/gpu/H100%20SXM');
-  await expect(page.getByRole('button', { name: /^Hourly locked: Hourly data require a full subscription/ })).toHaveAttribute('aria-disabled', 'true');
+  await expect(page.getByRole('button', { name: /^Hourly locked: Hourly and real-time data require a full subscription/ })).toHaveAttribute('aria-disabled', 'true');
   await expect(page.getByRole('button', { name: /^All locked: Without a key the last three months are shown/ })).toHaveAttribute('aria-disabled', 'true');
   await open(page, '/gpu/RTX%20PRO%206000%20WS');
   await expect(page.getByText('RTX PRO 6000 WS is not one of the free GPUs.')).toBeVisible();
