@@ -7,7 +7,7 @@ LINT   := tools/bin/golangci-lint
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-ui bench-short fuzz fuzz-short golden clean
+.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-ui bench-short drill fuzz fuzz-short golden clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,17 +57,26 @@ bench-ui: build ## measure the dashboard and write docs/performance.md
 run: build ## build, start the demo and print keys and requests to try
 	$(BIN) demo
 
-test: lint unit race script e2e fuzz-short bench-short ## everything: lint, tests without and with the race detector, scripts, short fuzz and bench
+test: lint served e2e fuzz-short bench-short ## everything: lint, tests without and with the race detector, scripts, short fuzz and bench
+
+# PostgreSQL and Redis are started once for all that need them. Each of these targets, made alone, starts its own: inside
+# with-services, another with-services takes the servers that are there.
+SERVICES := scripts/with-services
+export GO
+
+.PHONY: served
+served: build
+	$(SERVICES) $(MAKE) --no-print-directory unit race script
 
 unit: ## the tests of all packages, without the race detector
-	$(GO) test ./...
+	$(SERVICES) scripts/go-test ./...
 
 race: ## the tests of all packages under the race detector, but for long ones that have one goroutine
-	CGO_ENABLED=1 $(GO) test -race -short ./...
+	CGO_ENABLED=1 $(SERVICES) scripts/go-test -race -short ./...
 
 script: build ## the whole program, by scripts
 	scripts/need curl
-	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|README)'
+	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|Nodes|README)'
 
 lint: lint-go lint-openapi lint-ui ## all linters
 
@@ -98,6 +107,10 @@ bench-short: build
 	$(GO) run ./internal/bench -short
 	$(GO) run ./internal/bench -engine -short
 	cd ui && $(PLAYWRIGHT) --project bench --workers 1
+
+drill: ## kill the primary of three PostgreSQL nodes under Patroni, and count lost writes (about a minute)
+	scripts/need postgres etcd haproxy patroni
+	$(GO) run ./internal/drill
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME (60s)

@@ -10,7 +10,7 @@
 //	internal/tokens    token prices and the workload cost index; pure
 //	internal/proof     record hashes, their chain, signed manifests; pure
 //	internal/access    who may see what; pure
-//	internal/limit     an exact sliding-window limiter; pure, time is an argument
+//	internal/limit     an exact sliding-window limiter; pure, time is an argument; sharedlimit in it counts in Redis for all nodes
 //	internal/snapshot  the immutable read model that answers every request
 //	internal/sites     where GPUs stand: regions, distances, countries, chips; pure
 //	internal/store     the database
