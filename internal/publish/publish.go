@@ -161,11 +161,27 @@ func (p *Publisher) determine(ctx context.Context, progress func(at int64), want
 
 // determineStep publishes the first of what is due as one version; more tells that there may be some left.
 func (p *Publisher) determineStep(ctx context.Context, progress func(at int64), wanted chooser) (records int, more bool, err error) {
-	unlock, err := p.Store.LockPublisher(ctx)
+	err = p.locked(ctx, func(ctx context.Context) error {
+		records, more, err = p.determineLocked(ctx, progress, wanted)
+		return err
+	})
+	return records, more, err
+}
+
+// locked works under the publisher's lock. Work that ends because the lock is lost says so: it is no end of the program.
+func (p *Publisher) locked(ctx context.Context, work func(context.Context) error) error {
+	held, unlock, err := p.Store.LockPublisher(ctx)
 	if err != nil {
-		return 0, false, err
+		return err
 	}
 	defer unlock()
+	if err = work(held); err != nil && held.Err() != nil && ctx.Err() == nil {
+		return context.Cause(held)
+	}
+	return err
+}
+
+func (p *Publisher) determineLocked(ctx context.Context, progress func(at int64), wanted chooser) (records int, more bool, err error) {
 	s, err := p.begin(ctx)
 	if err != nil {
 		return 0, false, err

@@ -28,11 +28,14 @@ type Restated struct {
 // Restate determines time anew that was determined before, with all that is known now, under the methodology that governs
 // it. Slots whose inputs have changed get a new revision; the others stay as they are.
 func (p *Publisher) Restate(ctx context.Context, r Restatement) (done Restated, err error) {
-	unlock, err := p.Store.LockPublisher(ctx)
-	if err != nil {
-		return done, err
-	}
-	defer unlock()
+	err = p.locked(ctx, func(ctx context.Context) error {
+		done, err = p.restateLocked(ctx, r)
+		return err
+	})
+	return done, err
+}
+
+func (p *Publisher) restateLocked(ctx context.Context, r Restatement) (done Restated, err error) {
 	s, err := p.begin(ctx)
 	if err != nil {
 		return done, err

@@ -118,15 +118,18 @@ var hashes = []struct {
 	mask int64 // of a good hash; 0 for the real one
 }{{"real", 0}, {"7", 7}, {"63", 63}}
 
-// eachHash runs a test with every hash.
-func eachHash(t *testing.T, f func(t *testing.T)) {
+// eachHash runs a test with every hash, on every engine; open makes a new database.
+func eachHash(t *testing.T, f func(t *testing.T, open func() *store.DB)) {
 	t.Helper()
 	for _, h := range hashes {
 		t.Run(h.name, func(t *testing.T) {
 			if h.mask != 0 {
 				store.SetIDHash(t, weakHash(h.mask))
 			}
-			f(t)
+			t.Run("sqlite", func(t *testing.T) { f(t, func() *store.DB { return storetest.Open(t) }) })
+			t.Run("postgres", func(t *testing.T) {
+				f(t, func() *store.DB { return storetest.OpenIn(t, storetest.Postgres(t)) })
+			})
 		})
 	}
 }
@@ -147,9 +150,9 @@ func TestAppend_EqualsTheModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	eachHash(t, func(t *testing.T) {
+	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		for seed := range uint64(2) {
-			r, db, m := rand.New(rand.NewPCG(seed, 0)), storetest.Open(t), newModel()
+			r, db, m := rand.New(rand.NewPCG(seed, 0)), open(), newModel()
 			for range 10 {
 				batch := pickMany(r, r.IntN(80))
 				want := m.append(batch)
@@ -170,14 +173,14 @@ func TestAppend_SplitDoesNotMatter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	eachHash(t, func(t *testing.T) {
+	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		for seed := range uint64(2) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			rows := pickMany(r, 200)
 			m := newModel()
 			all := m.append(rows)
 			want := m.state()
-			db, inserted, duplicates, conflicts, start := storetest.Open(t), 0, 0, []int(nil), 0
+			db, inserted, duplicates, conflicts, start := open(), 0, 0, []int(nil), 0
 			for start < len(rows) {
 				end := min(len(rows), start+1+r.IntN(100))
 				a := mustAppend(t, db, rows[start:end]...)
@@ -203,7 +206,7 @@ func TestAppend_OrderDoesNotMatter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	eachHash(t, func(t *testing.T) {
+	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		r := rand.New(rand.NewPCG(7, 7))
 		m := newModel()
 		m.append(pickMany(r, 100))
@@ -212,7 +215,7 @@ func TestAppend_OrderDoesNotMatter(t *testing.T) {
 		rows = append(rows, rows[:len(rows)/2]...) // some of them twice
 		for range 3 {
 			r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-			db, inserted := storetest.Open(t), 0
+			db, inserted := open(), 0
 			for part := range slices.Chunk(rows, 1+r.IntN(70)) {
 				a := mustAppend(t, db, part...)
 				inserted += a.Inserted
@@ -267,8 +270,8 @@ func TestAddVerification_WeakHashes(t *testing.T) {
 
 // A batch that meets all kinds of rows and breaks off, wherever that is, leaves everything as it was.
 func TestAppend_AllOrNothingAmongOthers(t *testing.T) {
-	eachHash(t, func(t *testing.T) {
-		r, db, m := rand.New(rand.NewPCG(3, 3)), storetest.Open(t), newModel()
+	eachHash(t, func(t *testing.T, open func() *store.DB) {
+		r, db, m := rand.New(rand.NewPCG(3, 3)), open(), newModel()
 		first, second := pickMany(r, 20), pickMany(r, 40)
 		m.append(first)
 		mustAppend(t, db, first...)

@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"database/sql"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,24 +62,26 @@ func TestAuditLog(t *testing.T) {
 
 // Not even past the store can an entry be changed or removed.
 func TestAuditLog_IsOnlyAddedTo(t *testing.T) {
-	dir := t.TempDir()
-	db := storetest.OpenIn(t, dir)
-	mustAccount(t, db, "ann@example.com")
-	want := mustAudit(t, db, store.AuditFilter{})
-	raw, err := sql.Open("sqlite", filepath.Join(dir, store.FileName)+"?_pragma=busy_timeout(30000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
-	for _, statement := range []string{
-		`UPDATE audit SET actor = 'somebody else'`, `DELETE FROM audit`,
-		`INSERT OR REPLACE INTO audit SELECT audit_id, at, 'somebody else', action, subject, detail FROM audit`,
-	} {
-		if _, err := raw.ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "the audit log is only ever added to") {
-			t.Errorf("%s: the error is %v", statement, err)
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustAccount(t, db, "ann@example.com")
+		want := mustAudit(t, db, store.AuditFilter{})
+		raw := storetest.Raw(t, db)
+		defer raw.Close()
+		const replaced = `SELECT audit_id, at, 'somebody else', action, subject, detail FROM audit`
+		statements := []string{`UPDATE audit SET actor = 'somebody else'`, `DELETE FROM audit`}
+		if storetest.IsPostgres(t, db) {
+			statements = append(statements, `TRUNCATE audit`,
+				`INSERT INTO audit (audit_id, at, actor, action, subject, detail) `+replaced+` ON CONFLICT (audit_id) DO UPDATE SET actor = excluded.actor`)
+		} else {
+			statements = append(statements, `INSERT OR REPLACE INTO audit `+replaced)
 		}
-	}
-	if got := mustAudit(t, db, store.AuditFilter{}); !slices.Equal(got, want) {
-		t.Errorf("the log is %+v, want %+v", got, want)
-	}
+		for _, statement := range statements {
+			if _, err := raw.ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "the audit log is only ever added to") {
+				t.Errorf("%s: the error is %v", statement, err)
+			}
+		}
+		if got := mustAudit(t, db, store.AuditFilter{}); !slices.Equal(got, want) {
+			t.Errorf("the log is %+v, want %+v", got, want)
+		}
+	})
 }

@@ -104,7 +104,7 @@ func (db *DB) SetGPUFree(ctx context.Context, name string, free bool) error {
 		if _, ok := c.GPU(name); !ok {
 			return fmt.Errorf("GPU %q is not in the catalog: allowed are %s", name, strings.Join(c.GPUNames(), ", "))
 		}
-		if err := tx.exec(`UPDATE gpus SET free = $1 WHERE gpu_name = $2`, free, name); err != nil {
+		if err := tx.exec(`UPDATE gpus SET free = $1 WHERE gpu_name = $2`, boolInt(free), name); err != nil {
 			return err
 		}
 		return tx.audit("catalog.set", "catalog", detail{"gpu": name, "free": free})
@@ -117,7 +117,7 @@ func (db *DB) SetLabFree(ctx context.Context, lab string, free bool) error {
 		if names := c.LabNames(); !slices.Contains(names, lab) {
 			return fmt.Errorf("lab %q is not in the catalog: allowed are %s", lab, strings.Join(names, ", "))
 		}
-		if err := tx.exec(`UPDATE labs SET free = $1 WHERE lab = $2`, free, lab); err != nil {
+		if err := tx.exec(`UPDATE labs SET free = $1 WHERE lab = $2`, boolInt(free), lab); err != nil {
 			return err
 		}
 		return tx.audit("catalog.set", "catalog", detail{"lab": lab, "free": free})
@@ -141,7 +141,7 @@ func (db *DB) changeCatalog(ctx context.Context, change func(*tx, assay.Catalog)
 
 func insertCatalog(tx *tx, c assay.Catalog) error {
 	for _, g := range c.GPUs {
-		if err := tx.exec(`INSERT INTO gpus (gpu_name, free) VALUES ($1, $2)`, g.Name, g.Free); err != nil {
+		if err := tx.exec(`INSERT INTO gpus (gpu_name, free) VALUES ($1, $2)`, g.Name, boolInt(g.Free)); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func insertCatalog(tx *tx, c assay.Catalog) error {
 		}
 	}
 	for _, l := range c.Labs {
-		if err := tx.exec(`INSERT INTO labs (lab, label, free) VALUES ($1, $2, $3)`, l.Lab, l.Label, l.Free); err != nil {
+		if err := tx.exec(`INSERT INTO labs (lab, label, free) VALUES ($1, $2, $3)`, l.Lab, l.Label, boolInt(l.Free)); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,9 @@ func TestAppendWindow_FlippedBits(t *testing.T) {
 				if column == "segment" && bit > 40 {
 					continue // the hour would be beyond all years, and is not read; Verify counts what is gone
 				}
+				if column == "segment" && bit >= 32 && storetest.IsPostgres(t, db) {
+					continue // an hour of a month that has no table
+				}
 				flip := fmt.Sprintf(`UPDATE segments SET %[1]s = (%[1]s | $1) - (%[1]s & $1)`, column)
 				storetest.Exec(t, db, flip, int64(1)<<bit)
 				wantDamaged(t, db, fmt.Sprintf("bit %d of %s", bit, column))
@@ -84,10 +87,12 @@ func TestAppendWindow_OtherTypes(t *testing.T) {
 			storetest.Exec(t, db, `INSERT INTO `+table+` SELECT * FROM kept`)
 			storetest.Exec(t, db, `DROP TABLE kept`)
 		}
-		f("segments", "rows", 2.5)
-		f("segments", "checksum", "none")
-		f("segments", "body", "text")
-		f("segments", "body", 7)
+		if !storetest.IsPostgres(t, db) { // which refuses to keep them
+			f("segments", "rows", 2.5)
+			f("segments", "checksum", "none")
+			f("segments", "body", "text")
+			f("segments", "body", 7)
+		}
 		f("sources", "source_id", 99)
 		f("providers", "provider_id", 99)
 	})

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,41 +22,40 @@ const FileName = "assay.db"
 // promised new data within a second.
 const pollEvery = 100 * time.Millisecond
 
-// engine is what differs between databases. SQLite has one writing connection, whose transactions take the write lock at
-// their start, and several reading ones.
-type engine struct {
+// sqliteEngine has one writing connection, whose transactions take the write lock at their start, and several reading ones.
+type sqliteEngine struct {
 	path    string
 	file    os.FileInfo // the file that was opened, to notice when it is moved away
 	writer  *sql.DB
 	readers *sql.DB
 }
 
-func openSQLite(ctx context.Context, dir string) (engine, error) {
+func openSQLite(ctx context.Context, dir string) (*sqliteEngine, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return engine{}, fmt.Errorf("make the database folder: %w", err)
+		return nil, fmt.Errorf("make the database folder: %w", err)
 	}
-	e := engine{path: filepath.Join(dir, FileName)}
+	e := &sqliteEngine{path: filepath.Join(dir, FileName)}
 	// The busy timeout comes first: every later pragma may have to wait for another process.
 	writer, err := sql.Open("sqlite", e.dsn("immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)"))
 	if err != nil {
-		return engine{}, err
+		return nil, err
 	}
 	writer.SetMaxOpenConns(1)
 	readers, err := sql.Open("sqlite", e.dsn("deferred", "busy_timeout(30000)", "query_only(1)", "cache_size(-8192)"))
 	if err != nil {
-		return engine{}, errors.Join(err, writer.Close())
+		return nil, errors.Join(err, writer.Close())
 	}
 	readers.SetMaxOpenConns(4)
 	e.writer, e.readers = writer, readers
 	if err := e.connect(ctx); err != nil {
-		return engine{}, errors.Join(fmt.Errorf("open %s: %w", e.path, err), e.close())
+		return nil, errors.Join(fmt.Errorf("open %s: %w", e.path, err), e.close())
 	}
 	return e, nil
 }
 
 // connect makes the first connection, which creates the file, and remembers which file it is. The busy timeout does not
 // cover the moment in which a new file turns to WAL: processes that make it together have to try again.
-func (e *engine) connect(ctx context.Context) (err error) {
+func (e *sqliteEngine) connect(ctx context.Context) (err error) {
 	for range connectAttempts {
 		if err = e.writer.PingContext(ctx); !isBusy(err) {
 			break
@@ -86,19 +84,46 @@ func isBusy(err error) bool {
 	return ok && failure.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-func (e *engine) dsn(lock string, pragmas ...string) string {
+func (e *sqliteEngine) dsn(lock string, pragmas ...string) string {
 	path := url.URL{Path: filepath.ToSlash(e.path)} // a folder may have a name with # or % in it
 	query := url.Values{"_txlock": {lock}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Opaque: path.EscapedPath(), RawQuery: query.Encode()}).String()
 }
 
-func (e *engine) close() error {
+func (e *sqliteEngine) name() string { return filepath.Dir(e.path) }
+
+func (e *sqliteEngine) migrations() string { return "migrations/sqlite" }
+
+func (e *sqliteEngine) begin(ctx context.Context, write bool) (begun, error) {
+	pool := e.readers
+	if write {
+		pool = e.writer
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return begun{}, err
+	}
+	end := func() { _ = conn.Close() } // the transaction has told what there is to tell
+	t, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: !write})
+	if err != nil {
+		end()
+	}
+	return begun{t, conn, end}, err
+}
+
+// makeRoom has nothing to do: SQLite has one table for all time.
+func (e *sqliteEngine) makeRoom(*tx, []int64) error { return nil }
+
+// afterCopy has nothing to do: SQLite's next id follows the largest.
+func (e *sqliteEngine) afterCopy(*tx) error { return nil }
+
+func (e *sqliteEngine) close() error {
 	return errors.Join(e.readers.Close(), e.writer.Close())
 }
 
 // Ping tells whether the database can be read, and whether the file behind it is still the one that was opened: SQLite
 // would go on writing into a file that has been moved away.
-func (e *engine) Ping(ctx context.Context) error {
+func (e *sqliteEngine) Ping(ctx context.Context) error {
 	file, err := os.Stat(e.path)
 	if err != nil {
 		return err
@@ -111,7 +136,7 @@ func (e *engine) Ping(ctx context.Context) error {
 }
 
 // ReleaseMemory gives back the memory that bulk writing has filled.
-func (e *engine) ReleaseMemory(ctx context.Context) error {
+func (e *sqliteEngine) ReleaseMemory(ctx context.Context) error {
 	_, err := e.writer.ExecContext(ctx, `PRAGMA shrink_memory`)
 	return err
 }
@@ -122,23 +147,23 @@ const lockFile = "publisher.lock"
 // lockPause is how often a taken lock is tried again.
 const lockPause = 20 * time.Millisecond
 
-// LockPublisher waits until nobody else publishes, in any process, and gives what ends that.
-func (e *engine) LockPublisher(ctx context.Context) (unlock func(), err error) {
+// LockPublisher takes the lock of a file, which cannot be lost.
+func (e *sqliteEngine) LockPublisher(ctx context.Context) (held context.Context, unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(e.path), lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the publisher's lock: %w", err)
+		return nil, nil, fmt.Errorf("open the publisher's lock: %w", err)
 	}
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil // which lets go of the lock
+			return ctx, func() { _ = file.Close() }, nil // which lets go of the lock
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("take the publisher's lock: %w", err), file.Close())
+			return nil, nil, errors.Join(fmt.Errorf("take the publisher's lock: %w", err), file.Close())
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), file.Close())
+			return nil, nil, errors.Join(ctx.Err(), file.Close())
 		case <-time.After(lockPause):
 		}
 	}
@@ -146,7 +171,7 @@ func (e *engine) LockPublisher(ctx context.Context) (unlock func(), err error) {
 
 // watch calls changed after every commit, by whichever process. It holds one connection of its own: SQLite's data_version
 // tells a connection about the commits of all others.
-func (e *engine) watch(ctx context.Context, changed func()) {
+func (e *sqliteEngine) watch(ctx context.Context, changed func()) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	var conn *sql.Conn
@@ -177,58 +202,9 @@ func (e *engine) watch(ctx context.Context, changed func()) {
 	}
 }
 
-// bulk inserts many rows with few statements. An INSERT carries several rows, which spreads the cost of a statement; and
-// its parameters are plain question marks, because SQLite looks a name such as $1 up in a list each time it is bound.
-type bulk struct {
-	tx      *tx
-	head    string // INSERT INTO … VALUES
-	tail    string // ON CONFLICT …
-	columns int
-	whole   *sql.Stmt // for bulkRows rows
-}
-
-// bulkRows is enough to make a statement's fixed cost small, and few enough to prepare fast.
-const bulkRows = 64
-
-func newBulk(tx *tx, head, tail string, columns int) (*bulk, error) {
-	b := &bulk{tx: tx, head: head, tail: tail, columns: columns}
-	var err error
-	b.whole, err = b.prepare(bulkRows)
-	return b, err
-}
-
-func (b *bulk) prepare(rows int) (*sql.Stmt, error) {
-	return b.tx.PrepareContext(b.tx.ctx, b.head+placeholders(b.columns, rows)+b.tail)
-}
-
-// placeholders are the values of so many rows.
-func placeholders(columns, rows int) string {
-	row := "(" + strings.Repeat("?,", columns-1) + "?)"
-	return strings.Repeat(row+",", rows-1) + row
-}
-
-// insert writes at most bulkRows rows and says how many were not there before.
-func (b *bulk) insert(args []any) (inserted int, err error) {
-	statement := b.whole
-	if rows := len(args) / b.columns; rows < bulkRows {
-		if statement, err = b.prepare(rows); err != nil {
-			return 0, err
-		}
-		defer statement.Close()
-	}
-	result, err := statement.ExecContext(b.tx.ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	n, err := result.RowsAffected()
-	return int(n), err
-}
-
-func (b *bulk) close() { _ = b.whole.Close() }
-
 // Backup writes a consistent copy of the database to a new file, while others read and write. Nothing is left behind when
 // it fails.
-func (e *engine) Backup(ctx context.Context, file string) error {
+func (e *sqliteEngine) Backup(ctx context.Context, file string) error {
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("backup to %s: the file exists", file)
 	}
@@ -244,7 +220,7 @@ func (e *engine) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-func (e *engine) copyTo(ctx context.Context, file string) error {
+func (e *sqliteEngine) copyTo(ctx context.Context, file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -1,6 +1,9 @@
 package store
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // SetIDHash replaces the hash that finds ids, until the test ends.
 func SetIDHash(t *testing.T, hash func(source, id string) int64) {
@@ -36,3 +39,19 @@ func SetMovedIDs(t *testing.T, n int) {
 	t.Cleanup(func() { movedIDs = before })
 	movedIDs = n
 }
+
+// MigrationNames lists the migrations of a folder in their order.
+func MigrationNames(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	files, err := migrationFiles(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		names = append(names, file.name)
+	}
+	return names
+}
+
+// CopiedTables are the tables that a copy takes.
+func CopiedTables() []string { return slices.Concat(seeded, copied) }

@@ -206,7 +206,7 @@ func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, 
 		ok = false
 		first, _ := segmentsOf(from, assay.Latest)
 		return tx.each(`SELECT min(at) FROM (SELECT (min(segment) >> 32) * 3600000 AS at FROM segments WHERE segment >= $2
-			UNION ALL SELECT (SELECT min(r.at) - 1 FROM records r WHERE r.series_id = s.series_id AND r.at > $1) FROM series s) HAVING min(at) IS NOT NULL`,
+			UNION ALL SELECT (SELECT min(r.at) - 1 FROM records r WHERE r.series_id = s.series_id AND r.at > $1) FROM series s) activity HAVING min(at) IS NOT NULL`,
 			[]any{from, int64(first)}, func(scan scanFunc) error {
 				ok = true
 				if err := scan(&at); err != nil {

@@ -14,7 +14,7 @@ import (
 
 func lock(t *testing.T, db *store.DB) (unlock func()) {
 	t.Helper()
-	unlock, err := db.LockPublisher(t.Context())
+	_, unlock, err := db.LockPublisher(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func wantLocked(t *testing.T, db *store.DB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := db.LockPublisher(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := db.LockPublisher(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting for a lock that is held gives the error %v, want %v", err, context.DeadlineExceeded)
 	}
 }
@@ -75,7 +75,7 @@ func TestLockPublisher_ContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		began := time.Now()
-		if _, err := storetest.Another(t, db).LockPublisher(ctx); !errors.Is(err, context.Canceled) {
+		if _, _, err := storetest.Another(t, db).LockPublisher(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v, want %v", err, context.Canceled)
 		}
 		if took := time.Since(began); took != time.Second {
@@ -86,7 +86,10 @@ func TestLockPublisher_ContextEnds(t *testing.T) {
 
 // Many take turns, and there is never more than one.
 func TestLockPublisher_ManyTakeTurns(t *testing.T) {
-	db := storetest.Open(t)
+	storetest.Each(t, takeTurns)
+}
+
+func takeTurns(t *testing.T, db *store.DB) {
 	handles := []*store.DB{db, storetest.Another(t, db)}
 	holders, turns := 0, 0 // guarded by the lock alone, which the race detector knows nothing of
 	var mu sync.Mutex
@@ -100,7 +103,7 @@ func TestLockPublisher_ManyTakeTurns(t *testing.T) {
 	for i := range 6 {
 		wg.Go(func() {
 			for range 5 {
-				unlock, err := handles[i%2].LockPublisher(t.Context())
+				_, unlock, err := handles[i%2].LockPublisher(t.Context())
 				if err != nil {
 					t.Error(err)
 					return
@@ -124,8 +127,9 @@ func TestLockPublisher_ManyTakeTurns(t *testing.T) {
 
 // The lock is not the database's: whoever publishes does not keep others from reading and importing.
 func TestLockPublisher_LetsOthersWork(t *testing.T) {
-	db := storetest.Open(t)
-	defer lock(t, db)()
-	mustAppend(t, storetest.Another(t, db), rental("a"))
-	wantCount(t, db, 1)
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		defer lock(t, db)()
+		mustAppend(t, storetest.Another(t, db), rental("a"))
+		wantCount(t, db, 1)
+	})
 }

@@ -9,7 +9,7 @@ import (
 
 // dayHashes gives the hashes of the records of a day in the order GPU, region, grain, instant and revision.
 func dayHashes(tx *tx, day int64) (hashes []assay.Hash, err error) {
-	err = tx.each(`SELECT substr(r.body, -32) FROM (SELECT series_id, gpu_name, coalesce(region, 'global') AS region_name, grain FROM series
+	err = tx.each(`SELECT substr(r.body, length(r.body) - 31) FROM (SELECT series_id, gpu_name, coalesce(region, 'global') AS region_name, grain FROM series
 			JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id) ORDER BY gpu_name, region_name, grain) s
 		CROSS JOIN records r WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2
 		ORDER BY s.gpu_name, s.region_name, s.grain, r.at, r.revision`, []any{day, day + assay.Day}, func(scan scanFunc) error {
@@ -84,15 +84,15 @@ func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) err
 		if last != u.Previous || current != u.publication {
 			return ErrOvertaken
 		}
-		if err := tx.exec(`INSERT INTO manifests (day, revision, records, digest, signed_at, previous, hash, public_key, signature)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, m.Day, m.Revision, m.Records, m.Digest[:], m.SignedAt, m.Previous[:], m.Hash[:], m.PublicKey, m.Signature); err != nil {
+		sequence, err := tx.bump("manifest")
+		if err != nil {
 			return err
 		}
-		if err := tx.exec(`DELETE FROM unsigned_days WHERE day = $1`, m.Day); err != nil {
+		if err := tx.exec(`INSERT INTO manifests (sequence, day, revision, records, digest, signed_at, previous, hash, public_key, signature)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, sequence, m.Day, m.Revision, m.Records, m.Digest[:], m.SignedAt, m.Previous[:], m.Hash[:], m.PublicKey, m.Signature); err != nil {
 			return err
 		}
-		_, err = tx.bump("manifest")
-		return err
+		return tx.exec(`DELETE FROM unsigned_days WHERE day = $1`, m.Day)
 	})
 }
 

@@ -183,11 +183,17 @@ func TestManifests_Damaged(t *testing.T) {
 		signDay(t, db, 0)
 		f := func(column string) {
 			t.Helper()
-			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = CAST(x'00' || `+column+` AS BLOB)`)
+			var was []byte
+			raw := storetest.Raw(t, db)
+			defer raw.Close()
+			if err := raw.QueryRowContext(t.Context(), `SELECT `+column+` FROM manifests`).Scan(&was); err != nil {
+				t.Fatal(err)
+			}
+			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = $1`, append([]byte{0}, was...))
 			if _, _, err := db.LastManifest(t.Context()); !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("with a longer %s the error is %v, want %v", column, err, store.ErrDamaged)
 			}
-			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = CAST(substr(`+column+`, 2) AS BLOB)`)
+			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = $1`, was)
 			if _, _, err := db.LastManifest(t.Context()); err != nil {
 				t.Fatal(err)
 			}

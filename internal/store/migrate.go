@@ -5,10 +5,85 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/assaydata/assay"
 )
+
+// migrate runs the migrations that this database has not seen, and fills a new database's catalogs.
+func migrate(tx *tx) error {
+	if err := tx.exec(`CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)`); err != nil {
+		return err
+	}
+	var last int
+	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last); err != nil {
+		return err
+	}
+	files, err := migrationFiles(tx.engine.migrations())
+	if err != nil {
+		return err
+	}
+	if newest := files[len(files)-1].number; last > newest {
+		return fmt.Errorf("the database is at migration %d and this program knows %d: use a newer assay", last, newest)
+	}
+	for _, file := range files {
+		if file.number <= last {
+			continue
+		}
+		if err := file.run(tx); err != nil {
+			return fmt.Errorf("migration %s: %w", file.name, err)
+		}
+	}
+	if last == 0 {
+		return insertCatalog(tx, assay.DefaultCatalog())
+	}
+	return nil
+}
+
+// migration is a file of SQL. Its name begins with its number.
+type migration struct {
+	number int
+	name   string
+}
+
+// migrationFiles lists the migrations of a folder in their order.
+func migrationFiles(folder string) (files []migration, err error) {
+	names, err := fs.Glob(migrations, folder+"/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		digits, _, _ := strings.Cut(path.Base(name), "_")
+		number, err := strconv.Atoi(digits)
+		if err != nil {
+			return nil, fmt.Errorf("migration %s has no number: %w", name, err)
+		}
+		files = append(files, migration{number, name})
+	}
+	slices.SortFunc(files, func(a, b migration) int { return cmp.Compare(a.number, b.number) })
+	return files, nil
+}
+
+func (m migration) run(tx *tx) error {
+	text, err := migrations.ReadFile(m.name)
+	if err != nil {
+		return err
+	}
+	if err := tx.exec(string(text)); err != nil {
+		return err
+	}
+	if move := moves[m.name]; move != nil {
+		if err := move(tx); err != nil {
+			return err
+		}
+	}
+	return tx.exec(`INSERT INTO migrations (number, applied_at) VALUES ($1, $2)`, m.number, tx.now)
+}
 
 // moves are what migrations leave to the program, by file.
 var moves = map[string]func(*tx) error{
@@ -38,11 +113,6 @@ type mover struct {
 	ids        []placedID
 }
 
-type placedID struct {
-	hash    int64
-	segment segmentNumber
-}
-
 // moveTransactions brings transactions over from the table of single rows.
 func moveTransactions(tx *tx) error {
 	d, err := readDictionary(tx)
@@ -54,7 +124,7 @@ func moveTransactions(tx *tx) error {
 		return err
 	}
 	defer m.insert.Close()
-	if m.id, err = tx.PrepareContext(tx.ctx, insertIDs+`($1, $2) ON CONFLICT DO NOTHING`); err != nil {
+	if m.id, err = tx.PrepareContext(tx.ctx, insertID+` ON CONFLICT DO NOTHING`); err != nil {
 		return err
 	}
 	defer m.id.Close()
@@ -132,33 +202,20 @@ func (m *mover) enterIDs() error {
 
 // moveRecords puts the version and the hash of records into their bodies.
 func moveRecords(tx *tx) error {
-	insert, err := newBulk(tx, insertRecords, "", recordColumns)
+	insert, err := tx.engine.newBulk(tx, recordsTable)
 	if err != nil {
 		return err
 	}
 	defer insert.close()
-	args := make([]any, 0, bulkRows*recordColumns)
-	flush := func() error {
-		if len(args) == 0 {
-			return nil
-		}
-		_, err := insert.insert(args)
-		args = args[:0]
-		return err
-	}
 	err = tx.each(`SELECT series_id, at, revision, sequence, body, hash, version FROM records_3 JOIN points USING (series_id, at, revision)`, nil, func(scan scanFunc) error {
 		var series, at, revision, sequence, version int64
 		var body, hash []byte
 		if err := scan(&series, &at, &revision, &sequence, &body, &hash, &version); err != nil {
 			return err
 		}
-		body = append(append(binary.AppendVarint(nil, version), body...), hash...)
-		if args = append(args, series, at, revision, sequence, body); len(args) < cap(args) {
-			return nil
-		}
-		return flush()
+		return insert.add(series, at, revision, sequence, append(append(binary.AppendVarint(nil, version), body...), hash...))
 	})
-	if err := errors.Join(err, flush()); err != nil {
+	if err := errors.Join(err, insert.flush()); err != nil {
 		return err
 	}
 	return tx.exec(`DROP TABLE records_3`)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -142,6 +143,9 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 			return 0, err
 		}
 	}
+	if err := w.flush(); err != nil {
+		return 0, err
+	}
 	return version, w.unsign()
 }
 
@@ -164,59 +168,49 @@ func nullText(text string) sql.NullString { return sql.NullString{String: text, 
 type recordWriter struct {
 	tx              *tx
 	version         int64
-	points, records *bulk
+	points, records bulk
 	days            map[int64]bool // that the records fall on
 }
 
-const (
-	insertPoints  = `INSERT INTO points (series_id, at, revision, value_nanos, version) VALUES `
-	pointColumns  = 5
-	insertRecords = `INSERT INTO records (series_id, at, revision, sequence, body) VALUES `
-	recordColumns = 5
-)
-
 func newRecordWriter(tx *tx, version int64) (w *recordWriter, err error) {
 	w = &recordWriter{tx: tx, version: version, days: map[int64]bool{}}
-	if w.points, err = newBulk(tx, insertPoints, "", pointColumns); err != nil {
+	if w.points, err = tx.engine.newBulk(tx, pointsTable); err != nil {
 		return nil, err
 	}
-	if w.records, err = newBulk(tx, insertRecords, "", recordColumns); err != nil {
+	if w.records, err = tx.engine.newBulk(tx, recordsTable); err != nil {
 		w.points.close()
 		return nil, err
 	}
 	return w, nil
 }
 
+func (w *recordWriter) flush() error { return cmp.Or(w.points.flush(), w.records.flush()) }
+
 func (w *recordWriter) close() {
 	w.points.close()
 	w.records.close()
 }
+
+// usualBody is enough for most bodies of records.
+const usualBody = 192
 
 func (w *recordWriter) series(d *dictionary, s SeriesRecords) error {
 	id, sequence, err := w.extend(d, s)
 	if err != nil {
 		return err
 	}
-	points, records := make([]any, 0, bulkRows*pointColumns), make([]any, 0, bulkRows*recordColumns)
-	bodies := make([]byte, 0, bulkRows*160)
-	for part := range slices.Chunk(s.Records, bulkRows) {
-		points, records, bodies = points[:0], records[:0], bodies[:0]
-		for i := range part {
-			r := &part[i]
-			value := sql.NullInt64{Int64: int64(r.Value), Valid: r.HasValue}
-			points = append(points, id, r.At, int64(r.Revision), value, w.version)
-			start := len(bodies)
-			bodies = appendBody(binary.AppendVarint(bodies, w.version), r)
-			sequence++
-			records = append(records, id, r.At, int64(r.Revision), sequence, bodies[start:len(bodies):len(bodies)])
-			w.days[assay.StartOfDay(r.At)] = true
-		}
-		if _, err := w.points.insert(points); err != nil {
+	for i := range s.Records {
+		r := &s.Records[i]
+		value := sql.NullInt64{Int64: int64(r.Value), Valid: r.HasValue}
+		if err := w.points.add(id, r.At, int64(r.Revision), value, w.version); err != nil {
 			return err
 		}
-		if _, err := w.records.insert(records); err != nil {
+		sequence++
+		body := appendBody(binary.AppendVarint(make([]byte, 0, usualBody), w.version), r)
+		if err := w.records.add(id, r.At, int64(r.Revision), sequence, body); err != nil {
 			return err
 		}
+		w.days[assay.StartOfDay(r.At)] = true
 	}
 	first, last := s.Records[0].At, s.Records[0].At
 	for i := range s.Records {

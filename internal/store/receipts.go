@@ -83,7 +83,7 @@ func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 		}
 		var sum any
 		err = tx.QueryRowContext(ctx, query, args...).Scan(&sum)
-		if n, ok := sum.(int64); ok {
+		if n, ok := wholeNumber(sum); ok {
 			s = IDSum(n)
 		} else {
 			s = -1 // a number is so damaged that the sum is of another type: no good table has this one
@@ -101,26 +101,49 @@ func (db *DB) FindMisplaced(ctx context.Context) (place string, err error) {
 		if err != nil {
 			return err
 		}
-		return tx.eachSegment(`ORDER BY segment`, nil, func(s *segment) error {
-			all, err := d.appendSegment(nil, s)
-			for i := range all {
-				t := &all[i]
-				if err != nil || place != "" {
-					break
-				}
-				var found int
-				hash := idHash(t.Source, t.ID)
-				err = tx.QueryRowContext(ctx, `SELECT count(*) FROM transaction_ids WHERE hash BETWEEN $1 AND $2 AND segment = $3`,
-					hash, hash+maxProbe, int64(s.number)).Scan(&found)
-				if found == 0 {
-					place = fmt.Sprintf("transaction %s of %s, executed at %s, cannot be found by its id", t.ID, t.Source, assay.FormatInstant(t.ExecutedAt))
-				}
+		numbers, err := segmentNumbers(tx)
+		for _, number := range numbers {
+			if err == nil && place == "" {
+				place, err = misplacedIn(tx, &d, number)
 			}
-			return err
-		})
+		}
+		return err
 	})
 	if place == "" {
 		place = "the table of transaction ids has an entry that leads to no transaction"
 	}
 	return place, err
+}
+
+func segmentNumbers(tx *tx) (numbers []segmentNumber, err error) {
+	err = tx.each(`SELECT segment FROM segments ORDER BY segment`, nil, func(scan scanFunc) error {
+		var number segmentNumber
+		err := scan((*int64)(&number))
+		numbers = append(numbers, number)
+		return err
+	})
+	return numbers, err
+}
+
+// misplacedIn names a transaction of a segment that the table of ids does not lead to; empty when there is none.
+func misplacedIn(tx *tx, d *dictionary, number segmentNumber) (place string, err error) {
+	var all []assay.Transaction
+	err = tx.eachSegment(`WHERE segment = $1`, []any{int64(number)}, func(s *segment) error {
+		all, err = d.appendSegment(nil, s)
+		return err
+	})
+	for i := range all {
+		if err != nil {
+			break
+		}
+		t := &all[i]
+		var found int
+		hash := idHash(t.Source, t.ID)
+		err = tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transaction_ids WHERE hash BETWEEN $1 AND $2 AND segment = $3`,
+			hash, hash+maxProbe, int64(number)).Scan(&found)
+		if err == nil && found == 0 {
+			return fmt.Sprintf("transaction %s of %s, executed at %s, cannot be found by its id", t.ID, t.Source, assay.FormatInstant(t.ExecutedAt)), nil
+		}
+	}
+	return "", err
 }

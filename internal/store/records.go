@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/assaydata/assay"
 )
@@ -109,9 +110,9 @@ func pointSum(series int64, r *Record) int64 {
 func checkPoints(tx *tx, keys map[int64]SeriesKey, want, from, to int64) error {
 	var sum any // of another type when a column is, and nil without points
 	err := tx.QueryRowContext(tx.ctx, `SELECT sum((coalesce(value_nanos, -1) % 65537 + 65537) *
-		((p.at + 7919 * p.series_id + 104729 * iif(revision < 4294967296, revision, NULL) + 1299709 * version) % 65537 + 65537))
+		((p.at + 7919 * p.series_id + 104729 * CASE WHEN revision < 4294967296 THEN revision END + 1299709 * version) % 65537 + 65537))
 		FROM series s CROSS JOIN points p WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2`, from, to).Scan(&sum)
-	if err == nil && (sum == any(want) || sum == nil && want == 0) {
+	if n, ok := wholeNumber(sum); err == nil && (ok && n == want || sum == nil && want == 0) {
 		return nil
 	}
 	if stray := nameStrayPoint(tx, keys, from, to); err == nil && stray != nil {
@@ -120,12 +121,23 @@ func checkPoints(tx *tx, keys map[int64]SeriesKey, want, from, to int64) error {
 	return errors.Join(err, fmt.Errorf("%w: the points from %s to %s are not those of the records", ErrDamaged, assay.FormatInstant(from), assay.FormatInstant(to)))
 }
 
+// wholeNumber reads a sum. PostgreSQL's sums are of a wider type, which comes as text; SQLite's are of another type when
+// something in it is.
+func wholeNumber(sum any) (n int64, ok bool) {
+	if text, isText := sum.(string); isText {
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil
+	}
+	n, ok = sum.(int64)
+	return n, ok
+}
+
 // nameStrayPoint looks for a point that is not that of its record, or has none.
 func nameStrayPoint(tx *tx, keys map[int64]SeriesKey, from, to int64) error {
 	err := tx.each(`SELECT r.series_id, r.at, r.revision, r.sequence, r.body, p.version, p.value_nanos FROM series s CROSS JOIN records r
 		LEFT JOIN points p ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
 		WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2 ORDER BY r.at, r.revision`, []any{from, to}, func(scan scanFunc) error {
-		values := make([]driver.Value, recordColumns)
+		values := make([]driver.Value, len(recordsTable.columns))
 		var version, value, want any
 		if err := scan(&values[0], &values[1], &values[2], &values[3], &values[4], &version, &value); err != nil {
 			return err

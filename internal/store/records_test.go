@@ -190,8 +190,10 @@ func TestRecords_Damaged(t *testing.T) {
 		}
 		f("body", []byte{})
 		f("body", []byte{0xff})
-		f("body", "a text")
-		f("sequence", "second")
+		if !storetest.IsPostgres(t, db) { // which refuses to keep another type
+			f("body", "a text")
+			f("sequence", "second")
+		}
 	})
 }
 
@@ -215,7 +217,9 @@ func TestRecords_PointBesideIt(t *testing.T) {
 		const where = ` WHERE at = 8 * 3600000`
 		f(`UPDATE points SET value_nanos = value_nanos + 1`+where, second)
 		f(`UPDATE points SET value_nanos = NULL`+where, second)
-		f(`UPDATE points SET value_nanos = 'none'`+where, second)
+		if !storetest.IsPostgres(t, db) {
+			f(`UPDATE points SET value_nanos = 'none'`+where, second)
+		}
 		f(`UPDATE points SET version = 2`+where, second)
 		f(`UPDATE points SET revision = 1`+where, second)
 		f(`UPDATE points SET at = at + 1`+where, second)

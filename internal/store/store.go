@@ -1,5 +1,5 @@
-// Package store is the database. DB is a concrete type: one implementation whose SQL text is the same for every engine,
-// with the few things that differ (opening, watching, locking) in an engine file.
+// Package store is the database: SQLite or PostgreSQL. DB is a concrete type whose SQL text is the same for both; the few
+// things that differ (opening, bulk writing, watching, locking) are in the files of the two engines.
 //
 // Rules that hold throughout; DESIGN.md says why:
 //
@@ -11,15 +11,12 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"regexp"
-	"slices"
 	"sync"
 	"time"
 
@@ -40,15 +37,16 @@ type DB struct {
 	stopped chan struct{}
 }
 
-// Open opens the database in the folder, making both if they are missing, and brings its tables up to date.
-func Open(ctx context.Context, dir string) (*DB, error) {
-	e, err := openSQLite(ctx, dir)
+// Open opens the database at an address and brings its tables up to date. An address is sqlite://FOLDER, where the folder is
+// made if it is missing, or postgres://…, where the database must be there; a folder by itself is SQLite's.
+func Open(ctx context.Context, address string) (*DB, error) {
+	e, err := openEngine(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	db := &DB{engine: e, Now: time.Now, changed: make(chan struct{}), stopped: make(chan struct{})}
 	if err := db.write(ctx, migrate); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database in %s: %w", dir, err), e.close())
+		return nil, errors.Join(fmt.Errorf("open database in %s: %w", e.name(), err), e.close())
 	}
 	watchCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	db.stop = stop
@@ -172,9 +170,10 @@ func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 
 // tx is one transaction: its context, its reading of the clock, and shorthands for SQL.
 type tx struct {
-	*sql.Tx
-	ctx context.Context
-	now int64
+	begun
+	engine engine
+	ctx    context.Context
+	now    int64
 }
 
 type scanFunc func(dest ...any) error
@@ -224,11 +223,11 @@ func (tx *tx) bump(counter string) (value int64, err error) {
 }
 
 func (db *DB) read(ctx context.Context, f func(*tx) error) error {
-	return db.transact(ctx, db.readers, &sql.TxOptions{ReadOnly: true}, f)
+	return db.transact(ctx, false, f)
 }
 
 func (db *DB) write(ctx context.Context, f func(*tx) error) error {
-	return db.transact(ctx, db.writer, nil, f)
+	return db.transact(ctx, true, f)
 }
 
 // rawScan runs a query and hands over the rows as the driver reads them. The values are reused.
@@ -236,14 +235,9 @@ type rawScan func(query string, args []any, f func([]driver.Value) error) error
 
 // readRaw is read for queries of millions of rows, which database/sql would spend more time on than the database.
 func (db *DB) readRaw(ctx context.Context, f func(*tx, rawScan) error) error {
-	conn, err := db.readers.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }() // its transaction has told what there is to tell
-	return db.transact(ctx, conn, &sql.TxOptions{ReadOnly: true}, func(tx *tx) error {
+	return db.read(ctx, func(tx *tx) error {
 		return f(tx, func(query string, args []any, row func([]driver.Value) error) error {
-			return conn.Raw(func(driverConn any) error { return scanRaw(ctx, driverConn, query, args, row) })
+			return tx.conn.Raw(func(driverConn any) error { return scanRaw(ctx, driverConn, query, args, row) })
 		})
 	})
 }
@@ -271,64 +265,23 @@ func scanRaw(ctx context.Context, driverConn any, query string, args []any, row 
 	}
 }
 
-// beginner is a pool of connections, or one of them.
-type beginner interface {
-	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
-}
-
 // transact runs f in a transaction. Once the context has ended, its end is the error: what the database says then is that
 // it was interrupted, rolled back or closed behind our back.
-func (db *DB) transact(ctx context.Context, pool beginner, options *sql.TxOptions, f func(*tx) error) error {
-	sqlTx, err := pool.BeginTx(ctx, options)
+func (db *DB) transact(ctx context.Context, write bool, f func(*tx) error) error {
+	b, err := db.begin(ctx, write)
 	if err == nil {
-		if err = f(&tx{Tx: sqlTx, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
-			err = sqlTx.Commit()
-		} else {
-			_ = sqlTx.Rollback() // the first error is the one that tells
+		if err = f(&tx{begun: b, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
+			err = ctx.Err()
 		}
+		if err == nil {
+			err = b.Commit()
+		} else {
+			_ = b.Rollback() // the first error is the one that tells
+		}
+		b.end()
 	}
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return err
-}
-
-// migrate runs the migrations that this database has not seen, and fills a new database's catalogs.
-func migrate(tx *tx) error {
-	if err := tx.exec(`CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)`); err != nil {
-		return err
-	}
-	var last int
-	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last); err != nil {
-		return err
-	}
-	files, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
-	if err != nil {
-		return err
-	}
-	slices.Sort(files)
-	if last > len(files) {
-		return fmt.Errorf("the database is at migration %d and this program knows %d: use a newer assay", last, len(files))
-	}
-	for i, file := range files[last:] {
-		text, err := migrations.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := tx.exec(string(text)); err != nil {
-			return fmt.Errorf("migration %s: %w", file, err)
-		}
-		if move := moves[file]; move != nil {
-			if err := move(tx); err != nil {
-				return fmt.Errorf("migration %s: %w", file, err)
-			}
-		}
-		if err := tx.exec(`INSERT INTO migrations (number, applied_at) VALUES ($1, $2)`, last+i+1, tx.now); err != nil {
-			return err
-		}
-	}
-	if last == 0 {
-		return insertCatalog(tx, assay.DefaultCatalog())
-	}
-	return nil
 }

@@ -62,13 +62,13 @@ func TestOpen_AgainKeeps(t *testing.T) {
 }
 
 func TestOpen_FromTheFuture(t *testing.T) {
-	dir := t.TempDir()
-	db := storetest.OpenIn(t, dir)
-	storetest.Exec(t, db, `INSERT INTO migrations (number, applied_at) VALUES (99, 0)`)
-	_, err := store.Open(t.Context(), dir)
-	if err == nil || !strings.Contains(err.Error(), "migration 99") || !strings.Contains(err.Error(), "use a newer assay") {
-		t.Errorf("a database at migration 99 opens with the error %v, want a hint to use a newer program", err)
-	}
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		storetest.Exec(t, db, `INSERT INTO migrations (number, applied_at) VALUES (99, 0)`)
+		_, err := store.Open(t.Context(), storetest.Address(t, db))
+		if err == nil || !strings.Contains(err.Error(), "migration 99") || !strings.Contains(err.Error(), "use a newer assay") {
+			t.Errorf("a database at migration 99 opens with the error %v, want a hint to use a newer program", err)
+		}
+	})
 }
 
 // Processes that start together on a new folder, such as a server and an import, all get their database.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -86,7 +85,6 @@ type appender struct {
 	fresh      []row // to be inserted
 	known      []row // whose hash was there before the batch
 	rest       []row // whose hash stands in the batch before, or belongs to another id
-	where      *sql.Stmt
 	finder     finder
 	appended   Appended
 }
@@ -134,81 +132,31 @@ func (n *names) add(tx *tx, insert, text string) (int64, error) {
 
 func (ap *appender) segment(r *row) segmentNumber { return numberSegment(r.ExecutedAt, ap.receipt) }
 
-const (
-	insertIDs = `INSERT INTO transaction_ids (hash, segment) VALUES `
-	idColumns = 2
-)
+const insertID = `INSERT INTO transaction_ids (hash, segment) VALUES ($1, $2)`
 
 // insertIDs enters the hashes of the batch, and sets the rows aside whose hash is known.
 func (ap *appender) insertIDs() error {
-	insert, err := newBulk(ap.tx, insertIDs, ` ON CONFLICT DO NOTHING`, idColumns)
-	if err != nil {
-		return err
-	}
-	defer insert.close()
-	unique := make([]row, 0, len(ap.rows))
+	unique, ids := make([]row, 0, len(ap.rows)), make([]placedID, 0, len(ap.rows))
 	for i, r := range ap.rows {
 		if i > 0 && ap.rows[i-1].hash == r.hash {
 			ap.rest = append(ap.rest, r)
 		} else {
-			unique = append(unique, r)
+			unique, ids = append(unique, r), append(ids, placedID{r.hash, ap.segment(&r)})
 		}
 	}
-	args := make([]any, 0, bulkRows*idColumns)
-	for part := range slices.Chunk(unique, bulkRows) {
-		args = args[:0]
-		for i := range part {
-			args = append(args, part[i].hash, int64(ap.segment(&part[i])))
-		}
-		inserted, err := insert.insert(args)
-		if err != nil {
-			return err
-		}
-		if inserted == len(part) {
-			ap.fresh = append(ap.fresh, part...)
-		} else if err := ap.sortOut(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sortOut goes through rows of which some are known. There is one statement for all: a short part asks for its last row
-// again.
-func (ap *appender) sortOut(part []row) error {
-	if ap.where == nil {
-		var err error
-		ap.where, err = ap.tx.PrepareContext(ap.tx.ctx, `SELECT hash, segment FROM transaction_ids WHERE hash IN `+placeholders(bulkRows, 1))
-		if err != nil {
-			return err
-		}
-	}
-	args := make([]any, bulkRows)
-	for i := range args {
-		args[i] = part[min(i, len(part)-1)].hash
-	}
-	rows, err := ap.where.QueryContext(ap.tx.ctx, args...)
+	known, err := ap.tx.engine.enterIDs(ap.tx, ids)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	segments := make(map[int64]segmentNumber, len(part))
-	for rows.Next() {
-		var hash int64
-		var segment segmentNumber
-		if err := rows.Scan(&hash, (*int64)(&segment)); err != nil {
-			return err
-		}
-		segments[hash] = segment
-	}
-	for _, r := range part {
-		if r.segment = segments[r.hash]; r.segment.receipt() != ap.receipt {
+	for _, r := range unique {
+		var isKnown bool
+		if r.segment, isKnown = known[r.hash]; isKnown {
 			ap.known = append(ap.known, r)
 		} else {
 			ap.fresh = append(ap.fresh, r)
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // compareKnown looks at the rows whose hash was there: those whose content is the same are duplicates, the others conflicts.
@@ -292,7 +240,7 @@ func (ap *appender) place(r row) (kept assay.Transaction, found bool, err error)
 			return kept, false, err
 		}
 		if free {
-			return kept, false, ap.tx.exec(insertIDs+`($1, $2)`, hash, int64(ap.segment(&r)))
+			return kept, false, ap.tx.exec(insertID, hash, int64(ap.segment(&r)))
 		}
 		if segment.receipt() != ap.receipt { // it is no row of this batch
 			if kept, found, err = ap.finder.in(segment, r.key()); found || err != nil {
@@ -308,11 +256,14 @@ func (ap *appender) insertSegments() error {
 	if err := ap.noteLate(); err != nil {
 		return err
 	}
-	insert, err := ap.tx.PrepareContext(ap.tx.ctx, insertSegment)
+	if err := ap.makeRoom(); err != nil {
+		return err
+	}
+	insert, err := ap.tx.engine.newBulk(ap.tx, segmentsTable)
 	if err != nil {
 		return err
 	}
-	defer insert.Close()
+	defer insert.close()
 	var w segmentWriter
 	for rest := ap.fresh; len(rest) > 0; {
 		number := ap.segment(&rest[0])
@@ -320,13 +271,25 @@ func (ap *appender) insertSegments() error {
 		if n < 0 {
 			n = len(rest)
 		}
-		if err := w.insert(ap.tx, insert, number, rest[:n]); err != nil {
+		s := w.segment(number, rest[:n])
+		if err := insert.add(int64(s.number), s.rows, s.checksum, slices.Clone(s.body)); err != nil {
 			return err
 		}
 		rest = rest[n:]
 	}
 	ap.appended.Inserted = len(ap.fresh)
-	return nil
+	return insert.flush()
+}
+
+// makeRoom tells the database which hours are coming.
+func (ap *appender) makeRoom() error {
+	var hours []int64
+	for i := range ap.fresh {
+		if hour := ap.segment(&ap.fresh[i]).hour(); len(hours) == 0 || hours[len(hours)-1] != hour {
+			hours = append(hours, hour)
+		}
+	}
+	return ap.tx.engine.makeRoom(ap.tx, hours)
 }
 
 // noteLate lists the new rows whose time was determined before they came.

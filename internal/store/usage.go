@@ -12,13 +12,13 @@ func (db *DB) AddUsage(ctx context.Context, rows []assay.Usage, lastUsed map[str
 	return db.write(ctx, func(tx *tx) error {
 		for _, u := range rows {
 			if err := tx.exec(`INSERT INTO usage (day, key_id, route, status, requests) VALUES ($1, $2, $3, $4, $5)
-				ON CONFLICT (day, key_id, route, status) DO UPDATE SET requests = requests + excluded.requests`,
+				ON CONFLICT (day, key_id, route, status) DO UPDATE SET requests = usage.requests + excluded.requests`,
 				u.Day, u.KeyID, u.Route, u.Status, u.Requests); err != nil {
 				return err
 			}
 		}
 		for keyID, at := range lastUsed {
-			if err := tx.exec(`UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), $1) WHERE key_id = $2`, at, keyID); err != nil {
+			if err := tx.exec(`UPDATE keys SET last_used_at = $1 WHERE key_id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, at, keyID); err != nil {
 				return err
 			}
 		}

@@ -53,8 +53,12 @@ func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
 		return false, err
 	}
 	v.ExecutedAt, v.Receipt = t.ExecutedAt, receipt+1
-	if err := tx.exec(`INSERT INTO verifications (executed_at, source_id, id, verified, actor, reason, receipt, checksum)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(v)); err != nil {
+	// The number is the next one, and not one that the database gives: no number may be left out, also not by what is rolled back.
+	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(event), 0) + 1 FROM verifications`).Scan(&v.Event); err != nil {
+		return false, err
+	}
+	if err := tx.exec(`INSERT INTO verifications (event, executed_at, source_id, id, verified, actor, reason, receipt, checksum)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, v.Event, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(v)); err != nil {
 		return false, err
 	}
 	if err := tx.audit("transaction."+changeOf(v.Verified), "transaction:"+v.Source+" "+v.ID, detail{"said_by": v.Actor, "reason": v.Reason}); err != nil {
@@ -180,28 +184,47 @@ func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 		if err != nil {
 			return err
 		}
+		noted, err := readNoted(tx)
+		if err != nil {
+			return err
+		}
 		find := finder{tx: tx, dictionary: &d}
-		return tx.each(`SELECT l.receipt, l.change, r.received_at, s.source, l.id FROM late l JOIN receipts r USING (receipt)
-			JOIN sources s USING (source_id) ORDER BY l.receipt, l.executed_at, l.source_id, l.id`, nil, func(scan scanFunc) error {
-			var l Late
-			var receipt int64
-			var key transactionKey
-			if err := scan(&receipt, &l.Change, &l.ReceivedAt, &key.source, &key.id); err != nil {
+		for _, n := range noted {
+			t, found, err := find.find(n.key)
+			if err != nil {
 				return err
 			}
-			var found bool
-			if l.Transaction, found, err = find.find(key); err != nil || !found {
+			t.Receipt = n.receipt
+			l := Late{Transaction: t, Change: n.change, ReceivedAt: n.receivedAt}
+			l.Hourly = covers.pending(CoverageKey{l.GPU, assay.Hourly}, l.ExecutedAt, l.Receipt)
+			l.Daily = covers.pending(CoverageKey{l.GPU, assay.Daily}, l.ExecutedAt, l.Receipt)
+			if !found || !l.Hourly && !l.Daily {
+				continue
+			}
+			if err := f(&l); err != nil {
 				return err
 			}
-			l.Receipt = receipt
-			l.Hourly = covers.pending(CoverageKey{l.GPU, assay.Hourly}, l.ExecutedAt, receipt)
-			l.Daily = covers.pending(CoverageKey{l.GPU, assay.Daily}, l.ExecutedAt, receipt)
-			if !l.Hourly && !l.Daily {
-				return nil
-			}
-			return f(&l)
-		})
+		}
+		return nil
 	})
+}
+
+// noted is a row of the late list.
+type noted struct {
+	receipt, receivedAt int64
+	change              string
+	key                 transactionKey
+}
+
+func readNoted(tx *tx) (list []noted, err error) {
+	err = tx.each(`SELECT l.receipt, l.change, r.received_at, s.source, l.id FROM late l JOIN receipts r USING (receipt)
+		JOIN sources s USING (source_id) ORDER BY l.receipt, l.executed_at, l.source_id, l.id`, nil, func(scan scanFunc) error {
+		var n noted
+		err := scan(&n.receipt, &n.change, &n.receivedAt, &n.key.source, &n.key.id)
+		list = append(list, n)
+		return err
+	})
+	return list, err
 }
 
 // EachConflict calls f for every row that was kept aside because its id was known with other content.

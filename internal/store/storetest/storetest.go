@@ -13,25 +13,25 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// folders remembers where each open database lives, for Another and Exec.
-var folders sync.Map // *store.DB → string
+// addresses remembers where each open database lives, for Another and Exec.
+var addresses sync.Map // *store.DB → string
 
-// Open opens a new database that goes away with the test.
+// Open opens a new database of SQLite that goes away with the test.
 func Open(t testing.TB) *store.DB {
 	t.Helper()
 	return OpenIn(t, t.TempDir())
 }
 
-// OpenIn opens the database in a folder and closes it with the test.
-func OpenIn(t testing.TB, dir string) *store.DB {
+// OpenIn opens the database at an address and closes it with the test.
+func OpenIn(t testing.TB, address string) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), dir)
+	db, err := store.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders.Store(db, dir)
+	addresses.Store(db, address)
 	t.Cleanup(func() {
-		folders.Delete(db)
+		addresses.Delete(db)
 		if err := db.Close(); err != nil {
 			t.Errorf("close the database: %v", err)
 		}
@@ -39,38 +39,74 @@ func OpenIn(t testing.TB, dir string) *store.DB {
 	return db
 }
 
-// Each runs a test on every engine; today that is SQLite.
+// Each runs a test on every engine.
 func Each(t *testing.T, f func(t *testing.T, db *store.DB)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, Open(t)) })
+	EachAddress(t, func(t *testing.T, address string) { f(t, OpenIn(t, address)) })
+}
+
+// EachAddress runs a test with the address of a new database of every engine.
+func EachAddress(t *testing.T, f func(t *testing.T, address string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, t.TempDir()) })
+	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
+}
+
+// Address is where a database lives.
+func Address(t testing.TB, db *store.DB) string {
+	t.Helper()
+	address, ok := addresses.Load(db)
+	if !ok {
+		t.Fatal("the database was not opened by storetest")
+	}
+	return address.(string)
+}
+
+// IsPostgres tells that a database is one of PostgreSQL.
+func IsPostgres(t testing.TB, db *store.DB) bool {
+	t.Helper()
+	return store.IsPostgres(Address(t, db))
 }
 
 // Another opens the same database once more, as a second process would.
 func Another(t testing.TB, db *store.DB) *store.DB {
 	t.Helper()
-	return OpenIn(t, folder(t, db))
+	return OpenIn(t, Address(t, db))
 }
 
 // Exec runs a statement past the store, for states that none of its methods makes.
 func Exec(t testing.TB, db *store.DB, query string, args ...any) {
 	t.Helper()
-	raw, err := sql.Open("sqlite", filepath.Join(folder(t, db), store.FileName)+"?_pragma=busy_timeout(30000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ExecAt(t, Address(t, db), query, args...)
+}
+
+// ExecAt is Exec for a database that is not open.
+func ExecAt(t testing.TB, address, query string, args ...any) {
+	t.Helper()
+	raw := openRaw(t, address)
 	defer raw.Close()
 	if _, err := raw.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 }
 
-func folder(t testing.TB, db *store.DB) string {
+// Raw opens the database past the store.
+func Raw(t testing.TB, db *store.DB) *sql.DB {
 	t.Helper()
-	dir, ok := folders.Load(db)
-	if !ok {
-		t.Fatal("the database was not opened by storetest")
+	return openRaw(t, Address(t, db))
+}
+
+func openRaw(t testing.TB, address string) *sql.DB {
+	t.Helper()
+	driver := "pgx"
+	if !store.IsPostgres(address) {
+		driver, address = "sqlite", filepath.Join(address, store.FileName)+"?_pragma=busy_timeout(30000)"
 	}
-	return dir.(string)
+	raw, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // BreakAt is a context that ends when it is used for the nth time. Work that takes it breaks off at a place that n

@@ -1,0 +1,75 @@
+package publish
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// outcome is everything that can be proven of what was published.
+type outcome struct {
+	world        world
+	transactions []assay.Transaction
+	records      []store.Record
+	ledger       store.Ledger
+}
+
+// publishAll takes a market through its life: imported in two parts, published, added to late, doubted, restated and signed.
+func publishAll(t *testing.T, db *store.DB) (o outcome) {
+	t.Helper()
+	p, clock := newPublisher(db, end)
+	db.Now, p.Key = clock.now, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	all := rentals(start, end)
+	mustAppend(t, db, all[:len(all)/2]...)
+	mustAppend(t, db, all[len(all)/3:]...)
+	ok(t)(p.Backfill(t.Context(), start, end, nil))
+	late := lateRow("late", start+assay.Hour/2)
+	mustAppend(t, db, late)
+	mustVerify(t, db, all[0].ID, false)
+	restate(t, p, "H100 SXM", start, end)
+	if err := p.Sign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.world = readWorld(t, db)
+	var err error
+	if o.transactions, err = db.AppendWindow(t.Context(), nil, math.MinInt64, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	if o.records, err = db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(o.records, func(a, b store.Record) int { // the series have their ids in the order of chance
+		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain, b.Grain), cmp.Compare(a.Sequence, b.Sequence))
+	})
+	if o.ledger, err = db.Ledger(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// The same market comes to the same values, record hashes and signed manifests, whichever database keeps it.
+func TestPublished_EqualOnBothEngines(t *testing.T) {
+	postgres := publishAll(t, storetest.OpenIn(t, storetest.Postgres(t)))
+	sqlite := publishAll(t, storetest.Open(t))
+	if len(sqlite.ledger.Manifests) == 0 || len(sqlite.records) == 0 {
+		t.Fatal("nothing was signed or published")
+	}
+	f := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s of PostgreSQL are\n%+v, those of SQLite\n%+v", what, got, want)
+		}
+	}
+	f("the values", postgres.world, sqlite.world)
+	f("the transactions", postgres.transactions, sqlite.transactions)
+	f("the records", postgres.records, sqlite.records)
+	f("the manifests", postgres.ledger.Manifests, sqlite.ledger.Manifests)
+	f("the ledgers", postgres.ledger, sqlite.ledger)
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// postgresRows is how many rows go to the server at once: enough that the way there and back does not count.
+const postgresRows = 8192
+
+// postgresBulk collects rows for COPY.
+type postgresBulk struct {
+	tx *tx
+	table
+	rows [][]any
+}
+
+func (e *postgresEngine) newBulk(tx *tx, t table) (bulk, error) {
+	return &postgresBulk{tx: tx, table: t}, nil
+}
+
+func (b *postgresBulk) add(row ...any) error {
+	if b.rows = append(b.rows, row); len(b.rows) < postgresRows {
+		return nil
+	}
+	return b.flush()
+}
+
+func (b *postgresBulk) flush() error {
+	if len(b.rows) == 0 {
+		return nil
+	}
+	rows := b.rows
+	b.rows = b.rows[:0]
+	return b.tx.conn.Raw(func(driverConn any) error {
+		_, err := driverConn.(*stdlib.Conn).Conn().CopyFrom(b.tx.ctx, pgx.Identifier{b.name}, b.columns, pgx.CopyFromRows(rows))
+		return err
+	})
+}
+
+func (b *postgresBulk) close() {}
+
+// enterIDs sends the ids as arrays: COPY knows no ON CONFLICT.
+func (e *postgresEngine) enterIDs(tx *tx, ids []placedID) (known map[int64]segmentNumber, err error) {
+	known = map[int64]segmentNumber{}
+	for part := range slices.Chunk(ids, postgresRows) {
+		hashes, segments, given := make([]int64, len(part)), make([]int64, len(part)), make(map[int64]segmentNumber, len(part))
+		for i, id := range part {
+			hashes[i], segments[i], given[id.hash] = id.hash, int64(id.segment), id.segment
+		}
+		result, err := tx.ExecContext(tx.ctx, `INSERT INTO transaction_ids (hash, segment) SELECT * FROM unnest($1::bigint[], $2::bigint[])
+			ON CONFLICT DO NOTHING`, hashes, segments)
+		if err != nil {
+			return nil, err
+		}
+		if inserted, err := result.RowsAffected(); err != nil || int(inserted) == len(part) {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		err = tx.each(`SELECT hash, segment FROM transaction_ids WHERE hash = ANY($1)`, []any{hashes}, func(scan scanFunc) error {
+			var id placedID
+			err := scan(&id.hash, (*int64)(&id.segment))
+			if id.segment != given[id.hash] {
+				known[id.hash] = id.segment
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+// makeRoom makes the parts of the segments table for the months of the hours. A part is made by itself and then attached,
+// because that lets readers of the table go on. What lies outside of the years that have months of their own has its place
+// since the first migration.
+func (e *postgresEngine) makeRoom(tx *tx, hours []int64) error {
+	months := map[time.Time]bool{}
+	for _, hour := range hours {
+		if month := startOfMonth(hour); month.Year() >= firstYear && month.Year() < endYear {
+			months[month] = true
+		}
+	}
+	if len(months) == 0 {
+		return nil
+	}
+	err := tx.each(`SELECT relname::text FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'segments'::regclass`, nil, func(scan scanFunc) error {
+		var name string
+		err := scan(&name)
+		if month, notAMonth := time.Parse(monthTable, name); notAMonth == nil {
+			delete(months, month)
+		}
+		return err
+	})
+	for month := range months {
+		if err == nil {
+			err = makeMonth(tx, month)
+		}
+	}
+	return err
+}
+
+// The years whose months have tables of their own, as the migration says, too; and what these are called.
+const (
+	firstYear  = 2000
+	endYear    = 2100
+	monthTable = "segments_2006_01"
+)
+
+func makeMonth(tx *tx, month time.Time) error {
+	name := month.Format(monthTable)
+	from, to := numberSegment(month.UnixMilli(), 0), numberSegment(month.AddDate(0, 1, 0).UnixMilli(), 0)
+	if err := tx.exec(fmt.Sprintf(`CREATE TABLE %[1]s (LIKE segments INCLUDING ALL);
+		ALTER TABLE segments ATTACH PARTITION %[1]s FOR VALUES FROM (%[2]d) TO (%[3]d)`, name, int64(from), int64(to))); err != nil {
+		return fmt.Errorf("make the table %s: %w", name, err)
+	}
+	return nil
+}
+
+func startOfMonth(at int64) time.Time {
+	t := time.UnixMilli(at).UTC()
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// afterCopy lets the ids that the database gives go on behind those that were copied.
+func (e *postgresEngine) afterCopy(tx *tx) error {
+	var statements []string
+	err := tx.each(`SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = current_schema() AND is_identity = 'YES'`, nil, func(scan scanFunc) error {
+		var table, column string
+		err := scan(&table, &column)
+		statements = append(statements, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%[1]s', '%[2]s'), (SELECT coalesce(max(%[2]s), 0) + 1 FROM %[1]s), false)`, table, column))
+		return err
+	})
+	for _, statement := range statements {
+		if err == nil {
+			err = tx.exec(statement)
+		}
+	}
+	return err
+}

@@ -1,0 +1,294 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// openPostgres opens a new database of PostgreSQL.
+func openPostgres(t *testing.T) *store.DB {
+	t.Helper()
+	return storetest.OpenIn(t, storetest.Postgres(t))
+}
+
+// patience is how long a test waits for what should come at once.
+const patience = 10 * time.Second
+
+// The two engines are at the same migration, so that what is added to one is not forgotten in the other.
+func TestMigrations_SameNumber(t *testing.T) {
+	f := func(folder string) string {
+		t.Helper()
+		names := store.MigrationNames(t, folder)
+		return path.Base(names[len(names)-1])[:3]
+	}
+	if sqlite, postgres := f("migrations/sqlite"), f("migrations/postgres"); sqlite != postgres {
+		t.Errorf("the newest migration of SQLite is %s, that of PostgreSQL %s", sqlite, postgres)
+	}
+}
+
+func TestOpen_Addresses(t *testing.T) {
+	f := func(address, want string, never ...string) {
+		t.Helper()
+		_, err := store.Open(t.Context(), address)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s opens with the error %v, want one that says %q", address, err, want)
+			return
+		}
+		for _, text := range never {
+			if strings.Contains(err.Error(), text) {
+				t.Errorf("the error says what it must not: %v", err)
+			}
+		}
+	}
+	f("mysql://host/db", `a database of kind "mysql" is not known: allowed are sqlite://FOLDER and postgres://`)
+	f("sqlite://", "names no folder")
+	f("postgres://ann:hunter2@127.0.0.1:1/db", "open postgres://127.0.0.1:1/db", "hunter2")
+	f("postgres://ann:hunter2@127.0.0.1:port/db", "the address of the database", "hunter2")
+	f("postgres://ann:hunter2@127.0.0.1/db?sslmode=maybe", "the address of the database", "hunter2")
+
+	dir := t.TempDir()
+	mustAppend(t, storetest.OpenIn(t, dir), rental("a"))
+	db, err := store.Open(t.Context(), "sqlite://"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCount(t, db, 1)
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Processes that start together on a new database all get it.
+func TestPostgres_OpenTogether(t *testing.T) {
+	address := storetest.Postgres(t)
+	storetest.ExecAt(t, address, `DROP SCHEMA public CASCADE; CREATE SCHEMA public`)
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			db, err := store.Open(t.Context(), address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := mustCatalog(t, storetest.OpenIn(t, address)); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
+		t.Fatalf("six openings together make the catalog %+v", got)
+	}
+}
+
+// Names sort byte by byte, whatever the server's language.
+func TestPostgres_ByteOrder(t *testing.T) {
+	db := openPostgres(t)
+	names := []string{"a", "B", "_", "é", "Z", "aa", "A b", "A-b", "ß"}
+	for _, name := range names {
+		storetest.Exec(t, db, `INSERT INTO providers (provider) VALUES ($1)`, name)
+	}
+	raw := storetest.Raw(t, db)
+	defer raw.Close()
+	rows, err := raw.QueryContext(t.Context(), `SELECT provider FROM providers ORDER BY provider`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var got []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, name)
+	}
+	slices.Sort(names)
+	if rows.Err() != nil || !slices.Equal(got, names) {
+		t.Errorf("the order is %q (%v), want %q", got, rows.Err(), names)
+	}
+	var other int
+	err = raw.QueryRowContext(t.Context(), `SELECT count(*) FROM information_schema.columns
+		WHERE table_schema = 'public' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'`).Scan(&other)
+	if err != nil || other != 0 {
+		t.Errorf("%d columns of text have another order (%v)", other, err)
+	}
+}
+
+// Transactions of different months lie in tables of their own, and are read as one.
+func TestPostgres_Months(t *testing.T) {
+	db := openPostgres(t)
+	at := func(text string) int64 {
+		t.Helper()
+		instant, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return instant.UnixMilli()
+	}
+	var batch []assay.Transaction
+	for i, instant := range []string{
+		"1999-12-31T23:59:59Z", "2000-01-01T00:00:00Z", "2024-01-31T23:59:59Z", "2024-02-01T00:00:00Z", "2024-02-29T12:00:00Z", "2099-12-31T23:59:59Z", "2100-01-01T00:00:00Z",
+	} {
+		x := rental(fmt.Sprint(i))
+		x.ExecutedAt = at(instant)
+		batch = append(batch, x)
+	}
+	mustAppend(t, db, batch[:3]...)
+	mustAppend(t, db, batch[2:]...)
+	wantStored(t, db, batch...)
+	raw := storetest.Raw(t, db)
+	defer raw.Close()
+	var tables string
+	err := raw.QueryRowContext(t.Context(), `SELECT string_agg(DISTINCT tableoid::regclass::text, ' ' ORDER BY tableoid::regclass::text) FROM segments`).Scan(&tables)
+	want := "segments_2000_01 segments_2024_01 segments_2024_02 segments_2099_12 segments_after segments_before"
+	if err != nil || tables != want {
+		t.Errorf("the segments are in %s (%v), want %s", tables, err, want)
+	}
+}
+
+// A new month keeps no reader waiting, and a reader no new month.
+func TestPostgres_NewMonthWhileReading(t *testing.T) {
+	db := openPostgres(t)
+	raw := storetest.Raw(t, db)
+	defer raw.Close()
+	reading, err := raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reading.Rollback() }()
+	var n int
+	if err := reading.QueryRowContext(t.Context(), `SELECT count(*) FROM segments`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	x := rental("a")
+	x.ExecutedAt = time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	if _, err := db.AppendTransactions(ctx, []assay.Transaction{x}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A commit of another process is noticed within a second.
+func TestPostgres_Changed(t *testing.T) {
+	db := openPostgres(t)
+	another := storetest.Another(t, db)
+	<-db.Changed() // of the opening, or of the other's
+	for i := range 5 {
+		changed, began := db.Changed(), time.Now()
+		if err := another.SetSetting(t.Context(), "round", fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+		awaitChange(t, changed)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("commit %d was noticed after %v, want within a second", i, took)
+		}
+	}
+}
+
+func awaitChange(t *testing.T, changed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-changed:
+	case <-time.After(patience):
+		t.Fatal("no change was noticed")
+	}
+}
+
+// cutConnections ends the connections of a database, as a restart of the server does.
+func cutConnections(t *testing.T, db *store.DB) {
+	t.Helper()
+	storetest.Exec(t, db, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+}
+
+// After its connections are cut, a process reads and writes as before, and hears that something may have changed.
+func TestPostgres_ConnectionsCut(t *testing.T) {
+	db := openPostgres(t)
+	mustAppend(t, db, rental("a"))
+	for round := range 3 {
+		changed := db.Changed()
+		cutConnections(t, db)
+		awaitChange(t, changed)
+		wantCount(t, db, 1+round)
+		mustAppend(t, db, rental(fmt.Sprint(round)))
+		if err := db.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	// Once it listens again, commits of others are noticed as before.
+	changed := db.Changed()
+	if err := storetest.Another(t, db).SetSetting(t.Context(), "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	awaitChange(t, changed)
+}
+
+func TestPostgres_PublisherLock(t *testing.T) {
+	db := openPostgres(t)
+	another := storetest.Another(t, db)
+	unlock := lock(t, db)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := another.LockPublisher(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for a lock that is held gives the error %v, want %v", err, context.DeadlineExceeded)
+	}
+	unlock()
+	lock(t, another)()
+}
+
+// Who loses the connection has lost the lock, and hears of it; the next one gets it.
+func TestPostgres_PublisherLockLost(t *testing.T) {
+	db := openPostgres(t)
+	held, unlock, err := db.LockPublisher(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	cutConnections(t, db)
+	select {
+	case <-held.Done():
+	case <-time.After(patience):
+		t.Fatal("the holder does not hear that the lock is lost")
+	}
+	if cause := context.Cause(held); cause == nil || !strings.Contains(cause.Error(), "the publisher's lock was lost") {
+		t.Errorf("the holder hears %v", cause)
+	}
+	lock(t, db)()
+}
+
+func TestPostgres_BackupIsNotOurs(t *testing.T) {
+	db := openPostgres(t)
+	if err := db.Backup(t.Context(), "file"); err == nil || !strings.Contains(err.Error(), "pg_dump") {
+		t.Errorf("a backup gives the error %v, want a hint to pg_dump", err)
+	}
+	if err := db.ReleaseMemory(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Batches larger than what goes to the server at once, with rows that are known.
+func TestPostgres_LargeBatch(t *testing.T) {
+	db := openPostgres(t)
+	all := rentals(20_000)
+	wantAppended(t, mustAppend(t, db, all[:9000]...), store.Appended{Inserted: 9000})
+	other := slices.Clone(all)
+	other[8999].Price++
+	wantAppended(t, mustAppend(t, db, other...), store.Appended{Inserted: 11_000, Duplicates: 8999, Conflicts: []int{8999}})
+	if got := window(t, db, math.MinInt64, math.MaxInt64); len(got) != 20_000 {
+		t.Errorf("%d rows are there, want 20000", len(got))
+	}
+}
