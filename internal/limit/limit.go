@@ -121,6 +121,20 @@ func (l *Limiter[K]) Allow(key K, now int64) Decision {
 	}
 }
 
+// Refused tells whether Allow would refuse a request of key at now, and what it would answer then. It counts nothing.
+func (l *Limiter[K]) Refused(key K, now int64) (d Decision, refused bool) {
+	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.clock = max(s.clock, now)
+	e := s.entries[key]
+	if e == nil || e.seen.count < l.limit || expired(e.seen.oldest(), s.clock, l.window) {
+		return Decision{}, false
+	}
+	return Decision{Reset: time.Duration(e.seen.oldest() + l.window - now)}, true
+}
+
 // A shard is a part of the keys under one lock, which guards all its fields.
 type shard[K comparable] struct {
 	mu        sync.Mutex

@@ -53,7 +53,12 @@ func checkCalls(t *testing.T, limit int, window int64, calls []call) {
 	l := New[byte](limit, time.Duration(window), 256, nil) // one shard, hence one clock, and no eviction
 	o := &oracle{limit, window, math.MinInt64, map[byte][]int64{}}
 	for i, c := range calls {
-		if got, want := l.Allow(c.key, c.now), o.allow(c.key, c.now); got != want {
+		foretold, refused := l.Refused(c.key, c.now)
+		got, want := l.Allow(c.key, c.now), o.allow(c.key, c.now)
+		if refused == got.Allowed || refused && foretold != got {
+			t.Fatalf("limit %d in %d, call %d (%+v): Refused said %v, %+v; Allow %+v", limit, window, i, c, refused, foretold, got)
+		}
+		if got != want {
 			t.Fatalf("limit %d in %d, call %d (%+v): got %+v, want %+v", limit, window, i, c, got, want)
 		}
 	}

@@ -1,0 +1,100 @@
+package sharedlimit
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	defaultPort = "6379"
+	// poolSize is how many requests of a node ask one Redis server at a time. A server works on one script at a time, so
+	// more connections than keep it busy help nobody. All are kept open: a request in a burst has no time to make one.
+	poolSize = 16
+)
+
+// errAddress does not show the address: there may be a password in it.
+var errAddress = errors.New("allowed is redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE], or rediss:// for TLS")
+
+// parseAddress reads where Redis is. Several hosts are nodes of one cluster, which need not be all of them; a cluster has no
+// databases.
+func parseAddress(address string) (*redis.UniversalOptions, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	if scheme != "redis" && scheme != "rediss" {
+		return nil, errAddress
+	}
+	// url.Parse takes no list of hosts, so it gets the first only.
+	authority, path, _ := strings.Cut(rest, "/")
+	user, list := "", authority
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, list = authority[:at+1], authority[at+1:]
+	}
+	hosts := strings.Split(list, ",")
+	parsed, err := url.Parse(scheme + "://" + user + hosts[0] + "/" + path)
+	if err != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
+		return nil, errAddress
+	}
+	options := newOptions()
+	for _, host := range hosts {
+		name, err := hostPort(host)
+		if err != nil {
+			return nil, err
+		}
+		options.Addrs = append(options.Addrs, name)
+	}
+	if options.DB, err = database(path, len(hosts)); err != nil {
+		return nil, err
+	}
+	options.Username = parsed.User.Username()
+	options.Password, _ = parsed.User.Password()
+	if scheme == "rediss" {
+		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return options, nil
+}
+
+// newOptions are those that no operator sets: nothing is tried again, as a request has no time for that.
+func newOptions() *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		MaxRetries: -1, MinRetryBackoff: -1, MaxRetryBackoff: -1, DialerRetries: 1,
+		DialTimeout: dialTimeout, ReadTimeout: dialTimeout, WriteTimeout: dialTimeout, PoolTimeout: dialTimeout, ContextTimeoutEnabled: true,
+		PoolSize: poolSize, MinIdleConns: poolSize, PipelinePoolSize: -1, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+}
+
+func hostPort(text string) (string, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port = strings.Trim(text, "[]"), defaultPort
+		if strings.Contains(host, ":") && !strings.HasPrefix(text, "[") {
+			return "", errAddress
+		}
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" || strings.ContainsAny(host, " ?#[]") {
+		return "", errAddress
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func database(path string, hosts int) (int, error) {
+	if path == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(path, 10, 16)
+	if err != nil {
+		return 0, errAddress
+	}
+	if n > 0 && hosts > 1 {
+		return 0, fmt.Errorf("a cluster has no database %d; allowed is none or 0", n)
+	}
+	return int(n), nil
+}

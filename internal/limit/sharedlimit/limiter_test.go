@@ -1,0 +1,178 @@
+package sharedlimit
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay/internal/limit"
+)
+
+// newName is one that no other run uses, as the server may be used by several.
+func newName() string { return "test-" + strconv.FormatUint(rand.Uint64(), 36) }
+
+func itself(s string) string { return s }
+
+func newLimiter(n *node, name string, most int, window time.Duration) *Limiter[string] {
+	return New(n.Redis, name, most, window, 100_000, itself)
+}
+
+// admit makes calls at one time and gives the number of those admitted.
+func admit(l *Limiter[string], key string, calls int) (admitted int) {
+	for range calls {
+		if l.Allow(key, 0).Allowed {
+			admitted++
+		}
+	}
+	return admitted
+}
+
+// span is between what times, on the test's clock, a request was admitted.
+type span struct{ from, to time.Duration }
+
+// TestLimiter_TwoNodesAtOnce loads one client's window from two nodes for several windows, on the server's real clock.
+func TestLimiter_TwoNodesAtOnce(t *testing.T) {
+	const most, window, windows = 60, 400 * time.Millisecond, 5
+	address, name := anyServer(t), newName()
+	began := time.Now()
+	var mu sync.Mutex
+	var admitted []span
+	var callers sync.WaitGroup
+	for range 2 {
+		l := newLimiter(openShared(t, address).patient(), name, most, window)
+		for range 3 {
+			callers.Go(func() {
+				for from := time.Since(began); from < windows*window; from = time.Since(began) {
+					if l.Allow("one client", int64(from)).Allowed {
+						mu.Lock()
+						admitted = append(admitted, span{from, time.Since(began)})
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	}
+	callers.Wait()
+	slices.SortFunc(admitted, func(a, b span) int { return int(a.from - b.from) })
+	for i, first := range admitted {
+		surely := 0
+		for _, other := range admitted[i:] {
+			if other.to-first.from < window {
+				surely++
+			}
+		}
+		if surely > most {
+			t.Fatalf("%d requests were admitted within %v from %v", surely, window, first.from)
+		}
+	}
+	if len(admitted) < (windows-2)*most {
+		t.Fatalf("%d requests were admitted in %d windows of %d", len(admitted), windows, most)
+	}
+	t.Logf("%d admitted in %d windows of %d", len(admitted), windows, most)
+}
+
+func TestLimiter_OneTruth(t *testing.T) {
+	address, name := anyServer(t), newName()
+	a := newLimiter(openShared(t, address).patient(), name, 60, time.Minute)
+	b := newLimiter(openShared(t, address).patient(), name, 60, time.Minute)
+	if got := admit(a, "ada", 25); got != 25 {
+		t.Fatalf("%d of 25 admitted by the first node", got)
+	}
+	d := b.Allow("ada", 0)
+	if !d.Allowed || d.Remaining != 34 || d.Reset <= 0 || d.Reset > time.Minute {
+		t.Fatalf("the 26th, by the second node: %+v", d)
+	}
+	if got := admit(b, "ada", 60); got != 34 {
+		t.Fatalf("%d more admitted by the second node, want 34", got)
+	}
+	if d := a.Allow("ada", 0); d.Allowed || d.Remaining != 0 || d.Reset <= 0 || d.Reset > time.Minute {
+		t.Fatalf("the 61st: %+v", d)
+	}
+	if got := admit(a, "grace", 61); got != 60 {
+		t.Fatalf("another client: %d admitted, want 60", got)
+	}
+	other := newLimiter(openShared(t, address).patient(), newName(), 60, time.Minute)
+	if !other.Allow("ada", 0).Allowed {
+		t.Fatal("a limiter of another name refuses")
+	}
+}
+
+// TestLimiter_RefusedHereCostsNoCall shows that a flood at one node does not reach Redis.
+func TestLimiter_RefusedHereCostsNoCall(t *testing.T) {
+	s := startServer(t)
+	n := openShared(t, s.address()).patient()
+	l := newLimiter(n, newName(), 60, time.Minute)
+	admit(l, "ada", 60)
+	s.kill()
+	if got := admit(l, "ada", 1000); got != 0 || n.Mode() != Shared {
+		t.Fatalf("%d admitted, mode %s; want none, and nobody to have asked", got, n.Mode())
+	}
+}
+
+func TestLimiter_WhatRedisHolds(t *testing.T) {
+	n := openShared(t, anyServer(t)).patient()
+	name := newName()
+	l := New(n.Redis, name, 60, time.Minute, 100, netip.Addr.String)
+	for range 100 {
+		l.Allow(netip.MustParseAddr("203.0.113.77"), 0)
+	}
+	keys, err := n.client.Keys(t.Context(), "*"+name+"*").Result()
+	if err != nil || len(keys) != 1 {
+		t.Fatalf("%q, %v; want one key", keys, err)
+	}
+	if strings.Contains(keys[0], "203") || !strings.HasPrefix(keys[0], "assay:limit:"+name+":{") || !strings.HasSuffix(keys[0], "}") {
+		t.Errorf("the key is %s", keys[0])
+	}
+	if ttl := n.client.PTTL(t.Context(), keys[0]).Val(); ttl <= 0 || ttl > 61*time.Second {
+		t.Errorf("it is kept for %v", ttl)
+	}
+	if length := n.client.LLen(t.Context(), keys[0]).Val(); length != 60 {
+		t.Errorf("it holds %d times", length)
+	}
+}
+
+func TestLimiter_WithoutRedis(t *testing.T) {
+	var none *Redis
+	l := New(none, "public", 2, time.Minute, 100, itself)
+	for i, want := range []limit.Decision{{Allowed: true, Remaining: 1, Reset: time.Minute}, {Allowed: true, Reset: time.Minute}, {Reset: time.Minute}} {
+		if got := l.Allow("ada", 0); got != want {
+			t.Errorf("call %d: %+v, want %+v", i, got, want)
+		}
+	}
+	if none.Mode() != Local || none.Fallbacks() != 0 {
+		t.Errorf("mode %s, %d fallbacks", none.Mode(), none.Fallbacks())
+	}
+}
+
+func BenchmarkLimiter(b *testing.B) {
+	n := openShared(b, anyServer(b)).patient()
+	f := func(name, key string, most int) {
+		b.Run(name, func(b *testing.B) {
+			l := newLimiter(n, newName(), most, time.Minute)
+			b.ReportAllocs()
+			for b.Loop() {
+				l.Allow(key, 0)
+			}
+		})
+	}
+	f("admitted", "ada", 1_000_000)
+	f("refused here", "ada", 1)
+	b.Run("parallel", func(b *testing.B) {
+		l := newLimiter(n, newName(), 1_000_000, time.Minute)
+		b.SetParallelism(16)
+		b.RunParallel(func(pb *testing.PB) {
+			key := strconv.FormatUint(rand.Uint64(), 36)
+			for pb.Next() {
+				l.Allow(key, 0)
+			}
+		})
+	})
+	if n.Fallbacks() > 0 {
+		b.Fatal("Redis was lost meanwhile")
+	}
+}
