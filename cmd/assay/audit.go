@@ -24,8 +24,8 @@ own keys), catalog, methodology:VERSION, transaction:SOURCE ID or publication:VE
 
 func runAudit(ctx context.Context, c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	filter := store.AuditFilter{Limit: 100}
 	flags.StringVar(&filter.Subject, "subject", "", "`SUBJECT` that the entries are about (default: any)")
 	instantFlag(flags, &filter.Since, "since", "`INSTANT` of the first entry (default: the beginning)")
@@ -44,7 +44,7 @@ func runAudit(ctx context.Context, c *command, args []string, s streams) error {
 	if err := noArguments(flags); err != nil {
 		return err
 	}
-	db, err := openExisting(ctx, dir)
+	db, err := openExisting(ctx, at)
 	if err != nil {
 		return err
 	}

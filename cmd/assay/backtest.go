@@ -39,8 +39,9 @@ The file is written like the one that assay methodology show prints; it must fix
 
 // backtestFlags is what the command can be told.
 type backtestFlags struct {
-	dir, methodology, against, gpu, svg string
-	from, to                            int64
+	at                             place
+	methodology, against, gpu, svg string
+	from, to                       int64
 }
 
 func runBacktest(ctx context.Context, c *command, args []string, s streams) error {
@@ -69,7 +70,7 @@ func runBacktest(ctx context.Context, c *command, args []string, s streams) erro
 
 func (f *backtestFlags) parse(c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	flags.StringVar(&f.dir, "dir", "assay-data", "`FOLDER` of the database")
+	f.at.register(flags, "assay-data")
 	flags.StringVar(&f.methodology, "methodology", "", "`FILE` of the methodology to try")
 	flags.StringVar(&f.against, "against", "", "`VERSION` to compare with (default: what was published)")
 	flags.StringVar(&f.gpu, "gpu", "", "`NAME` of the only GPU to look at")
@@ -105,7 +106,7 @@ func readMethodology(name string) (m index.Methodology, err error) {
 
 // compare replays the database; the note says what readers of the figures must know.
 func (f *backtestFlags) compare(ctx context.Context, candidate index.Methodology, s streams) (comparison *audit.Comparison, note string, err error) {
-	db, err := openExisting(ctx, f.dir)
+	db, err := openExisting(ctx, f.at)
 	if err != nil {
 		return nil, "", err
 	}

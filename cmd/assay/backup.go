@@ -16,15 +16,15 @@ var backupCommand = &command{
 
 func runBackup(ctx context.Context, c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if flags.NArg() != 1 {
 		return usageError{errors.New("name the one file to write")}
 	}
-	db, err := openExisting(ctx, dir)
+	db, err := openExisting(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -32,6 +32,6 @@ func runBackup(ctx context.Context, c *command, args []string, s streams) error 
 	if err := db.Backup(ctx, flags.Arg(0)); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "backed up %s to %s\n", dir, flags.Arg(0))
+	fmt.Fprintf(s.out, "backed up %s to %s\n", at, flags.Arg(0))
 	return nil
 }

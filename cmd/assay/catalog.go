@@ -34,9 +34,10 @@ digits, - and _.`,
 
 // catalogConfig is what the command is told.
 type catalogConfig struct {
-	dir, label, name, category string
-	tool, tool2, seriesLabels  string
-	free, paid                 bool
+	at                        place
+	label, name, category     string
+	tool, tool2, seriesLabels string
+	free, paid                bool
 }
 
 func runCatalog(ctx context.Context, c *command, args []string, s streams) error {
@@ -46,7 +47,7 @@ func runCatalog(ctx context.Context, c *command, args []string, s streams) error
 	}
 	var config catalogConfig
 	flags := newFlags(c, s)
-	dirFlag(flags, &config.dir, "assay-data")
+	config.at.register(flags, "assay-data")
 	flags.BoolVar(&config.free, "free", false, "readable without a key, inside the free window")
 	flags.BoolVar(&config.paid, "paid", false, "readable with a key only")
 	flags.StringVar(&config.label, "label", "", "`LABEL` to display, of a lab or a coding product")
@@ -67,7 +68,7 @@ func runCatalog(ctx context.Context, c *command, args []string, s streams) error
 	if len(said) == 0 {
 		open = openExisting // a list of what a slip of the hand would make is no answer
 	}
-	db, err := open(ctx, config.dir)
+	db, err := open(ctx, config.at)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func runCatalog(ctx context.Context, c *command, args []string, s streams) error
 // catalogAction does what the command line says.
 type catalogAction func(ctx context.Context, db *store.DB, s streams) error
 
-// The flags, besides --dir, that go with each kind.
+// The flags, besides --dir and --store, that go with each kind.
 var (
 	addFlags = map[string][]string{
 		"gpu": {"free"}, "region": {}, "lab": {"label", "free"}, "memory-type": {"name", "category"},
@@ -121,7 +122,7 @@ func (c *catalogConfig) action(said []string, flags *flag.FlagSet) (catalogActio
 	}
 	var wrong error
 	flags.Visit(func(f *flag.Flag) {
-		if f.Name != "dir" && !slices.Contains(allowed, f.Name) {
+		if !isPlaceFlag(f.Name) && !slices.Contains(allowed, f.Name) {
 			wrong = fmt.Errorf("--%s does not go with %s", f.Name, strings.TrimSpace("assay catalog "+verb+" "+kind))
 		}
 	})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,12 +9,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/store"
 )
 
 // newFlags makes the flags of a command; they are parsed by parse.
@@ -68,16 +65,18 @@ func noArguments(flags *flag.FlagSet) error {
 // serverConfig is what every command that serves can be told.
 type serverConfig struct {
 	addr           string
-	dir            string
+	at             place
 	trustedProxies []netip.Prefix
 	corsOrigins    []string
 	keyLimit       int
+	limits         string // may hold a password: it is checked by openLimits, whose errors do not show it
 	logLevel       slog.Level
 	signIn         signInConfig
+	node           nodeConfig
 }
 
 func (c *serverConfig) register(flags *flag.FlagSet) {
-	c.addr = "127.0.0.1:8080"
+	c.addr, c.node.role = "127.0.0.1:8080", assay.RoleAll
 	flags.Func("addr", "`HOST:PORT` to listen on (default 127.0.0.1:8080)", func(s string) error {
 		_, port, err := net.SplitHostPort(s)
 		if err != nil {
@@ -106,6 +105,7 @@ func (c *serverConfig) register(flags *flag.FlagSet) {
 		c.keyLimit = n
 		return nil
 	})
+	flags.StringVar(&c.limits, "limits", "", "`URL` of the Redis that counts for all nodes, redis://HOST or redis://HOST,HOST… (default none: each node counts by itself)")
 	c.signIn.register(flags)
 	flags.Func("log-level", "`LEVEL` to log from: info, warn or error; every request is logged at info (default info)", func(s string) error {
 		switch s {
@@ -114,29 +114,6 @@ func (c *serverConfig) register(flags *flag.FlagSet) {
 		}
 		return errors.New("allowed are info, warn and error")
 	})
-}
-
-// openStore opens the database of a folder.
-func openStore(ctx context.Context, dir string) (*store.DB, error) {
-	db, err := store.Open(ctx, dir)
-	if err != nil {
-		return nil, fmt.Errorf("open --dir %s: %w", dir, err)
-	}
-	return db, nil
-}
-
-// openExisting is openStore for commands that mean nothing without data: a folder that is not there is a slip of the hand,
-// and opening it would make an empty database of it.
-func openExisting(ctx context.Context, dir string) (*store.DB, error) {
-	if _, err := os.Stat(filepath.Join(dir, store.FileName)); err != nil {
-		return nil, fmt.Errorf("--dir %s: there is no database in it: %w", dir, err)
-	}
-	return openStore(ctx, dir)
-}
-
-// dirFlag is the folder of the database, without which most commands mean nothing.
-func dirFlag(flags *flag.FlagSet, dir *string, otherwise string) {
-	flags.StringVar(dir, "dir", otherwise, "`FOLDER` of the database; it is made when missing")
 }
 
 func parsePrefixes(s string) (prefixes []netip.Prefix, err error) {

@@ -34,7 +34,7 @@ func runDemo(ctx context.Context, c *command, args []string, s streams) error {
 	var config serverConfig
 	flags := newFlags(c, s)
 	config.register(flags)
-	dirFlag(flags, &config.dir, "assay-demo")
+	config.at.register(flags, "assay-demo")
 	seed := flags.Int64("seed", 1, "`NUMBER` the market follows from")
 	noFeed := flags.Bool("no-feed", false, "add no further transactions while serving")
 	keysFile := flags.String("keys-file", "", "`FILE` to write the demo's keys and accounts to, as JSON")
@@ -62,7 +62,7 @@ func runDemo(ctx context.Context, c *command, args []string, s streams) error {
 	if err := people.Load(ctx); err != nil {
 		return err
 	}
-	made, err := demoKeys(ctx, people, config.dir)
+	made, err := demoKeys(ctx, people, config.at.folder())
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) 
 		return err
 	}
 	if v.publisher.Key == nil {
-		if v.publisher.Key, err = makeSigningKey(v.config.dir); err != nil {
+		if v.publisher.Key, err = makeSigningKey(v.config.at.folder()); err != nil {
 			return err
 		}
 	}

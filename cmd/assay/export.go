@@ -22,9 +22,9 @@ it on another machine, with no database.`,
 
 func runExport(ctx context.Context, c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	var dir string
+	var at place
 	var from, to int64
-	dirFlag(flags, &dir, "assay-data")
+	at.register(flags, "assay-data")
 	bundle := flags.String("bundle", "", "`FOLDER` to write; it must not exist")
 	instantFlag(flags, &from, "from", "`DAY` to begin with")
 	instantFlag(flags, &to, "to", "`DAY` to end before")
@@ -44,7 +44,7 @@ func runExport(ctx context.Context, c *command, args []string, s streams) error 
 	case from >= to:
 		return usageError{errors.New("--from must be before --to")}
 	}
-	db, err := openExisting(ctx, dir)
+	db, err := openExisting(ctx, at)
 	if err != nil {
 		return err
 	}

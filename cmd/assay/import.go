@@ -91,7 +91,7 @@ func runImport(ctx context.Context, c *command, args []string, s streams) error 
 	if err != nil {
 		return err
 	}
-	db, err := openStore(ctx, config.dir)
+	db, err := openStore(ctx, config.at)
 	if err != nil {
 		return err
 	}
@@ -114,16 +114,17 @@ func runImport(ctx context.Context, c *command, args []string, s streams) error 
 
 // importConfig is what an import is told.
 type importConfig struct {
-	family                       string
-	dir, source, format, rejects string
-	follow, revise               bool
-	followDelay                  time.Duration
-	arguments                    []string
+	family                  string
+	at                      place
+	source, format, rejects string
+	follow, revise          bool
+	followDelay             time.Duration
+	arguments               []string
 }
 
 func parseImport(c *command, args []string, s streams) (config importConfig, err error) {
 	flags := newFlags(c, s)
-	dirFlag(flags, &config.dir, "assay-data")
+	config.at.register(flags, "assay-data")
 	flags.StringVar(&config.source, "source", "", "`NAME` of the source of rows that do not name one")
 	flags.StringVar(&config.format, "format", "", "`FORM` of standard input: csv or ndjson (default csv, and ndjson with --follow)")
 	flags.StringVar(&config.rejects, "rejects", "", "`FILE` to write every rejected row to, as NDJSON")
@@ -262,7 +263,7 @@ func (r *importRun) conclude(ctx context.Context) error {
 	if r.family != "transactions" {
 		return nil
 	}
-	hint, err := unpublishedHint(ctx, r.db, r.dir)
+	hint, err := unpublishedHint(ctx, r.db, r.at)
 	if hint != "" {
 		fmt.Fprintln(r.streams.out, hint)
 	}
@@ -279,7 +280,7 @@ func (r *importRun) rejected() error {
 }
 
 // unpublishedHint says how to publish transactions that lie before everything published; it is empty when there are none.
-func unpublishedHint(ctx context.Context, db *store.DB, dir string) (string, error) {
+func unpublishedHint(ctx context.Context, db *store.DB, at place) (string, error) {
 	first, ok, err := db.FirstTransaction(ctx)
 	if err != nil || !ok {
 		return "", err
@@ -294,7 +295,7 @@ func unpublishedHint(ctx context.Context, db *store.DB, dir string) (string, err
 		}
 	}
 	day := assay.FormatDay(first)
-	return fmt.Sprintf("There are transactions from %s on that are not published. When all files are loaded: assay publish --dir %s --from %s", day, dir, day), nil
+	return fmt.Sprintf("There are transactions from %s on that are not published. When all files are loaded: assay publish %s --from %s", day, at.flag(), day), nil
 }
 
 // shownRejects is how many rejected rows are shown when they are not written to a file.

@@ -27,8 +27,8 @@ access, and it ends with that.`,
 
 func runKey(ctx context.Context, c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	tier := flags.String("tier", "", "`TIER` of the new key: premium or full")
 	account := flags.String("account", "", "`EMAIL` of the account whose key it is (default: the operator's own)")
 	name := flags.String("name", "", "`NAME` of the new key, 1 to 64 characters")
@@ -55,7 +55,7 @@ func runKey(ctx context.Context, c *command, args []string, s streams) error {
 	if !ok {
 		return usageError{errors.New("say what to do: create, list or revoke")}
 	}
-	db, err := openStore(ctx, dir)
+	db, err := openStore(ctx, at)
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ determines it anew. The words are kept with who said them, when and why; nothing
 
 func runVerification(ctx context.Context, c *command, args []string, s streams, verified bool) error {
 	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	source := flags.String("source", "", "`NAME` of the source that reported them")
 	said := newSaid(flags)
 	if err := parse(flags, args); err != nil {
@@ -50,7 +50,7 @@ func runVerification(ctx context.Context, c *command, args []string, s streams, 
 	if flags.NArg() == 0 {
 		return usageError{errors.New("no transaction is named")}
 	}
-	db, err := openExisting(ctx, dir)
+	db, err := openExisting(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ as_of still answers with what was known before. assay late lists what a restatem
 
 func runRestate(ctx context.Context, c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	var dir string
+	var at place
 	var from, to int64
-	dirFlag(flags, &dir, "assay-data")
+	at.register(flags, "assay-data")
 	gpu := flags.String("gpu", "", "`NAME` of the GPU")
 	instantFlag(flags, &from, "from", "`INSTANT` at which the first window begins")
 	instantFlag(flags, &to, "to", "`INSTANT` at which the last window ends")
@@ -134,7 +134,7 @@ func runRestate(ctx context.Context, c *command, args []string, s streams) error
 	if err := said.check(); err != nil {
 		return err
 	}
-	db, err := openExisting(ctx, dir)
+	db, err := openExisting(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func runRestate(ctx context.Context, c *command, args []string, s streams) error
 	if err := knownGPU(ctx, db, *gpu); err != nil {
 		return err
 	}
-	key, err := signingKey(dir)
+	key, err := signingKey(at.folder())
 	if err != nil {
 		return err
 	}
@@ -196,15 +196,15 @@ The first row stays the one that counts.`,
 
 func runList(ctx context.Context, c *command, args []string, s streams, list func(context.Context, *store.DB, func(...string) error) error) error {
 	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if err := noArguments(flags); err != nil {
 		return err
 	}
-	db, err := openExisting(ctx, dir)
+	db, err := openExisting(ctx, at)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func commands() []*command {
 	return []*command{
 		demoCommand, serveCommand, importCommand, templateCommand, catalogCommand, publishCommand, keyCommand,
 		accountCommand, orgCommand, grantCommand, auditCommand, keysCommand, lateCommand, conflictsCommand, verifyTransactionCommand, withdrawCommand,
-		restateCommand, methodologyCommand, backtestCommand, verifyCommand, exportCommand, backupCommand,
+		restateCommand, methodologyCommand, backtestCommand, verifyCommand, exportCommand, backupCommand, migrateCommand,
 		{name: "help", arguments: "[COMMAND]", summary: "explain the commands, or one of them", run: runHelp},
 	}
 }

@@ -31,8 +31,8 @@ func runMethodology(ctx context.Context, c *command, args []string, s streams) e
 		verb, args = args[0], args[1:]
 	}
 	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	wanted := flags.String("version", "", "`VERSION` to show (default: the newest)")
 	if err := parse(flags, args); err != nil {
 		return err
@@ -43,7 +43,7 @@ func runMethodology(ctx context.Context, c *command, args []string, s streams) e
 	if verb == "adopt" != (flags.NArg() == 1) {
 		return usageError{errors.New("assay methodology adopt takes one file, list and show take none")}
 	}
-	db, err := openStore(ctx, dir)
+	db, err := openStore(ctx, at)
 	if err != nil {
 		return err
 	}

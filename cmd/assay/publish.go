@@ -23,8 +23,8 @@ pieces lets them overlap by a day: what has been determined before is left alone
 
 func runPublish(ctx context.Context, c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	var from, to int64
 	instantFlag(flags, &from, "from", "`INSTANT` to begin at (default: the first transaction)")
 	instantFlag(flags, &to, "to", "`INSTANT` to end at (default: now)")
@@ -34,7 +34,7 @@ func runPublish(ctx context.Context, c *command, args []string, s streams) error
 	if err := noArguments(flags); err != nil {
 		return err
 	}
-	db, err := openStore(ctx, dir)
+	db, err := openStore(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func runPublish(ctx context.Context, c *command, args []string, s streams) error
 		return usageError{errors.New("--from must be before --to")}
 	}
 	bar := newProgress(s.err)
-	key, err := signingKey(dir)
+	key, err := signingKey(at.folder())
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func findProgram() (string, error) {
 //	serve-start NAME ARG…                 start assay in the background; its output is in NAME.out and NAME.err; sets $URL
 //	serve-stop NAME                       end it by SIGTERM; it must exit with 0
 //	demo-shared                           sets $URL, $PREMIUM and $FULL to the demo that the tests share
-//	http [-key VAR] [-method M] PATH      print the status, two headers and the body of an answer
+//	http [-key VAR] [-method M] PATH      print the status, three headers and the body of an answer
 //	http-to FILE HTTP-ARG…                write them to a file, which keeps a long body out of the test's log
 //	eventually LIMIT PATTERN HTTP-ARG…    repeat http until it prints the pattern
 //	leaked VAR PATH…                      the secret in the variable stands in a file
@@ -405,7 +405,7 @@ func ask(ts *testscript.TestScript, args []string) (string, error) {
 		return "", err
 	}
 	text := response.Status + "\n"
-	for _, name := range []string{"Allow", "X-Assay-Synthetic"} {
+	for _, name := range []string{"Allow", "Retry-After", "X-Assay-Synthetic"} {
 		if value := response.Header.Get(name); value != "" {
 			text += name + ": " + value + "\n"
 		}

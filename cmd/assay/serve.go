@@ -2,33 +2,30 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/assaydata/assay/internal/account"
-	"github.com/assaydata/assay/internal/dashboard"
-	"github.com/assaydata/assay/internal/httpapi"
-	"github.com/assaydata/assay/internal/keys"
-	"github.com/assaydata/assay/internal/live"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/publish"
-	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
-	"github.com/assaydata/assay/internal/usage"
 )
 
 var serveCommand = &command{
 	name: "serve", arguments: "[flags]", summary: "publish and serve the data of a folder",
 	details: `Serves the API, and publishes each hour and each day as it ends. History that was imported is published
 by assay publish, once all of it has been loaded. Logs go to standard error, one JSON object a line.
-An interrupt lets requests in flight finish; a second one ends at once.`,
+An interrupt lets requests in flight finish; a second one ends at once.
+
+Several processes may share the work: --role publish publishes and answers nothing but /health, --role read serves
+without publishing. Both wait for a database that is away when they start, and serve what they know when it
+goes away later. With --drain, an interrupt first turns /health to 503 for so long, so that balancers send nobody
+here any more. docs/operations.md tells how nodes are put together.`,
 	run: runServe,
 }
 
@@ -36,7 +33,8 @@ func runServe(ctx context.Context, c *command, args []string, s streams) error {
 	var config serverConfig
 	flags := newFlags(c, s)
 	config.register(flags)
-	dirFlag(flags, &config.dir, "assay-data")
+	config.node.register(flags)
+	config.at.register(flags, "assay-data")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -48,21 +46,25 @@ func runServe(ctx context.Context, c *command, args []string, s streams) error {
 		return err
 	}
 	defer service.close()
-	service.warnUnpublished(ctx)
+	if config.node.role.Publishes() {
+		service.parts = append(service.parts, service.warnUnpublished)
+	}
 	return service.run(ctx, func(address string) {
-		fmt.Fprintf(s.out, "Assay %s serves %s at http://%s\n", version, config.dir, address)
+		fmt.Fprintf(s.out, "Assay %s %s %s at http://%s\n", version, config.node.verb(), config.at, address)
 	})
 }
 
-// service is everything a serving process runs. It is put together here, in the order things start.
+// service is everything a serving process runs. It is put together here and in node.go, in the order things start.
 type service struct {
 	config    serverConfig
 	now       func() time.Time
 	logs      *logWriter
 	log       *slog.Logger
 	listener  net.Listener
-	store     *store.DB
-	publisher *publish.Publisher
+	store     *store.DB // nil until it is open
+	opened    atomic.Bool
+	limits    *sharedlimit.Redis            // nil when this node counts by itself
+	publisher *publish.Publisher            // nil on a node that only reads
 	parts     []func(context.Context) error // what runs beside the server
 }
 
@@ -71,7 +73,8 @@ type service struct {
 // could be told from the noise. GOGC in the environment overrides it.
 const servingGC = 70
 
-// openService takes the address first, so that a taken port is known before any work is done, and then opens the store.
+// openService takes the address first, so that a taken port is known before any work is done, and then opens the store. A node
+// of several opens it when it runs, because there it may have to wait for it.
 func openService(ctx context.Context, config serverConfig, now func() time.Time, logs io.Writer) (*service, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(servingGC)
@@ -83,23 +86,63 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 		v.close()
 		return nil, fmt.Errorf("listen on --addr %s: %w", config.addr, err)
 	}
-	if v.store, err = openStore(ctx, config.dir); err != nil {
-		v.close()
-		return nil, err
+	if !config.node.waits() {
+		if err := v.open(ctx); err != nil {
+			v.close()
+			return nil, err
+		}
 	}
-	v.store.Now = now
-	key, err := signingKey(config.dir)
-	if err != nil {
-		v.close()
-		return nil, err
+	if config.node.role.Reads() {
+		if err := v.openLimits(ctx); err != nil {
+			v.close()
+			return nil, err
+		}
 	}
-	v.publisher = &publish.Publisher{Store: v.store, Key: key, Now: now, Log: v.log}
+	if config.node.role.Publishes() {
+		key, err := signingKey(config.at.folder())
+		if err != nil {
+			v.close()
+			return nil, err
+		}
+		v.publisher = &publish.Publisher{Store: v.store, Key: key, Now: now, Log: v.log}
+	}
 	return v, nil
+}
+
+// open opens the store. A node that only reads makes no database: the one that it is to serve is elsewhere, or not there yet.
+func (v *service) open(ctx context.Context) error {
+	opening := openStore
+	if !v.config.node.role.Publishes() {
+		opening = openExisting
+	}
+	db, err := opening(ctx, v.config.at)
+	if err != nil {
+		return err
+	}
+	db.Now = v.now
+	v.store = db
+	v.opened.Store(true)
+	return nil
+}
+
+// openLimits connects to the Redis that counts for all nodes, if there is one.
+func (v *service) openLimits(ctx context.Context) (err error) {
+	if v.config.limits == "" {
+		return nil
+	}
+	if v.limits, err = sharedlimit.Open(ctx, v.config.limits, v.log); err != nil {
+		return usageError{fmt.Errorf("invalid value for flag --limits: %w", err)}
+	}
+	v.parts = append(v.parts, v.limits.Run)
+	return nil
 }
 
 func (v *service) close() {
 	if v.listener != nil {
 		_ = v.listener.Close() // closed before, when the server has run
+	}
+	if v.limits != nil {
+		_ = v.limits.Close() // no request is under way any more
 	}
 	if v.store != nil {
 		if err := v.store.Close(); err != nil {
@@ -110,82 +153,9 @@ func (v *service) close() {
 }
 
 // warnUnpublished tells an operator about imported history that nobody can read yet.
-func (v *service) warnUnpublished(ctx context.Context) {
-	if hint, err := unpublishedHint(ctx, v.store, v.config.dir); err == nil && hint != "" {
+func (v *service) warnUnpublished(ctx context.Context) error {
+	if hint, err := unpublishedHint(ctx, v.store, v.config.at); err == nil && hint != "" {
 		v.log.Warn(hint)
-	}
-}
-
-// run serves until the context ends. Ready hears the address once requests are answered.
-func (v *service) run(ctx context.Context, ready func(address string)) error {
-	people, err := v.openAccounts(ctx)
-	if err != nil {
-		return err
-	}
-	counter := usage.New(v.store, v.log)
-	holder := &snapshot.Holder{}
-	api, err := v.newAPI(holder, people, counter)
-	if err != nil {
-		return err
-	}
-	follower := &live.Follower{Store: v.store, Holder: holder, Prepare: api.Warm, Log: v.log}
-	if err := follower.Load(ctx); err != nil {
-		return err
-	}
-	group, serving := errgroup.WithContext(ctx)
-	for _, part := range append(v.parts, v.publisher.Run, follower.Run, people.Keys.Run, people.Run, counter.Run) {
-		group.Go(func() error { return part(serving) })
-	}
-	group.Go(func() error { return api.Serve(serving, v.listener) })
-	ready(v.listener.Addr().String())
-	return errors.Join(group.Wait(), v.lastFlush(ctx, counter))
-}
-
-// openAccounts reads who there is and which keys there are.
-func (v *service) openAccounts(ctx context.Context) (*account.Service, error) {
-	keyring := &keys.Keyring{Store: v.store, Log: v.log}
-	if err := keyring.Load(ctx); err != nil {
-		return nil, err
-	}
-	people := &account.Service{Store: v.store, Keys: keyring, Now: v.now, Log: v.log}
-	return people, people.Load(ctx)
-}
-
-func (v *service) newAPI(holder *snapshot.Holder, people *account.Service, counter *usage.Counter) (*httpapi.Server, error) {
-	var requests io.Writer
-	if v.config.logLevel <= slog.LevelInfo {
-		requests = v.logs
-	}
-	provider, err := v.config.signIn.provider(v.now, v.log)
-	if err != nil {
-		return nil, err
-	}
-	pages, err := dashboard.New()
-	if err != nil {
-		return nil, fmt.Errorf("read the dashboard: %w", err)
-	}
-	api, err := httpapi.New(httpapi.Config{
-		Snapshots: holder, Keys: people.Keys, Ping: v.store.Ping, Now: v.now,
-		Requests: requests, Log: v.log,
-		Determinations: v.store.Determinations, Version: version, TrustedProxies: v.config.trustedProxies,
-		CORSOrigins: v.config.corsOrigins, KeyLimit: v.config.keyLimit,
-		Accounts: people, Usage: counter, OIDC: provider, OIDCName: v.config.signIn.name, PublicURL: v.config.signIn.publicURL, Dashboard: pages,
-	})
-	if err != nil {
-		return nil, usageError{fmt.Errorf("invalid value for flag --cors-origins: %w", err)}
-	}
-	return api, nil
-}
-
-// flushTimeout is how long the last counts may take to be written.
-const flushTimeout = 10 * time.Second
-
-// lastFlush writes what was counted since the last time, once no request is under way any more.
-func (v *service) lastFlush(ctx context.Context, counter *usage.Counter) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
-	defer cancel()
-	if err := counter.Flush(ctx); err != nil {
-		return fmt.Errorf("write the usage: %w", err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 type verb struct {
 	name      string
 	arguments []string // what they are, for messages
-	flags     []string // that go with it, besides --dir
+	flags     []string // that go with it, besides --dir and --store
 	changes   bool     // whether it may make the database
 	run       func(ctx context.Context, people *account.Service, args []string, s streams) error
 }
@@ -26,8 +26,8 @@ type verb struct {
 // runVerb reads the word of a command, holds flags and arguments against it, and does it. The arguments may stand before the
 // flags or behind them.
 func runVerb(ctx context.Context, c *command, flags *flag.FlagSet, verbs []verb, args []string, s streams) error {
-	var dir string
-	dirFlag(flags, &dir, "assay-data")
+	var at place
+	at.register(flags, "assay-data")
 	words := 0
 	for words < len(args) && !strings.HasPrefix(args[words], "-") {
 		words++
@@ -44,7 +44,7 @@ func runVerb(ctx context.Context, c *command, flags *flag.FlagSet, verbs []verb,
 	if v.changes {
 		open = openStore
 	}
-	db, err := open(ctx, dir)
+	db, err := open(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func chooseVerb(c *command, flags *flag.FlagSet, verbs []verb, said []string) (v
 	}
 	var wrong error
 	flags.Visit(func(f *flag.Flag) {
-		if f.Name != "dir" && !slices.Contains(v.flags, f.Name) {
+		if !isPlaceFlag(f.Name) && !slices.Contains(v.flags, f.Name) {
 			wrong = fmt.Errorf("--%s does not go with assay %s %s", f.Name, c.name, v.name)
 		}
 	})

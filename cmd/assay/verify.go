@@ -22,9 +22,9 @@ the same for files that assay export wrote, without a database. The exit code is
 
 func runVerify(ctx context.Context, c *command, args []string, s streams) error {
 	flags := newFlags(c, s)
-	var dir string
+	var at place
 	var from, to int64
-	dirFlag(flags, &dir, "assay-data")
+	at.register(flags, "assay-data")
 	instantFlag(flags, &from, "from", "`INSTANT` of the first slot to check (default: the first)")
 	instantFlag(flags, &to, "to", "`INSTANT` before which the last slot to check ends (default: the last)")
 	gpu := flags.String("gpu", "", "`NAME` of the only GPU to check")
@@ -51,7 +51,7 @@ func runVerify(ctx context.Context, c *command, args []string, s streams) error 
 	if *bundle != "" {
 		report, err = audit.VerifyBundle(ctx, *bundle, key, progress)
 	} else {
-		report, err = verifyStore(ctx, dir, &audit.Verifier{From: from, To: to, GPU: *gpu, PublicKey: key, Workers: runtime.GOMAXPROCS(0), Progress: progress})
+		report, err = verifyStore(ctx, at, &audit.Verifier{From: from, To: to, GPU: *gpu, PublicKey: key, Workers: runtime.GOMAXPROCS(0), Progress: progress})
 	}
 	if err != nil {
 		bar.leave()
@@ -65,9 +65,9 @@ func runVerify(ctx context.Context, c *command, args []string, s streams) error 
 // verifyGC lets the heap grow further before it is collected: it is small, and is thrown away at the end.
 const verifyGC = 400
 
-func verifyStore(ctx context.Context, dir string, v *audit.Verifier) (report audit.Report, err error) {
+func verifyStore(ctx context.Context, at place, v *audit.Verifier) (report audit.Report, err error) {
 	debug.SetGCPercent(verifyGC)
-	v.Store, err = openExisting(ctx, dir)
+	v.Store, err = openExisting(ctx, at)
 	if err != nil {
 		return report, err
 	}

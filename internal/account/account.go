@@ -48,7 +48,7 @@ type sessions struct {
 func (s *Service) Load(ctx context.Context) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	counters, err := s.Store.Counters(ctx)
+	counters, err := s.counters(ctx)
 	if err != nil {
 		return fmt.Errorf("read the account counters: %w", err)
 	}
@@ -71,6 +71,16 @@ func (s *Service) Load(ctx context.Context) error {
 		s.sessions.Store(next)
 	}
 	return nil
+}
+
+// countersTimeout is how long the store may take to say whether anything has changed. A connection that is cut without a word
+// would be waited for much longer.
+const countersTimeout = 5 * time.Second
+
+func (s *Service) counters(ctx context.Context) (store.Counters, error) {
+	ctx, cancel := context.WithTimeout(ctx, countersTimeout)
+	defer cancel()
+	return s.Store.Counters(ctx)
 }
 
 // Run keeps what is known current until the context ends.

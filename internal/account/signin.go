@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -125,11 +126,16 @@ func (s *Service) Identify(ctx context.Context, token string) (Session, bool) {
 	return Session{found.AccountID, assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}, found.ExpiresAt}, true
 }
 
+// findTimeout bounds the wait for a database that is away: whoever sends a token that nobody knows reads as a visitor then.
+const findTimeout = time.Second
+
 // findSession looks for a session that is not in memory yet.
-func (s *Service) findSession(ctx context.Context, hash [32]byte) (store.Session, bool) {
+func (s *Service) findSession(asked context.Context, hash [32]byte) (store.Session, bool) {
+	ctx, cancel := context.WithTimeout(asked, findTimeout)
+	defer cancel()
 	found, err := s.Store.Session(ctx, hash)
 	if err != nil {
-		if !errors.Is(err, store.ErrNoSession) && ctx.Err() == nil {
+		if !errors.Is(err, store.ErrNoSession) && asked.Err() == nil {
 			s.Log.Error("look for a session", "error", err)
 		}
 		return found, false

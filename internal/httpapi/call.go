@@ -29,9 +29,9 @@ type call struct {
 	now      time.Time
 	client   netip.Addr
 	caller   assay.Caller
-	snap     *snapshot.Snapshot
-	moment   int64 // what is known at this instant is asked for: now, or as_of
-	asOf     bool  // whether it was given
+	snap     *snapshot.Snapshot // nil before there is one, when only /health is answered
+	moment   int64              // what is known at this instant is asked for: now, or as_of
+	asOf     bool               // whether it was given
 
 	params    []param
 	paramsErr error
@@ -58,8 +58,11 @@ func (c *call) begin(s *Server, w http.ResponseWriter, r *http.Request) {
 	c.client = s.proxies.client(r)
 	c.id = s.requestID(r)
 	c.set("X-Request-Id", c.id)
-	if c.snap.Synthetic {
+	if c.snap != nil && c.snap.Synthetic {
 		c.set("X-Assay-Synthetic", "true")
+	}
+	if n := s.contact.notice.Load(); n != nil {
+		n.carry(c)
 	}
 }
 

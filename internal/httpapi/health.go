@@ -1,11 +1,14 @@
 package httpapi
 
 import (
-	"context"
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
 )
+
+// healthPath is the one path that is answered without a snapshot.
+const healthPath = "/health"
 
 // pingTimeout is how long the database may take to say that it is there.
 const pingTimeout = time.Second
@@ -16,38 +19,58 @@ type dataset struct {
 	AgeSeconds *int64  `json:"age_seconds"`
 }
 
-// health answers how the service is: 503 when the database cannot be reached, although every read route goes on answering
-// from memory.
+// condition is what /health says of a node, well or not.
+type condition struct {
+	Status     string         `json:"status"`
+	Timestamp  string         `json:"timestamp"`
+	Database   string         `json:"database"`
+	Role       assay.NodeRole `json:"role"`
+	AgeSeconds int64          `json:"age_seconds"` // since anything was heard of the database
+}
+
+// health answers how the node is. It is 503 when the database cannot be reached, although every read route goes on answering
+// from memory, and when the node has no data yet or is about to end.
 func health(c *call) (answer, error) {
-	timestamp := assay.FormatInstant(c.now.UnixMilli())
-	ctx, cancel := context.WithTimeout(c.r.Context(), pingTimeout)
-	defer cancel()
-	if err := c.s.Ping(ctx); err != nil {
-		c.cause = err
-		return unhealthy(c, timestamp)
+	database := "connected"
+	err := c.s.look(c.r.Context())
+	if err != nil {
+		c.cause, database = err, "disconnected"
+	}
+	cond := condition{"healthy", assay.FormatInstant(c.now.UnixMilli()), database, c.s.Role, int64(c.s.age() / time.Second)}
+	switch {
+	case c.s.contact.draining.Load():
+		return unwell(c, cond, "draining", "The node is shutting down.")
+	case c.snap == nil && c.s.Role.Reads():
+		return unwell(c, cond, "starting", "The node is starting and has no data yet.")
+	case err != nil:
+		return unwell(c, cond, "unhealthy", "The database is unreachable.")
 	}
 	a, err := object(struct {
-		Status    string   `json:"status"`
-		Timestamp string   `json:"timestamp"`
-		Database  string   `json:"database"`
+		condition
 		Version   string   `json:"version"`
 		Synthetic bool     `json:"synthetic,omitempty"`
+		Limits    limits   `json:"limits"`
 		Datasets  datasets `json:"datasets"`
-	}{"healthy", timestamp, "connected", c.s.Version, c.snap.Synthetic, c.datasets()}, 0)
+	}{cond, c.s.Version, c.snap != nil && c.snap.Synthetic, limits{c.s.Limits.Mode(), c.s.Limits.Fallbacks()}, c.datasets()}, 0)
 	a.fresh = true
 	return a, err
 }
 
-func unhealthy(c *call, timestamp string) (answer, error) {
-	e := &assay.Error{Kind: assay.Unavailable, Code: "unavailable", Message: "The database is unreachable."}
+func unwell(c *call, cond condition, status, message string) (answer, error) {
+	e := &assay.Error{Kind: assay.Unavailable, Code: "unavailable", Message: message}
+	cond.Status = status
 	a, err := object(struct {
 		errorBody
-		Status    string `json:"status"`
-		Timestamp string `json:"timestamp"`
-		Database  string `json:"database"`
-	}{c.errorBody(e), "unhealthy", timestamp, "disconnected"}, 0)
+		condition
+	}{c.errorBody(e), cond}, 0)
 	a.fresh, a.status = true, e.Kind.Status()
 	return a, err
+}
+
+// limits tells who counts the requests of callers, and how often this node has had to do it in place of Redis.
+type limits struct {
+	Mode      sharedlimit.Mode `json:"mode"`
+	Fallbacks int64            `json:"fallbacks"`
 }
 
 // datasets tells how fresh each family is.
@@ -59,7 +82,11 @@ type datasets struct {
 	Sites  dataset `json:"sites"`
 }
 
-func (c *call) datasets() datasets {
+// datasets tells nothing on a node that holds no data.
+func (c *call) datasets() (d datasets) {
+	if c.snap == nil {
+		return d
+	}
 	return datasets{
 		GPU:    c.freshness(c.snap.Latest),
 		Memory: c.freshness(c.snap.Memory.Latest()),

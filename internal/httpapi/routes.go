@@ -37,7 +37,7 @@ const (
 
 // routes is what programs read, from whatever origin.
 var routes = []route{
-	{get, "/health", unlimited, access.Public, health},
+	{get, healthPath, unlimited, access.Public, health},
 	{get, "/openapi.json", unlimited, access.Public, openAPIJSON},
 	{get, "/openapi.yaml", unlimited, access.Public, openAPIYAML},
 

@@ -6,6 +6,8 @@
 // Everything is read from one snapshot in memory, loaded once per request: this package does not know the database. Only
 // the determination records, many and seldom asked for, come from a function it is given. Accounts and sessions are known in
 // memory too; who changes something about them waits for the account room, which knows the database.
+//
+// A server may begin before there is a snapshot: until then it answers /health alone, and everything else with 503.
 package httpapi
 
 import (
@@ -28,7 +30,7 @@ import (
 	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/keys"
-	"github.com/assaydata/assay/internal/limit"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/oidc"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/usage"
@@ -43,9 +45,13 @@ type Config struct {
 	Requests       io.Writer    // takes one line a request; nil for none
 	Log            *slog.Logger // takes what goes wrong on our side
 	Version        string
-	TrustedProxies []netip.Prefix // peers whose word on the client's address is taken
-	CORSOrigins    []string       // origins that may send keys
-	KeyLimit       int            // requests a minute of one key on keyed routes
+	TrustedProxies []netip.Prefix     // peers whose word on the client's address is taken
+	CORSOrigins    []string           // origins that may send keys
+	KeyLimit       int                // requests a minute of one key on keyed routes
+	Limits         *sharedlimit.Redis // counts for all nodes together; nil when this one counts by itself
+
+	Role   assay.NodeRole       // what this node is for; one that publishes alone answers nothing but /health
+	Behind func() time.Duration // how long ago the snapshot was last compared with the database; nil where there is none
 
 	Accounts  *account.Service
 	Usage     *usage.Counter
@@ -62,7 +68,7 @@ type Config struct {
 const (
 	publicLimit = 60
 	limitWindow = time.Minute
-	// maxAddresses and maxKeys bound the limiters' memory; the worst case of a full table is about 80 MB.
+	// maxAddresses and maxKeys bound the limiters' memory on this node; the worst case of a full table is about 80 MB.
 	maxAddresses = 131_072
 	maxKeys      = 65_536
 )
@@ -74,10 +80,11 @@ const maxURI = 8 << 10
 type Server struct {
 	Config
 	started   time.Time
+	contact   contact
 	mux       *http.ServeMux
 	proxies   *proxies
-	byAddress *limit.Limiter[netip.Addr]
-	byKey     *limit.Limiter[string]
+	byAddress *sharedlimit.Limiter[netip.Addr]
+	byKey     *sharedlimit.Limiter[string]
 	guesses   guesses
 	origins   *http.CrossOriginProtection
 
@@ -94,12 +101,13 @@ type Server struct {
 // New makes a server.
 func New(config Config) (*Server, error) {
 	s := &Server{Config: config, started: config.Now(), mux: http.NewServeMux(), idPrefix: newIDPrefix()}
+	s.contact.heard.Store(s.started.UnixMilli())
 	s.calls.New = func() any { return new(call) }
 	s.schedule.Store(&index.Schedule{index.Plain()}) // until a snapshot brings the operator's own
-	s.byAddress = limit.New[netip.Addr](publicLimit, limitWindow, maxAddresses, nil)
-	s.byKey = limit.New[string](config.KeyLimit, limitWindow, maxKeys, nil)
+	s.byAddress = sharedlimit.New(config.Limits, "public", publicLimit, limitWindow, maxAddresses, netip.Addr.String)
+	s.byKey = sharedlimit.New(config.Limits, "key", config.KeyLimit, limitWindow, maxKeys, strings.Clone)
 	s.publicPolicy, s.keyPolicy = newPolicy("public", publicLimit, limitWindow, perMinute), newPolicy("key", config.KeyLimit, limitWindow, perMinute)
-	s.guesses = newGuesses()
+	s.guesses = newGuesses(config.Limits)
 	s.proxies = newProxies(config.TrustedProxies)
 	s.origins = http.NewCrossOriginProtection()
 	if config.PublicURL != "" {
@@ -131,6 +139,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.fail(&assay.Error{Kind: assay.URITooLong, Code: "uri_too_long", Message: fmt.Sprintf("The request target is longer than %d bytes.", maxURI)})
 	case !cleanPath(r):
 		c.fail(&assay.Error{Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path: it has an empty or a dot segment."})
+	case c.snap == nil && r.URL.Path != healthPath:
+		c.fail(c.notServing())
 	default:
 		s.mux.ServeHTTP(c, r)
 	}

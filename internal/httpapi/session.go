@@ -9,7 +9,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
-	"github.com/assaydata/assay/internal/limit"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
 )
 
 // sessionCookie keeps the token of a session in the browser.
@@ -25,13 +25,15 @@ const (
 
 // guesses limits how fast passwords can be guessed.
 type guesses struct {
-	byAddress, byAccount         *limit.Limiter[[32]byte]
+	byAddress, byAccount         *sharedlimit.Limiter[[32]byte]
 	addressPolicy, accountPolicy policy
 }
 
-func newGuesses() guesses {
+func newGuesses(limits *sharedlimit.Redis) guesses {
+	text := func(sum [32]byte) string { return string(sum[:]) }
 	return guesses{
-		limit.New[[32]byte](guessesAddress, guessWindow, maxGuessTargets, nil), limit.New[[32]byte](guessesAccount, guessWindow, maxGuessTargets, nil),
+		sharedlimit.New(limits, "sign-in-address", guessesAddress, guessWindow, maxGuessTargets, text),
+		sharedlimit.New(limits, "sign-in-account", guessesAccount, guessWindow, maxGuessTargets, text),
 		newPolicy("sign-in-address", guessesAddress, guessWindow, "sign-in attempts in 5 minutes"),
 		newPolicy("sign-in-account", guessesAccount, guessWindow, "sign-in attempts in 5 minutes"),
 	}

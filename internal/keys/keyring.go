@@ -68,7 +68,7 @@ func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 func (k *Keyring) Load(ctx context.Context) error {
 	k.loading.Lock()
 	defer k.loading.Unlock()
-	counters, err := k.Store.Counters(ctx)
+	counters, err := k.counters(ctx)
 	if err != nil {
 		return fmt.Errorf("read the key counter: %w", err)
 	}
@@ -87,6 +87,16 @@ func (k *Keyring) Load(ctx context.Context) error {
 	}
 	k.ring.Store(next)
 	return nil
+}
+
+// countersTimeout is how long the store may take to say whether anything has changed. A connection that is cut without a word
+// would be waited for much longer, and a revoked key would count as long.
+const countersTimeout = 5 * time.Second
+
+func (k *Keyring) counters(ctx context.Context) (store.Counters, error) {
+	ctx, cancel := context.WithTimeout(ctx, countersTimeout)
+	defer cancel()
+	return k.Store.Counters(ctx)
 }
 
 // Run keeps the keyring current until the context ends. Load must have succeeded once before.

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -29,7 +30,8 @@ type Follower struct {
 	Prepare func(*snapshot.Snapshot) // makes ready what will be asked most, before the swap; may be nil
 	Log     *slog.Logger
 
-	seen store.Counters // what the holder's snapshot shows
+	seen     store.Counters            // what the holder's snapshot shows
+	compared atomic.Pointer[time.Time] // when that was last all there was
 }
 
 // retryAfter is how long the loop waits after a failed reading, and how long at most between two looks.
@@ -54,12 +56,14 @@ func (f *Follower) Run(ctx context.Context) error {
 
 // Load brings the snapshot up to what the store has; the first call builds it.
 func (f *Follower) Load(ctx context.Context) error {
-	counters, coverage, err := f.Store.Head(ctx)
+	began := time.Now()
+	counters, coverage, err := f.head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the counters: %w", err)
 	}
 	counters.Receipt, counters.Keys = 0, 0 // what was received is read when it is published; keys are not ours
 	if f.Holder.Load() != nil && f.seen == counters {
+		f.compared.Store(&began)
 		return nil
 	}
 	next, err := f.next(ctx, counters, coverage)
@@ -69,13 +73,30 @@ func (f *Follower) Load(ctx context.Context) error {
 	if f.Prepare != nil {
 		f.Prepare(next)
 	}
+	f.compared.Store(&began) // before the swap: who sees a snapshot may ask how old it is
 	f.Holder.Store(next)
 	f.seen = counters
 	return nil
 }
 
+// headTimeout is how long the store may take to say what it has. A connection that is cut without a word would be waited for
+// much longer.
+const headTimeout = 5 * time.Second
+
+func (f *Follower) head(ctx context.Context) (store.Counters, store.Coverage, error) {
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
+	defer cancel()
+	return f.Store.Head(ctx)
+}
+
+// Behind is how long ago the snapshot was last known to show all that the store has. Load must have succeeded once before.
+func (f *Follower) Behind() time.Duration { return time.Since(*f.compared.Load()) }
+
 func (f *Follower) next(ctx context.Context, counters store.Counters, coverage store.Coverage) (*snapshot.Snapshot, error) {
 	current, seen := f.Holder.Load(), f.seen
+	if wentBack(seen, counters) {
+		current = nil
+	}
 	update := snapshot.Update{Version: counters.Publication}
 	for key := range coverage {
 		if key.Grain == assay.Hourly {
@@ -112,6 +133,14 @@ func (f *Follower) next(ctx context.Context, counters store.Counters, coverage s
 		return nil, err
 	}
 	return current.With(update), nil
+}
+
+// wentBack tells whether the store has less than it had: it was restored from a copy, and what was read since that copy was
+// made is no longer so. Then everything must be read anew.
+func wentBack(seen, now store.Counters) bool {
+	return now.Catalog < seen.Catalog || now.Publication < seen.Publication || now.Methodology < seen.Methodology ||
+		now.Manifest < seen.Manifest || now.Realtime < seen.Realtime || now.Utilization < seen.Utilization ||
+		now.Memory < seen.Memory || now.Models < seen.Models || now.Coding < seen.Coding || now.Sites < seen.Sites
 }
 
 // grown is the snapshot under a catalog to which something was added, or in which something has become free or paid. It

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -484,6 +485,32 @@ func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) {
 	want(load(t, f), 2)
 }
 
+// A database that was restored from a copy takes the follower back: nothing of what came after the copy stays.
+func TestLoad_StoreWentBack(t *testing.T) {
+	db := storetest.Open(t)
+	f := newFollower(db)
+	publish(t, db, hour(0, global))
+	tick(t, db, 1, global)
+	dir := t.TempDir()
+	if err := db.Backup(t.Context(), filepath.Join(dir, store.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, db, hour(1, global, east))
+	tick(t, db, 2, global)
+	adopt(t, db, 1)
+	if s := load(t, f); s.Version != 2 {
+		t.Fatalf("the follower is at version %d, want 2", s.Version)
+	}
+	f.Store = storetest.OpenIn(t, dir)
+	s := load(t, f)
+	if got := s.Line(global.GPU, global.Region).Series(assay.Hourly).Len(); s.Version != 1 || got != 1 {
+		t.Errorf("after the restore version %d has %d hours, want version 1 with one", s.Version, got)
+	}
+	wantFresh(t, f.Store, s)
+	publish(t, f.Store, hour(1, east))
+	wantFresh(t, f.Store, load(t, f))
+}
+
 // A catalog from which something was taken, past the store, is built anew.
 func TestLoad_CatalogShrinks(t *testing.T) {
 	db := storetest.Open(t)
@@ -650,6 +677,9 @@ func TestRun_StoreAway(t *testing.T) {
 		if got := f.Holder.Load().Version; got != 1 {
 			t.Errorf("without the table the follower is at version %d, want 1", got)
 		}
+		if behind := f.Behind(); behind < 2*time.Second {
+			t.Errorf("without the table the follower says it is %v behind", behind)
+		}
 		if n := strings.Count(log.String(), "follow the store"); n < 3 || n > 6 {
 			t.Errorf("in three seconds %d failures were logged, want about one a second:\n%s", n, &log)
 		}
@@ -658,6 +688,9 @@ func TestRun_StoreAway(t *testing.T) {
 		synctest.Wait()
 		if got := f.Holder.Load().Version; got != 2 {
 			t.Errorf("with the table back the follower is at version %d, want 2", got)
+		}
+		if behind := f.Behind(); behind > time.Second {
+			t.Errorf("with the table back the follower says it is %v behind", behind)
 		}
 		end()
 	})

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// nodeFolder is a folder whose database, data, has two days of one GPU.
+func nodeFolder(t *testing.T) (dir string) {
+	t.Helper()
+	needProgram(t)
+	dir = t.TempDir()
+	const rows = `id,source,executed_at,gpu_name,region,price,gpus,hours,provider,verified
+t1,exchange,2025-06-10T10:15:00Z,H100 SXM,us-east,2.35,1,1,Alder,true
+t2,exchange,2025-06-11T10:15:00Z,H100 SXM,us-east,2.4,1,1,Alder,true
+`
+	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	assayIn(t, dir, "import transactions --dir data rows.csv")
+	assayIn(t, dir, "publish --dir data --from 2025-06-10 --to 2025-06-11")
+	return dir
+}
+
+// assayIn runs the program in a folder and gives what it prints.
+func assayIn(t *testing.T, dir, line string) string {
+	t.Helper()
+	cmd := exec.Command(program, strings.Fields(line)...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("assay %s: %v", line, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// startReader starts a node that reads.
+func startReader(t *testing.T, dir, name string, flags ...string) *process {
+	t.Helper()
+	p, err := startServer(dir, name, append([]string{"serve", "--role", "read", "--dir", "data", "--key-limit", "1000000"}, flags...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+// getWith makes a request with a key, or without one, and reads the answer to its end.
+func getWith(client *http.Client, key, url string) (*http.Response, string, error) {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return response, string(body), err
+}
+
+// nearestPath is a short answer on a route that is limited by key alone.
+const nearestPath = "/api/gpu/H100%20SXM/history?datetime=2025-06-10"
+
+// A node goes on without its database, in all of its parts, and catches up by itself.
+func TestNodes_DatabaseAway(t *testing.T) {
+	dir := nodeFolder(t)
+	staying := assayIn(t, dir, "key create --dir data --tier full --name staying")
+	going := assayIn(t, dir, "key create --dir data --tier full --name going")
+	p := startReader(t, dir, "reader")
+	client := newClient(t)
+	want := func(limit time.Duration, key, path string, status int, more ...string) (header http.Header) {
+		t.Helper()
+		err := until(limit, 20*time.Millisecond, func() error {
+			response, body, err := getWith(client, key, p.url+path)
+			if err != nil {
+				return err
+			}
+			header = response.Header
+			if response.StatusCode != status {
+				return fmt.Errorf("%s: status %d, want %d: %s", path, response.StatusCode, status, body)
+			}
+			for _, text := range more {
+				if !strings.Contains(body, text) {
+					return fmt.Errorf("%s: %s is missing in %s", path, text, body)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return header
+	}
+	const recordPath = "/api/gpu/H100%20SXM/determination?timestamp=2025-06-10T11:00:00Z"
+	want(0, staying, recordPath, http.StatusOK)
+
+	// Every reading of the database fails from here on.
+	db := storetest.OpenIn(t, filepath.Join(dir, "data"))
+	storetest.Exec(t, db, `ALTER TABLE series RENAME TO series_away`)
+	storetest.Exec(t, db, `ALTER TABLE counters RENAME TO counters_away`)
+	want(0, "", "/health", http.StatusServiceUnavailable, `"status":"unhealthy"`, `"database":"disconnected","role":"read"`)
+	want(0, staying, nearestPath, http.StatusOK, `"index_value":2.35`)
+	want(0, going, nearestPath, http.StatusOK, `"index_value":2.35`)
+	want(0, staying, recordPath, http.StatusServiceUnavailable)
+	wantStale := func(stale bool) {
+		t.Helper()
+		if err := until(time.Minute, 20*time.Millisecond, func() error {
+			if header := want(0, staying, nearestPath, http.StatusOK).Get("X-Assay-Stale"); stale != (header != "") {
+				return fmt.Errorf("X-Assay-Stale is %q", header)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	wantStale(true)
+
+	storetest.Exec(t, db, `ALTER TABLE counters_away RENAME TO counters`)
+	storetest.Exec(t, db, `ALTER TABLE series_away RENAME TO series`)
+	want(time.Minute, "", "/health", http.StatusOK, `"status":"healthy"`)
+	// A second is promised; two are the limit, for a busy machine.
+	assayIn(t, dir, "key revoke --dir data "+strings.Split(going, "_")[2])
+	want(2*time.Second, going, nearestPath, http.StatusUnauthorized, "API key is inactive")
+	assayIn(t, dir, "publish --dir data --from 2025-06-11 --to 2025-06-12")
+	want(2*time.Second, staying, "/api/gpu/H100%20SXM/history?datetime=2025-06-12", http.StatusOK, `"index_value":2.4`)
+	want(0, staying, recordPath, http.StatusOK)
+	wantStale(false)
+	// What was asked meanwhile has been counted.
+	want(time.Minute, staying, "/api/usage", http.StatusOK, `"route":"/api/gpu/{gpuName}/determination","status":503,"requests":1`)
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// backend is a node as a balancer sees it: where it is, and whether its last check was well.
+type backend struct {
+	url      atomic.Pointer[string]
+	up       atomic.Bool
+	answered atomic.Int64
+}
+
+// balancer sends each request to a node whose check is well, in turns. It never tries a request again.
+type balancer struct {
+	backends []*backend
+	turn     atomic.Int64
+}
+
+func (b *balancer) pick() (*backend, error) {
+	first := int(b.turn.Add(1))
+	for i := range b.backends {
+		if one := b.backends[(first+i)%len(b.backends)]; one.up.Load() {
+			return one, nil
+		}
+	}
+	return nil, errors.New("no node is up")
+}
+
+// check asks a node for its health until the channel is closed.
+func (b *backend) check(client *http.Client, done <-chan struct{}) {
+	for {
+		response, _, err := getWith(client, "", *b.url.Load()+"/health")
+		b.up.Store(err == nil && response.StatusCode == http.StatusOK)
+		select {
+		case <-done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// drained is the drain of the nodes below: some fifty checks of the balancer.
+const drained = "1s"
+
+// Both of two nodes are restarted, one after the other, while requests come in all the time. None of them is lost, although
+// nobody tries one again.
+func TestNodes_RollingRestart(t *testing.T) {
+	dir := nodeFolder(t)
+	key := assayIn(t, dir, "key create --dir data --tier full --name reader")
+	b := &balancer{backends: []*backend{{}, {}}}
+	nodes := make([]*process, len(b.backends))
+	start := func(i int) {
+		nodes[i] = startReader(t, dir, fmt.Sprint("node", i), "--drain", drained)
+		b.backends[i].url.Store(&nodes[i].url)
+	}
+	done := make(chan struct{})
+	var checkers, readers sync.WaitGroup
+	for i, one := range b.backends {
+		start(i)
+		one.up.Store(true)
+		client := newClient(t)
+		checkers.Go(func() { one.check(client, done) })
+	}
+	var stop atomic.Bool
+	for range 4 {
+		client := newClient(t)
+		readers.Go(func() {
+			for !stop.Load() {
+				if err := b.read(client, key); err != nil {
+					t.Errorf("a request was lost: %v", err)
+					return
+				}
+			}
+		})
+	}
+	// more waits until every node has answered more requests, or the readers have given up.
+	more := func() {
+		for _, one := range b.backends {
+			before := one.answered.Load()
+			if err := until(time.Minute, 10*time.Millisecond, func() error {
+				if one.answered.Load() < before+100 && !t.Failed() {
+					return errors.New("a node gets no requests")
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	more()
+	for i := range nodes {
+		if err := nodes[i].stop(); err != nil {
+			t.Error(err)
+		}
+		start(i)
+		more()
+	}
+	stop.Store(true)
+	readers.Wait()
+	close(done)
+	checkers.Wait()
+}
+
+// read makes one request through the balancer.
+func (b *balancer) read(client *http.Client, key string) error {
+	one, err := b.pick()
+	if err != nil {
+		return err
+	}
+	response, body, err := getWith(client, key, *one.url.Load()+nearestPath)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK || !strings.Contains(body, `"index_value":2.35`) {
+		return fmt.Errorf("%s: %s", response.Status, body)
+	}
+	one.answered.Add(1)
+	return nil
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+const placeRows = `id,source,executed_at,gpu_name,region,price,gpus,hours,provider,verified
+t1,exchange,2025-06-10T10:15:00Z,H100 SXM,us-east,2.35,8,1,Alder,true
+t2,exchange,2025-06-10T10:45:00Z,H100 SXM,us-east,2.50,4,1,Birch,true
+t4,exchange,2025-06-11T11:30:00Z,H100 SXM,us-east,2.20,1,1,Cedar,true
+`
+
+// useStore takes a few rows through the commands.
+func useStore(t *testing.T, flags ...string) {
+	t.Helper()
+	rows := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(rows, []byte(placeRows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(want, command string, args ...string) {
+		t.Helper()
+		words := append(append(strings.Fields(command), flags...), args...)
+		code, out, errs := runAssay(t, "", words...)
+		if code != exitOK || !strings.Contains(out, want) {
+			t.Fatalf("%s ends with %d:\n%s%s, want %q", words, code, out, errs, want)
+		}
+		if strings.Contains(out+errs, "hunter2") {
+			t.Errorf("%s tells the password", words)
+		}
+	}
+	f("", "import transactions", rows)
+	f("published: 8 values", "publish", "--from", "2025-06-09T20:00:00Z", "--to", "2025-06-12T20:00:00Z")
+	f("verified: 8 values from 3 transactions", "verify")
+	f("withdrawn", "withdraw", "--source", "exchange", "--reason", "a forgery", "t2")
+	f("restated: 4 new revisions", "restate", "--gpu", "H100 SXM", "--from", "2025-06-09T20:00:00Z", "--to", "2025-06-10T20:00:00Z", "--reason", "looked at")
+	f("verified: 12 values", "verify")
+	f("H100 SXM", "catalog")
+	f("t2", "audit")
+	f("", "export", "--bundle", filepath.Join(t.TempDir(), "bundle"), "--from", "2025-06-10", "--to", "2025-06-12")
+}
+
+// Whichever database the commands are pointed at, they do the same.
+func TestStore_EveryEngine(t *testing.T) {
+	useStore(t, "--dir", t.TempDir())
+	useStore(t, "--dir", t.TempDir(), "--store", "sqlite://"+t.TempDir())
+	address, err := url.Parse(storetest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, has := address.User.Password(); !has { // a server that asks for none takes any
+		address.User = url.UserPassword(address.User.Username(), "hunter2")
+	}
+	useStore(t, "--dir", t.TempDir(), "--store", address.String())
+}
+
+func TestStore_Refused(t *testing.T) {
+	f := func(address, want string) {
+		t.Helper()
+		code, out, errs := runAssay(t, "", "verify", "--dir", t.TempDir(), "--store", address)
+		if code == exitOK || !strings.Contains(errs, want) || strings.Contains(out+errs, "hunter2") {
+			t.Errorf("--store %s ends with %d:\n%s%s, want %q and no password", address, code, out, errs, want)
+		}
+	}
+	f("mysql://host/db", "allowed are sqlite://FOLDER and postgres://")
+	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "there is no database in it")
+	f("postgres://ann:hunter2@127.0.0.1:1/db", "open --store postgres://127.0.0.1:1/db")
+	f("postgres://ann:hunter2@127.0.0.1:port/db", "the address of the database")
+}

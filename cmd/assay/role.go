@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/assaydata/assay"
+)
+
+// nodeConfig is what a node of several can be told. The demo is always one alone.
+type nodeConfig struct {
+	role  assay.NodeRole
+	drain time.Duration // how long /health is 503 before the server stops listening
+}
+
+// maxDrain is longer than any balancer takes to notice.
+const maxDrain = 10 * time.Minute
+
+func (c *nodeConfig) register(flags *flag.FlagSet) {
+	flags.Func("role", fmt.Sprintf("`ROLE` of this node: %s, %s or %s (default %s)", assay.RoleAll, assay.RoleRead, assay.RolePublish, assay.RoleAll), func(s string) error {
+		if !slices.Contains(assay.NodeRoles, assay.NodeRole(s)) {
+			return fmt.Errorf("allowed are %s, %s and %s", assay.RoleAll, assay.RoleRead, assay.RolePublish)
+		}
+		c.role = assay.NodeRole(s)
+		return nil
+	})
+	flags.Func("drain", "`TIME` for which /health is 503 before an interrupt ends the listening, such as 10s (default 0s)", func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 || d > maxDrain {
+			return errors.New("allowed is a time from 0s to 10m")
+		}
+		c.drain = d
+		return nil
+	})
+}
+
+// waits tells whether this node waits for a database that is away when it starts. Who runs a single one is told at once.
+func (c *nodeConfig) waits() bool { return c.role != assay.RoleAll }
+
+// verb says what this node does, for who starts it.
+func (c *nodeConfig) verb() string {
+	if c.role.Reads() {
+		return "serves"
+	}
+	return "publishes"
+}

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// want asks for a path and checks the status, the header X-Assay-Stale and what stands in the body.
+func (r *rig) want(path string, status int, stale string, inside ...string) {
+	r.t.Helper()
+	got := r.get("", path)
+	if header := got.Header.Get("X-Assay-Stale"); got.StatusCode != status || header != stale {
+		r.t.Errorf("%s: status %d and X-Assay-Stale %q, want %d and %q: %s", path, got.StatusCode, header, status, stale, got.body)
+	}
+	for _, text := range inside {
+		if !strings.Contains(got.body, text) {
+			r.t.Errorf("%s: %s is missing in %s", path, text, got.body)
+		}
+	}
+}
+
+func (r *rig) lookAfter(d time.Duration) {
+	r.now = r.now.Add(d)
+	_ = r.look(r.t.Context())
+}
+
+func TestContact_StaleAnswersSaySo(t *testing.T) {
+	r := newRig(t)
+	r.want("/health", 200, "", `"database":"connected","role":"all","age_seconds":0,`)
+	r.want("/api/gpu/H200", 200, "")
+	r.ping = errors.New("away")
+	r.lookAfter(staleAfter - time.Millisecond)
+	r.want("/api/gpu/H200", 200, "")
+	r.want("/health", 503, "", `"status":"unhealthy"`, `"database":"disconnected","role":"all","age_seconds":4}`)
+	r.lookAfter(time.Millisecond)
+	r.want("/api/gpu/H200", 200, "5")
+	r.want("/api/gpu/TPU", 400, "5")
+	r.want("/nothing", 404, "5")
+	r.lookAfter(time.Hour)
+	r.want("/api/gpu/H200", 200, "3605")
+	r.want("/health", 503, "3605", `"age_seconds":3605}`)
+	r.ping = nil
+	r.lookAfter(time.Second)
+	r.want("/api/gpu/H200", 200, "")
+	r.want("/health", 200, "", `"age_seconds":0,`)
+}
+
+// The database may answer while the snapshot cannot be brought up to date.
+func TestContact_SnapshotFallsBehind(t *testing.T) {
+	behind := time.Duration(0)
+	r := newRig(t, func(c *Config) { c.Behind = func() time.Duration { return behind } })
+	behind = 7 * time.Second
+	r.lookAfter(time.Second)
+	r.want("/api/gpu/H200", 200, "7")
+	r.want("/health", 200, "7", `"age_seconds":7,`)
+}
+
+func TestContact_ClockSetBack(t *testing.T) {
+	r := newRig(t)
+	r.ping = errors.New("away")
+	r.lookAfter(-time.Hour)
+	r.want("/health", 503, "", `"age_seconds":0}`)
+}
+
+func TestDrain(t *testing.T) {
+	r := newRig(t)
+	r.Drain()
+	r.want("/health", 503, "", `"error":"Service unavailable"`, `"status":"draining"`, `"database":"connected"`)
+	got := r.get("", "/api/gpu/H200")
+	if got.StatusCode != 200 || got.Header.Get("Connection") != "close" {
+		t.Errorf("a draining node answers %d with Connection %q, want 200 and close", got.StatusCode, got.Header.Get("Connection"))
+	}
+	r.ping = errors.New("away")
+	r.lookAfter(staleAfter)
+	r.want("/health", 503, "5", `"status":"draining"`, `"database":"disconnected"`)
+}
+
+// Before there is a snapshot, only /health is answered.
+func TestServe_Starting(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Role = assay.RoleRead })
+	whole := r.Snapshots.Load()
+	r.Snapshots.Store(nil)
+	r.want("/health", 503, "", `"status":"starting"`, `"role":"read"`)
+	for _, path := range []string{"/api/gpu/H200", "/api/gpu-types", "/openapi.json", "/", "/nothing"} {
+		got := r.get("", path)
+		if got.StatusCode != 503 || got.Header.Get("Retry-After") != "5" || !strings.Contains(got.body, `"error":"Service unavailable"`) {
+			t.Errorf("%s: %d, Retry-After %q: %s", path, got.StatusCode, got.Header.Get("Retry-After"), got.body)
+		}
+	}
+	r.Snapshots.Store(whole)
+	r.want("/health", 200, "", `"status":"healthy"`)
+	r.want("/api/gpu/H200", 200, "")
+}
+
+func TestServe_PublishingNode(t *testing.T) {
+	r := newRig(t, func(c *Config) {
+		c.Role, c.Snapshots = assay.RolePublish, &snapshot.Holder{}
+		c.Keys, c.Accounts, c.Usage = nil, nil, nil
+	})
+	r.Snapshots.Store(nil)
+	r.want("/health", 200, "", `"status":"healthy"`, `"role":"publish"`, `"gpu":{"latest":null,"age_seconds":null}`)
+	for _, path := range []string{"/api/gpu/H200", "/api/gpu-types", "/openapi.json", "/", "/health/"} {
+		r.want(path, 404, "", `"error":"Not found"`, "answers /health alone")
+	}
+	if got := r.get("full", "/api/gpu/H200/hourly"); got.StatusCode != 404 {
+		t.Errorf("with a key the answer is %d", got.StatusCode)
+	}
+	r.ping = errors.New("away")
+	r.want("/health", 503, "", `"status":"unhealthy"`)
+}

@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
+)
+
+// openLimits connects to the Redis that ASSAY_TEST_REDIS names.
+func openLimits(t *testing.T) *sharedlimit.Redis {
+	t.Helper()
+	address := os.Getenv("ASSAY_TEST_REDIS")
+	if address == "" {
+		t.Skip("NOT COVERED: limits that two servers share; ASSAY_TEST_REDIS names no Redis")
+	}
+	for range 10 { // on a busy machine the first probe may be too slow
+		redis, err := sharedlimit.Open(t.Context(), address, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = redis.Close() })
+		if redis.Mode() == sharedlimit.Shared {
+			redis.Wait = time.Minute // this is not about waiting
+			return redis
+		}
+	}
+	t.Fatal("the Redis that ASSAY_TEST_REDIS names does not answer")
+	return nil
+}
+
+// TestSharedLimits has two servers of the same data on one Redis: what one admits counts for the other.
+func TestSharedLimits(t *testing.T) {
+	const keyLimit = 20
+	r := newRig(t, func(c *Config) { c.Limits, c.KeyLimit = openLimits(t), keyLimit })
+	other := r.Config
+	other.Limits = openLimits(t)
+	second, err := New(other)
+	r.must(err)
+	second.Warm(r.Snapshots.Load())
+	servers := []*Server{r.Server, second}
+
+	// f asks the two in turn, as a balancer would, and then both once more.
+	f := func(name string, most, otherwise int, ask func(i int) reply) {
+		t.Helper()
+		for i := range most {
+			r.Server = servers[i%2]
+			got := ask(i)
+			if left := fmt.Sprintf(`;r=%d;t=`, most-i-1); got.StatusCode != otherwise || !strings.Contains(strings.Join(got.Header["Ratelimit"], " "), left) {
+				t.Fatalf("%s, request %d: %d %q, want %d with %s", name, i, got.StatusCode, got.Header["Ratelimit"], otherwise, left)
+			}
+		}
+		for i := range servers {
+			r.Server = servers[i]
+			if got := ask(most + i); got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
+				t.Fatalf("%s, one more at server %d: %d %v", name, i, got.StatusCode, got.Header)
+			}
+		}
+	}
+	block := rand.Uint32() // others may use the same Redis: an address of our own
+	peer := func(i int) string { return fmt.Sprintf("[2001:db8:%x:%x::%x]:1234", block>>16, block&0xffff, i+1) }
+	person := fmt.Sprintf("p%d@example.com", rand.Uint64())
+	f("public", publicLimit, 200, func(i int) reply { return r.get("", "/api/gpu-types", "peer", peer(i)) })
+	f("key", keyLimit, 200, func(int) reply { return r.get("premium", "/api/gpu-utilization") })
+	f("sign-in, account", guessesAccount, 401, func(i int) reply {
+		from := fmt.Sprintf("[2001:db8:%x:%x::1]:1234", rand.Uint32()>>16, 0x100+i)
+		return r.write(http.MethodPost, "", "/api/session", credentials(person, "wrong horse battery"), "peer", from)
+	})
+	if got := r.get("", "/health"); !strings.Contains(got.body, `"limits":{"mode":"shared","fallbacks":0}`) {
+		t.Errorf("/health: %s", got.body)
+	}
+}
