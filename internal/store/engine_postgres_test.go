@@ -187,7 +187,6 @@ func TestPostgres_NewMonthWhileReading(t *testing.T) {
 func TestPostgres_Changed(t *testing.T) {
 	db := openPostgres(t)
 	another := storetest.Another(t, db)
-	<-db.Changed() // of the opening, or of the other's
 	for i := range 5 {
 		changed, began := db.Changed(), time.Now()
 		if err := another.SetSetting(t.Context(), "round", fmt.Sprint(i)); err != nil {
