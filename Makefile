@@ -69,9 +69,11 @@ served: build
 	$(SERVICES) $(MAKE) --no-print-directory unit race script
 
 unit: ## the tests of all packages, without the race detector
+	scripts/need postgres redis-server
 	$(SERVICES) scripts/go-test ./...
 
 race: ## the tests of all packages under the race detector, but for long ones that have one goroutine
+	scripts/need postgres redis-server
 	CGO_ENABLED=1 $(SERVICES) scripts/go-test -race -short ./...
 
 script: build ## the whole program, by scripts

@@ -53,6 +53,16 @@ func TestRoof(t *testing.T) { t.SkipNow() }
 	}
 }
 
+func TestGoTest_FailsWhenSomethingIsNotCovered(t *testing.T) {
+	told, status := goTest(t, `
+func TestOpen(t *testing.T) {}
+func TestDoor(t *testing.T) { t.Skip("NOT COVERED: there is no door") }
+`)
+	if want := "1 of the skipped lack what they need"; status != 1 || !strings.Contains(told, want) {
+		t.Errorf("status %d, want 1 and %q in:\n%s", status, want, told)
+	}
+}
+
 func TestGoTest_ShowsWhatFailed(t *testing.T) {
 	told, status := goTest(t, `
 func TestOpen(t *testing.T) {}

@@ -36,7 +36,7 @@ func needServers(t *testing.T) {
 	}
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if _, err := exec.LookPath("redis-server"); err != nil || len(programs) == 0 {
-		t.Skip("PostgreSQL and Redis are not installed; scripts/need postgres redis-server does it")
+		t.Skip("NOT COVERED: PostgreSQL and Redis are not installed; scripts/need postgres redis-server does it")
 	}
 }
 

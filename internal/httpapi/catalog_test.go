@@ -237,7 +237,7 @@ func FuzzCatalog_EveryNameIsReachable(f *testing.F) {
 		defaults := assay.DefaultCatalog()
 		catalog, err := defaults.With(assay.Catalog{GPUs: []assay.GPU{{Name: name, Free: true}}})
 		if err != nil {
-			t.Skip()
+			return // a name that the catalog refuses has nothing to be reached
 		}
 		r.Snapshots.Store(empty.WithCatalog(catalog, 2))
 		for _, target := range []string{"/api/gpu/" + url.PathEscape(name), "/api/daily-index?gpu=" + url.QueryEscape(name)} {

@@ -24,7 +24,7 @@ func Postgres(t testing.TB) (address string) {
 	t.Helper()
 	server := os.Getenv(Variable)
 	if server == "" {
-		t.Skip(Variable + " is not set: PostgreSQL is not covered")
+		t.Skip("NOT COVERED: PostgreSQL; " + Variable + " names no server")
 	}
 	name, err := template(server)
 	if err != nil {
