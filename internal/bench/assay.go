@@ -15,11 +15,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 // assayServer is the server under test.
 type assayServer struct {
-	*process
+	*process.Process
 	base string // http://127.0.0.1:port
 	keys apiKeys
 }
@@ -42,7 +44,7 @@ func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
 		return nil, err
 	}
 	if a.keys, err = readKeys(keysFile); err != nil {
-		a.stop()
+		a.Stop()
 		return nil, err
 	}
 	return a, nil
@@ -50,18 +52,21 @@ func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
 
 // startServer starts a serving command of the program, with its log in dir, and waits until it answers.
 func startServer(ctx context.Context, program, dir string, command ...string) (*assayServer, error) {
-	addrs, err := sparePorts(1)
+	ports, err := process.SparePorts(1)
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess("assay", dir, syscall.SIGKILL, program,
-		append(command, "--addr", addrs[0], "--trusted-proxies", "127.0.0.0/8")...)
+	addr := process.Loopback(ports[0])
+	p, err := process.Command{
+		Name: "assay", Dir: dir, LastWill: syscall.SIGKILL,
+		Program: program, Args: append(command, "--addr", addr, "--trusted-proxies", "127.0.0.0/8"),
+	}.Start()
 	if err != nil {
 		return nil, err
 	}
-	a := &assayServer{process: p, base: "http://" + addrs[0]}
-	if err := p.await(ctx, 2*time.Minute, a.healthy); err != nil {
-		p.stop()
+	a := &assayServer{Process: p, base: "http://" + addr}
+	if err := p.Await(ctx, 2*time.Minute, a.healthy); err != nil {
+		p.Stop()
 		return nil, err
 	}
 	return a, nil
@@ -92,7 +97,7 @@ func (a *assayServer) fetchBodies(ctx context.Context, scenarios []scenario) err
 	for i := range scenarios {
 		s := &scenarios[i]
 		if err := a.fetchBody(ctx, s); err != nil {
-			return a.explain(fmt.Errorf("%s: %w", s.name, err))
+			return a.Explain(fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
 	return nil
@@ -180,7 +185,7 @@ type memory struct {
 }
 
 func (a *assayServer) memory() (memory, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.Pid()))
 	if err != nil {
 		return memory{}, err
 	}

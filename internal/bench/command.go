@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 // command is a program that is run to its end.
@@ -23,7 +25,7 @@ type command struct {
 // the main goroutine only: see main.
 func (c command) run(ctx context.Context) (out string, took time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
-	cmd.SysProcAttr = dieWithUs(syscall.SIGKILL)
+	cmd.SysProcAttr = process.DieWithUs(syscall.SIGKILL, nil)
 	cmd.Dir, cmd.Stdin = c.dir, strings.NewReader(c.input)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -31,18 +33,12 @@ func (c command) run(ctx context.Context) (out string, took time.Duration, err e
 	err = cmd.Run()
 	took = time.Since(begun)
 	if err != nil {
-		return "", took, fmt.Errorf("%s: %w\n%s", c, err, tail(stderr.Bytes()))
+		return "", took, fmt.Errorf("%s: %w\n%s", c, err, process.Tail(stderr.Bytes()))
 	}
 	return stdout.String(), took, nil
 }
 
 func (c command) String() string { return strings.Join(append([]string{c.program}, c.args...), " ") }
-
-// tail is the end of a text, for a message.
-func tail(text []byte) string {
-	const most = 2000
-	return strings.TrimSpace(string(text[max(0, len(text)-most):]))
-}
 
 // say tells on standard error how far a long run has come.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

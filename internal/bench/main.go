@@ -52,10 +52,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 func main() {
-	// Children die with the thread that started them (process_linux.go), so that thread must live as long as we do.
+	// Children die with the thread that started them (package process), so that thread must live as long as we do.
 	runtime.LockOSThread()
 	o, err := parseOptions(os.Args[1:])
 	if errors.Is(err, flag.ErrHelp) {
@@ -194,7 +196,7 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (fin
 	if err != nil {
 		return nil, err
 	}
-	defer assay.stop()
+	defer assay.Stop()
 	scenarios := newScenarios(assay.keys, time.Now())
 	if err := assay.fetchBodies(ctx, scenarios); err != nil {
 		return nil, err
@@ -203,7 +205,7 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (fin
 	if err != nil {
 		return nil, err
 	}
-	defer nginx.stop()
+	defer nginx.Stop()
 
 	wrk, err := newLoader(tools["wrk"], dir)
 	if err != nil {
@@ -211,7 +213,7 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (fin
 	}
 	r := report{options: o, tools: tools, at: time.Now()}
 	for i, s := range scenarios {
-		pair := [2]target{{assay.process, assay.base}, {nginx.process, nginx.bases[i]}}
+		pair := [2]target{{assay.Process, assay.base}, {nginx.Process, nginx.bases[i]}}
 		res, err := measure(ctx, wrk, o, s, pair)
 		if err != nil {
 			return nil, err
@@ -227,7 +229,7 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (fin
 
 // target is one of the two servers under load.
 type target struct {
-	process *process
+	process *process.Process
 	base    string
 }
 
@@ -258,9 +260,9 @@ func measure(ctx context.Context, wrk loader, o options, s scenario, pair [2]tar
 func loadOnce(ctx context.Context, wrk loader, s scenario, t target, d time.Duration) (sample, error) {
 	got, err := wrk.load(ctx, t.base, s, d)
 	if err != nil {
-		return got, t.process.explain(fmt.Errorf("%s, %s: %w", s.name, t.process.name, err))
+		return got, t.process.Explain(fmt.Errorf("%s, %s: %w", s.name, t.process.Name, err))
 	}
-	return got, t.process.trimLog()
+	return got, t.process.TrimLog()
 }
 
 // tools are the programs this one drives, by name.

@@ -11,24 +11,26 @@ import (
 	"syscall"
 	"text/template"
 	"time"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 // nginxServer serves each scenario's answer from a file, each at a port of its own, under the path Assay has it.
 type nginxServer struct {
-	*process
+	*process.Process
 	bases []string // by scenario
 }
 
 // startNginx writes the files and the configuration below dir, starts nginx and compares its answers with Assay's.
 func startNginx(ctx context.Context, program, dir string, scenarios []scenario) (*nginxServer, error) {
 	home := filepath.Join(dir, "nginx")
-	addrs, err := sparePorts(len(scenarios))
+	ports, err := process.SparePorts(len(scenarios))
 	if err != nil {
 		return nil, err
 	}
 	sites := make([]site, len(scenarios))
 	for i, s := range scenarios {
-		sites[i] = site{Addr: addrs[i], Root: "www/" + strconv.Itoa(i), Gzip: s.gzip}
+		sites[i] = site{Addr: process.Loopback(ports[i]), Root: "www/" + strconv.Itoa(i), Gzip: s.gzip}
 		if err := writeAnswer(filepath.Join(home, sites[i].Root), s); err != nil {
 			return nil, err
 		}
@@ -38,16 +40,18 @@ func startNginx(ctx context.Context, program, dir string, scenarios []scenario) 
 		return nil, err
 	}
 	// SIGTERM, because a killed master leaves its workers behind.
-	p, err := startProcess("nginx", dir, syscall.SIGTERM, program, "-p", home, "-c", config, "-e", "stderr")
+	p, err := process.Command{
+		Name: "nginx", Dir: dir, LastWill: syscall.SIGTERM, Program: program, Args: []string{"-p", home, "-c", config, "-e", "stderr"},
+	}.Start()
 	if err != nil {
 		return nil, err
 	}
-	n := &nginxServer{process: p}
-	for _, addr := range addrs {
-		n.bases = append(n.bases, "http://"+addr)
+	n := &nginxServer{Process: p}
+	for _, site := range sites {
+		n.bases = append(n.bases, "http://"+site.Addr)
 	}
 	if err := n.verify(ctx, scenarios); err != nil {
-		p.stop()
+		p.Stop()
 		return nil, err
 	}
 	return n, nil
@@ -75,7 +79,7 @@ func writeAnswer(root string, s scenario) error {
 func (n *nginxServer) verify(ctx context.Context, scenarios []scenario) error {
 	for i, s := range scenarios {
 		var got []byte
-		err := n.await(ctx, 10*time.Second, func(ctx context.Context) (err error) {
+		err := n.Await(ctx, 10*time.Second, func(ctx context.Context) (err error) {
 			got, err = fetch(ctx, n.bases[i], s)
 			return err
 		})

@@ -37,8 +37,8 @@ func (e *engine) measureReading(ctx context.Context, data string) (r reading, er
 	if err != nil {
 		return r, err
 	}
-	defer server.stop()
-	if err := server.await(ctx, time.Minute, server.caughtUp); err != nil {
+	defer server.Stop()
+	if err := server.Await(ctx, time.Minute, server.caughtUp); err != nil {
 		return r, err
 	}
 	wrk, err := newLoader(e.tools["wrk"], e.dir)
@@ -50,9 +50,9 @@ func (e *engine) measureReading(ctx context.Context, data string) (r reading, er
 
 // caughtUp waits for the days that the server publishes at its start, which are not what is measured.
 func (a *assayServer) caughtUp(context.Context) error {
-	text, err := os.ReadFile(a.log)
+	text, err := os.ReadFile(a.Log)
 	if err == nil && !strings.Contains(string(text), `"msg":"published"`) {
-		err = fmt.Errorf("%s does not tell that the server has caught up", filepath.Base(a.log))
+		err = fmt.Errorf("%s does not tell that the server has caught up", filepath.Base(a.Log))
 	}
 	return err
 }
@@ -63,7 +63,7 @@ func (e *engine) readTwice(ctx context.Context, data string, hour time.Time, wrk
 	if err := server.fetchBodies(ctx, scenarios); err != nil {
 		return r, err
 	}
-	s, t := scenarios[0], target{server.process, server.base}
+	s, t := scenarios[0], target{server.Process, server.base}
 	if !e.short {
 		if _, err := loadOnce(ctx, wrk, s, t, time.Second); err != nil { // see measure
 			return r, err
@@ -81,7 +81,7 @@ func (e *engine) readTwice(ctx context.Context, data string, hour time.Time, wrk
 		return r, err
 	}
 	say("reads: %s a second in quiet, %s while %d hours were published", thousands(r.quiet.rate), thousands(r.busy.rate), r.hours)
-	return r, server.await(ctx, 10*time.Second, func(ctx context.Context) error { return server.moved(ctx, s) })
+	return r, server.Await(ctx, 10*time.Second, func(ctx context.Context) error { return server.moved(ctx, s) })
 }
 
 // moved tells whether the price is another than the scenario's: else nobody has read what was published.

@@ -153,7 +153,7 @@ func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now ti
 	}
 	wg.Wait()
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
-		return nil, a.explain(err)
+		return nil, a.Explain(err)
 	}
 	for _, r := range routes {
 		slices.Sort(r.took)

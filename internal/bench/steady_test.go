@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 // steadyServer answers like a server with two routes; one of them can be made to fail.
@@ -20,7 +22,7 @@ func steadyServer(t *testing.T, description string, status *atomic.Int64) *assay
 		w.WriteHeader(int(status.Load()))
 	}))
 	t.Cleanup(server.Close)
-	return &assayServer{process: &process{name: "assay"}, base: server.URL}
+	return &assayServer{Process: &process.Process{Name: "assay"}, base: server.URL}
 }
 
 func TestMeasureSteady(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 // Two threads and 32 connections keep two cores busy without queueing for long.
@@ -39,7 +41,7 @@ func (l loader) load(ctx context.Context, base string, s scenario, d time.Durati
 	ctx, cancel := context.WithTimeout(ctx, d+30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, l.program, l.args(base, s, d)...)
-	cmd.SysProcAttr = dieWithUs(syscall.SIGKILL)
+	cmd.SysProcAttr = process.DieWithUs(syscall.SIGKILL, nil)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"text/template"
 	"time"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 // cluster is the store under test. Its fields stand in the templates of the configuration.
@@ -29,8 +31,8 @@ type cluster struct {
 	Proxy   int
 	Nodes   []*node
 	as      *syscall.Credential
-	etcd    *process
-	haproxy *process
+	etcd    *process.Process
+	haproxy *process.Process
 }
 
 // node is one PostgreSQL and the Patroni that watches over it.
@@ -39,7 +41,7 @@ type node struct {
 	Name    string
 	SQL     int
 	REST    int
-	patroni *process
+	patroni *process.Process
 	lost    bool
 }
 
@@ -51,11 +53,11 @@ func newCluster() (*cluster, error) {
 	if err != nil || len(found) == 0 {
 		return nil, errors.New("PostgreSQL not found; run scripts/need postgres etcd haproxy patroni")
 	}
-	as, err := unprivileged()
+	as, err := process.Unprivileged()
 	if err != nil {
 		return nil, err
 	}
-	ports, err := sparePorts(9)
+	ports, err := process.SparePorts(9)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (c *cluster) url() string {
 func (c *cluster) start(ctx context.Context) error {
 	client, peer := fmt.Sprintf("http://127.0.0.1:%d", c.Etcd), fmt.Sprintf("http://127.0.0.1:%d", c.Peer)
 	var err error
-	c.etcd, err = startProcess(c.as, c.Dir, "etcd", "etcd", "--data-dir", filepath.Join(c.Dir, "etcd"),
+	c.etcd, err = c.run("etcd", "etcd", "--data-dir", filepath.Join(c.Dir, "etcd"),
 		"--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
 		"--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
 	if err != nil {
@@ -97,11 +99,18 @@ func (c *cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.haproxy, err = startProcess(c.as, c.Dir, "haproxy", "/usr/sbin/haproxy", "-db", "-f", config); err != nil {
+	if c.haproxy, err = c.run("haproxy", "/usr/sbin/haproxy", "-db", "-f", config); err != nil {
 		return err
 	}
 	_, err = c.awaitPrimary(ctx, 3)
 	return err
+}
+
+// run starts a server of the cluster, whose last will is to end in order.
+func (c *cluster) run(name, program string, args ...string) (*process.Process, error) {
+	return process.Command{
+		Name: name, Dir: c.Dir, As: c.as, Env: []string{"HOME=" + c.Dir}, LastWill: syscall.SIGTERM, Program: program, Args: args,
+	}.Start()
 }
 
 func (n *node) start() error {
@@ -109,7 +118,7 @@ func (n *node) start() error {
 	if err != nil {
 		return err
 	}
-	n.patroni, err = startProcess(n.as, n.Dir, n.Name, "patroni", config)
+	n.patroni, err = n.run(n.Name, "patroni", config)
 	return err
 }
 
@@ -130,7 +139,7 @@ func (c *cluster) write(text, name string, data any) (string, error) {
 // awaitPrimary waits until primary finds one.
 func (c *cluster) awaitPrimary(ctx context.Context, members int) (found *node, err error) {
 	what := fmt.Sprintf("%d running nodes, one of them primary and one synchronous", members)
-	err = await(ctx, what, 2*time.Minute, func(ctx context.Context) (err error) {
+	err = process.Await(ctx, what, 2*time.Minute, func(ctx context.Context) (err error) {
 		found, err = c.primary(ctx, members)
 		return err
 	})
@@ -191,7 +200,7 @@ func (n *node) lose() error {
 	if err != nil {
 		return err
 	}
-	n.patroni.kill()
+	n.patroni.Kill()
 	n.lost = true
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
@@ -210,9 +219,9 @@ func (c *cluster) stop() {
 	for _, n := range c.Nodes {
 		n.stop()
 	}
-	for _, p := range []*process{c.haproxy, c.etcd} {
+	for _, p := range []*process.Process{c.haproxy, c.etcd} {
 		if p != nil {
-			p.stop()
+			p.Stop()
 		}
 	}
 }
@@ -222,7 +231,7 @@ func (n *node) stop() {
 	if n.patroni == nil || n.lost {
 		return
 	}
-	n.patroni.stop()
+	n.patroni.Stop()
 	if pid, err := n.postmaster(); err == nil {
 		syscall.Kill(pid, syscall.SIGQUIT)
 	}

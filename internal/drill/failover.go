@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/assaydata/assay/internal/process"
 )
 
 // writesAround is how many acknowledged writes come before the loss of the primary, and again after it.
@@ -46,7 +48,7 @@ func (w *writer) write(ctx context.Context) error {
 // writeMany goes on until so many writes were acknowledged.
 func (w *writer) writeMany(ctx context.Context, n int) error {
 	for range n {
-		if err := await(ctx, "an acknowledged write", time.Minute, w.write); err != nil {
+		if err := process.Await(ctx, "an acknowledged write", time.Minute, w.write); err != nil {
 			return err
 		}
 	}
@@ -56,7 +58,7 @@ func (w *writer) writeMany(ctx context.Context, n int) error {
 // failover loses the primary between two stretches of writes.
 func failover(ctx context.Context, c *cluster) (report, error) {
 	w := &writer{url: c.url()}
-	if err := await(ctx, "a table", time.Minute, func(ctx context.Context) error { return createTable(ctx, c.url()) }); err != nil {
+	if err := process.Await(ctx, "a table", time.Minute, func(ctx context.Context) error { return createTable(ctx, c.url()) }); err != nil {
 		return report{}, err
 	}
 	if err := w.writeMany(ctx, writesAround); err != nil {

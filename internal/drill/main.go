@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	// Children die with the thread that started them (process.go), so that thread must live as long as we do.
+	// Children die with the thread that started them (package process), so that thread must live as long as we do.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

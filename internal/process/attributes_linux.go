@@ -1,0 +1,31 @@
+package process
+
+import (
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// DieWithUs makes the kernel send the signal to a child when the thread that started it ends, however that comes about.
+// A group of its own keeps Ctrl-C away from the child: we hear it and stop things in order.
+func DieWithUs(s syscall.Signal, as *syscall.Credential) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: s, Setpgid: true, Credential: as}
+}
+
+// Unprivileged is the account for servers that refuse to run as root, when we are root; else nil, ourselves.
+func Unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(nobody.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
+}
