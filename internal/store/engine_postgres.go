@@ -97,12 +97,12 @@ func (e *postgresEngine) begin(ctx context.Context, write bool) (b begun, err er
 		pool = e.writer
 	}
 	for range postgresReaders + 1 {
-		conn, err := pool.Conn(ctx)
-		if err != nil {
+		var conn *sql.Conn
+		if conn, err = pool.Conn(ctx); err != nil {
 			return begun{}, err
 		}
 		if b, err = e.beginOn(ctx, conn, write); err == nil || ctx.Err() != nil {
-			return b, err
+			break
 		}
 	}
 	return b, err

@@ -183,6 +183,26 @@ func TestPostgres_NewMonthWhileReading(t *testing.T) {
 	}
 }
 
+// A writer whose lock is never to be had ends with the server's error.
+func TestPostgres_WriterLockNotToBeHad(t *testing.T) {
+	address := storetest.Postgres(t)
+	db := storetest.OpenIn(t, address+"&lock_timeout=10ms")
+	holder := storetest.Raw(t, db)
+	defer holder.Close()
+	conn, err := holder.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const writerLock = 0x61737361790001
+	if _, err := conn.ExecContext(t.Context(), `SELECT pg_advisory_lock($1)`, int64(writerLock)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetSetting(t.Context(), "a", "b"); err == nil || !strings.Contains(err.Error(), "lock timeout") {
+		t.Errorf("got %v, want the server's word on the lock", err)
+	}
+}
+
 // A commit of another process is noticed within a second.
 func TestPostgres_Changed(t *testing.T) {
 	db := openPostgres(t)
