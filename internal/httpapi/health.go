@@ -51,7 +51,7 @@ func health(c *call) (answer, error) {
 		Synthetic bool     `json:"synthetic,omitempty"`
 		Limits    limits   `json:"limits"`
 		Datasets  datasets `json:"datasets"`
-	}{cond, c.s.Version, c.snap != nil && c.snap.Synthetic, limits{c.s.Limits.Mode(), c.s.Limits.Fallbacks()}, c.datasets()}, 0)
+	}{cond, c.s.Version, c.snap != nil && c.snap.Synthetic, limits{c.s.Limits.Mode(), c.s.Limits.Counts()}, c.datasets()}, 0)
 	a.fresh = true
 	return a, err
 }

@@ -15,9 +15,9 @@ import (
 
 const (
 	defaultPort = "6379"
-	// poolSize is how many requests of a node ask one Redis server at a time. A server works on one script at a time, so
-	// more connections than keep it busy help nobody. All are kept open: a request in a burst has no time to make one.
-	poolSize = 16
+	// poolSize is how many connections a node has to one Redis server: those of the senders and of a probe, and as many to take
+	// the place of connections on which an answer was late. All are kept open: a request has no time to make one.
+	poolSize = 2 * (senders + 1)
 )
 
 // errAddress does not show the address: there may be a password in it.
@@ -65,7 +65,7 @@ func newOptions() *redis.UniversalOptions {
 	return &redis.UniversalOptions{
 		MaxRetries: -1, MinRetryBackoff: -1, MaxRetryBackoff: -1, DialerRetries: 1,
 		DialTimeout: dialTimeout, ReadTimeout: dialTimeout, WriteTimeout: dialTimeout, PoolTimeout: dialTimeout, ContextTimeoutEnabled: true,
-		PoolSize: poolSize, MinIdleConns: poolSize, PipelinePoolSize: -1, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+		PoolSize: poolSize, MinIdleConns: poolSize, PipelinePoolSize: -1, ReadBufferSize: 16 << 10, WriteBufferSize: 16 << 10,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}

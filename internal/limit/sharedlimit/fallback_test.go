@@ -94,7 +94,7 @@ func TestFallback_KilledUnderLoad(t *testing.T) {
 	n.hears(t, "shared through Redis again")
 	w.more(500)
 	w.end(t)
-	if n.Fallbacks() == 0 {
+	if n.Counts().Fallbacks == 0 {
 		t.Error("no fallback was counted")
 	}
 }
@@ -138,8 +138,8 @@ func TestFallback_Overshoot(t *testing.T) {
 	s.kill()
 	f(a, 20, "away, the first node")
 	f(b, 40, "away, the second node")
-	if n.Mode() != Local || m.Mode() != Local || n.Fallbacks() != 1 || m.Fallbacks() != 1 {
-		t.Fatalf("modes %s and %s, fallbacks %d and %d", n.Mode(), m.Mode(), n.Fallbacks(), m.Fallbacks())
+	if n.Mode() != Local || m.Mode() != Local || n.Counts().Fallbacks != 1 || m.Counts().Fallbacks != 1 {
+		t.Fatalf("modes %s and %s, fallbacks %d and %d", n.Mode(), m.Mode(), n.Counts().Fallbacks, m.Counts().Fallbacks)
 	}
 	if !s.start() {
 		t.Fatal("redis-server does not start again")

@@ -47,6 +47,7 @@ func New[K comparable](redis *Redis, name string, most int, window time.Duration
 // Allow decides on a request of key at now, in nanoseconds of this node's monotonic clock, and counts it if it is admitted.
 func (l *Limiter[K]) Allow(key K, now int64) limit.Decision {
 	if l.redis.Mode() == Local {
+		l.redis.countAlone(nil)
 		return l.own.Allow(key, now)
 	}
 	if d, refused := l.own.Refused(key, now); refused {
@@ -55,9 +56,10 @@ func (l *Limiter[K]) Allow(key K, now int64) limit.Decision {
 	asked := time.Now()
 	d, err := l.redis.allow(l.name(key), l.own.Limit(), l.own.Window())
 	if err != nil {
-		l.redis.fallBack(err)
+		l.redis.countAlone(err)
 		return l.own.Allow(key, now)
 	}
+	l.redis.counts.shared.Add(1)
 	if !d.Allowed {
 		return d
 	}

@@ -144,8 +144,8 @@ func TestLimiter_WithoutRedis(t *testing.T) {
 			t.Errorf("call %d: %+v, want %+v", i, got, want)
 		}
 	}
-	if none.Mode() != Local || none.Fallbacks() != 0 {
-		t.Errorf("mode %s, %d fallbacks", none.Mode(), none.Fallbacks())
+	if none.Mode() != Local || none.Counts().Fallbacks != 0 {
+		t.Errorf("mode %s, %d fallbacks", none.Mode(), none.Counts().Fallbacks)
 	}
 }
 
@@ -172,7 +172,7 @@ func BenchmarkLimiter(b *testing.B) {
 			}
 		})
 	})
-	if n.Fallbacks() > 0 {
+	if n.Counts().Fallbacks > 0 {
 		b.Fatal("Redis was lost meanwhile")
 	}
 }

@@ -2,9 +2,8 @@ package sharedlimit
 
 import (
 	"context"
-	_ "embed"
-	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 )
 
 const (
-	// callTimeout is how long a request waits for Redis. It leaves 5 of the 20 milliseconds, within which a node has to fall
-	// back, to the scheduler.
+	// callTimeout is how long a request waits for Redis, and also how long a round trip may take. It leaves 5 of the 20
+	// milliseconds, within which a node has to fall back, to the scheduler.
 	callTimeout = 15 * time.Millisecond
 	// dialTimeout is longer: connections are also made by probes, which no request waits for.
 	dialTimeout = time.Second
@@ -34,20 +33,22 @@ const (
 	Local  Mode = "local"  // this node, by itself
 )
 
-//go:embed window.lua
-var windowScript string
-
 // Redis is the connection that the limiters of a node share, and whether it can be relied on at the moment. A nil *Redis is
 // none: its mode is always Local.
 type Redis struct {
 	Wait time.Duration // how long a request waits for Redis; Open says callTimeout, and it stays as it is once requests come
 
-	client    redis.UniversalClient
-	script    *redis.Script
-	log       *slog.Logger
-	shared    atomic.Bool
-	fallbacks atomic.Int64
-	lost      chan struct{} // holds one when Run has to win Redis back
+	client  redis.UniversalClient
+	script  *redis.Script
+	log     *slog.Logger
+	shared  atomic.Bool
+	counts  counts
+	lost    chan struct{} // holds one when Run has to win Redis back
+	lanes   sync.Map      // address of a server → *lane
+	senders sync.WaitGroup
+	opened  time.Time
+	open    context.Context // ends with Close
+	end     context.CancelFunc
 }
 
 // Open connects to the Redis at an address (see parseAddress), or to a cluster if the address names several nodes. One that
@@ -60,7 +61,9 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Redis, error)
 	redis.SetLogger(silence{}) // it would write to standard error, in a form of its own; what fails is told by its error
 	r := &Redis{
 		Wait: callTimeout, client: redis.NewUniversalClient(options), script: redis.NewScript(windowScript), log: log, lost: make(chan struct{}, 1),
+		opened: time.Now(),
 	}
+	r.open, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.probe(ctx); err != nil {
 		r.lost <- struct{}{}
 		r.log.Warn("the limits are counted by this node alone until Redis answers", "error", err)
@@ -74,8 +77,15 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// Close ends the connections.
-func (r *Redis) Close() error { return r.client.Close() }
+// Close ends the connections. Nobody may ask any more.
+func (r *Redis) Close() error {
+	r.end()
+	r.senders.Wait()
+	return r.client.Close()
+}
+
+// since is the time on a clock that nobody sets back.
+func (r *Redis) since() time.Duration { return time.Since(r.opened) }
 
 // Mode tells who counts now.
 func (r *Redis) Mode() Mode {
@@ -83,14 +93,6 @@ func (r *Redis) Mode() Mode {
 		return Shared
 	}
 	return Local
-}
-
-// Fallbacks is how often this node has turned to its own limiters.
-func (r *Redis) Fallbacks() int64 {
-	if r == nil {
-		return 0
-	}
-	return r.fallbacks.Load()
 }
 
 // Run wins Redis back whenever it was lost, until the context ends.
@@ -124,7 +126,7 @@ func (r *Redis) fallBack(err error) {
 	if !r.shared.CompareAndSwap(true, false) {
 		return // another request was first
 	}
-	r.fallbacks.Add(1)
+	r.counts.fallbacks.Add(1)
 	r.log.Warn("Redis is slow or away: the limits are counted by this node alone", "error", err)
 	r.lost <- struct{}{} // there is room: Run has taken the last before the mode was shared again
 }
@@ -134,11 +136,8 @@ func (r *Redis) fallBack(err error) {
 func (r *Redis) probe(ctx context.Context) error {
 	patient, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if cluster, ok := r.client.(*redis.ClusterClient); ok {
-		err := cluster.ForEachMaster(patient, func(ctx context.Context, node *redis.Client) error { return r.script.Load(ctx, node).Err() })
-		if err != nil {
-			return err
-		}
+	if err := r.load(patient); err != nil {
+		return err
 	}
 	const name = "assay:limit:{probe}"
 	if _, err := r.decide(patient, name, 1, time.Millisecond); err != nil {
@@ -150,21 +149,20 @@ func (r *Redis) probe(ctx context.Context) error {
 	return err
 }
 
-// allow decides on a request within callTimeout. It does not depend on the request's own context: a caller who leaves says
-// nothing about Redis.
+// allow decides on a request within Wait. It does not depend on the request's own context: a caller who leaves says nothing
+// about Redis. After an error the node has to decide.
 func (r *Redis) allow(name string, most int, window time.Duration) (limit.Decision, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.Wait)
-	defer cancel()
-	return r.decide(ctx, name, most, window)
-}
-
-func (r *Redis) decide(ctx context.Context, name string, most int, window time.Duration) (limit.Decision, error) {
-	answer, err := r.script.Run(ctx, r.client, []string{name}, most, window.Microseconds()).Int64Slice()
+	l, err := r.lane(name)
 	if err != nil {
+		r.fallBack(err)
 		return limit.Decision{}, err
 	}
-	if len(answer) != 3 {
-		return limit.Decision{}, fmt.Errorf("the script answered %d numbers, not 3", len(answer))
-	}
-	return limit.Decision{Allowed: answer[0] == 1, Remaining: int(answer[1]), Reset: time.Duration(answer[2]) * time.Microsecond}, nil
+	return l.ask(name, most, window)
+}
+
+// decide asks for one decision by itself.
+func (r *Redis) decide(ctx context.Context, name string, most int, window time.Duration) (limit.Decision, error) {
+	command := r.command(ctx, name, most, window)
+	_ = r.client.Process(ctx, command)
+	return decision(command)
 }

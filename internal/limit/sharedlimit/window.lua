@@ -22,6 +22,7 @@ for _ = 1, ahead do add() end
 
 -- A time counts in (now-window, now]. The first that does is found by halving, as a window may hold a great many.
 local first, last = 0, size
+if size > 0 and now - at(0) < window then last = 0 end -- mostly it is the oldest
 while first < last do
 	local middle = math.floor((first + last) / 2)
 	if now - at(middle) >= window then first = middle + 1 else last = middle end

@@ -1,0 +1,77 @@
+package sharedlimit
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/assaydata/assay/internal/limit"
+)
+
+//go:embed window.lua
+var windowScript string
+
+// command is the call of the script for one request.
+func (r *Redis) command(ctx context.Context, name string, most int, window time.Duration) *redis.IntSliceCmd {
+	return redis.NewIntSliceCmd(ctx, "evalsha", r.script.Hash(), 1, name, most, window.Microseconds())
+}
+
+// decision reads the script's answer.
+func decision(command *redis.IntSliceCmd) (limit.Decision, error) {
+	answer, err := command.Result()
+	if err != nil {
+		return limit.Decision{}, err
+	}
+	if len(answer) != 3 {
+		return limit.Decision{}, fmt.Errorf("the script answered %d numbers, not 3", len(answer))
+	}
+	return limit.Decision{Allowed: answer[0] == 1, Remaining: int(answer[1]), Reset: time.Duration(answer[2]) * time.Microsecond}, nil
+}
+
+// sendAll sends commands together. Each has its own error then.
+func sendAll(ctx context.Context, client redis.UniversalClient, commands []redis.Cmder) {
+	pipe := client.Pipeline()
+	for _, command := range commands {
+		_ = pipe.Process(ctx, command)
+	}
+	_, _ = pipe.Exec(ctx)
+}
+
+// askAgain is for the commands that no server has worked on: one that was started anew does not know the script, and in a cluster
+// a window may have moved to another server.
+func (r *Redis) askAgain(ctx context.Context, commands []redis.Cmder) {
+	var again []redis.Cmder
+	unknown := false
+	for _, command := range commands {
+		if err := command.Err(); err != nil && isUndecided(err) {
+			unknown = unknown || isUnknownScript(err)
+			again = append(again, command)
+		}
+	}
+	if len(again) == 0 || unknown && r.load(ctx) != nil {
+		return // what came first stands
+	}
+	for _, command := range again {
+		command.SetErr(nil)
+	}
+	sendAll(ctx, r.client, again)
+}
+
+func isUnknownScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
+
+func isUndecided(err error) bool {
+	_, moved := redis.IsMovedError(err)
+	_, asking := redis.IsAskError(err)
+	return moved || asking || redis.IsTryAgainError(err) || isUnknownScript(err)
+}
+
+// load makes the script known to every server.
+func (r *Redis) load(ctx context.Context) error {
+	if cluster, ok := r.client.(*redis.ClusterClient); ok {
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, server *redis.Client) error { return r.script.Load(ctx, server).Err() })
+	}
+	return r.script.Load(ctx, r.client).Err()
+}
