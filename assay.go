@@ -25,6 +25,7 @@
 //	internal/dashboard the web pages, embedded; they read the API like any other program
 //	internal/httpapi   routes, parameters, answers
 //	internal/demo      a synthetic market that goes through ingest like any other feed
+//	internal/relay     spoils what passes between a program and a server, for tests and drills
 //	cmd/assay          the command; the only place that knows all rooms
 //
 // Arrows point towards this package, which imports only the standard library. The arrow that matters most is the one

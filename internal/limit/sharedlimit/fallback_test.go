@@ -14,6 +14,8 @@ import (
 // call it would be dialTimeout, several times as long.
 const longestWait = 20*time.Millisecond + 200*time.Millisecond
 
+const loadCallers = 8
+
 // load is many clients, some thousand calls a second: as many as the machine can do would measure its scheduler. None of them
 // comes near its limit, so none may be refused.
 type load struct {
@@ -36,7 +38,7 @@ func startLoad(l *Limiter[string]) *load {
 			w.late = max(w.late, time.Since(last))
 		}
 	})
-	for caller := range 8 {
+	for caller := range loadCallers {
 		w.callers.Go(func() {
 			pace := time.NewTicker(time.Millisecond)
 			defer pace.Stop()

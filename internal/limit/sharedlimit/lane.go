@@ -51,12 +51,11 @@ type question struct {
 	timer  *time.Timer
 }
 
-// questions are those whose callers have their answer. One whose caller left is not used again: a sender may still hold it.
-var questions = sync.Pool{New: func() any {
+func newQuestion() any {
 	q := &question{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	q.timer.Stop()
 	return q
-}}
+}
 
 var (
 	errLate = errors.New("Redis did not answer in time") //nolint:staticcheck // a name
@@ -97,7 +96,7 @@ func (r *Redis) newLane(address string) any {
 
 // ask waits for the answer of Redis, at most as long as a request may.
 func (l *lane) ask(name string, most int, window time.Duration) (limit.Decision, error) {
-	q := questions.Get().(*question)
+	q := l.redis.questions.Get().(*question)
 	q.name, q.most, q.window = name, most, window
 	q.timer.Reset(l.redis.Wait)
 	l.mu.Lock()
@@ -108,10 +107,10 @@ func (l *lane) ask(name string, most int, window time.Duration) (limit.Decision,
 	case <-q.done:
 		q.timer.Stop()
 		answer, err := q.answer, q.err
-		questions.Put(q)
+		l.redis.questions.Put(q)
 		return answer, err
 	case <-q.timer.C:
-		q.left.Store(true)
+		q.left.Store(true) // and not used again: a sender may hold it
 		return limit.Decision{}, errLate
 	}
 }

@@ -47,8 +47,11 @@ type Redis struct {
 	lanes   sync.Map      // address of a server → *lane
 	senders sync.WaitGroup
 	opened  time.Time
-	open    context.Context // ends with Close
-	end     context.CancelFunc
+
+	questions sync.Pool // of those whose callers have their answer
+
+	open context.Context // ends with Close
+	end  context.CancelFunc
 }
 
 // Open connects to the Redis at an address (see parseAddress), or to a cluster if the address names several nodes. One that
@@ -61,7 +64,7 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Redis, error)
 	redis.SetLogger(silence{}) // it would write to standard error, in a form of its own; what fails is told by its error
 	r := &Redis{
 		Wait: callTimeout, client: redis.NewUniversalClient(options), script: redis.NewScript(windowScript), log: log, lost: make(chan struct{}, 1),
-		opened: time.Now(),
+		opened: time.Now(), questions: sync.Pool{New: newQuestion},
 	}
 	r.open, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.probe(ctx); err != nil {

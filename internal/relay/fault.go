@@ -1,0 +1,53 @@
+package relay
+
+import (
+	"net"
+	"time"
+)
+
+// pass hands bytes on as the fault of the moment allows.
+func (r *Relay) pass(to net.Conn, bytes []byte) error {
+	began := time.Now()
+	for len(bytes) > 0 {
+		fault, changed, closed := r.state()
+		part, wait := bytes, time.Duration(0)
+		switch {
+		case closed:
+			return net.ErrClosed
+		case fault == Silent:
+			<-changed
+			continue
+		case fault == Slow:
+			wait = slowBy - time.Since(began)
+		case fault == Trickle:
+			part, wait = bytes[:1], trickleEvery
+		}
+		if wait > 0 && !elapses(wait, changed) {
+			continue
+		}
+		n, err := to.Write(part)
+		if err != nil {
+			return err
+		}
+		bytes = bytes[n:]
+	}
+	return nil
+}
+
+func (r *Relay) state() (fault Fault, changed chan struct{}, closed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fault, r.changed, r.closed
+}
+
+// elapses waits, and tells whether the whole time has passed before the fault changed.
+func elapses(wait time.Duration, changed chan struct{}) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-changed:
+		return false
+	}
+}
