@@ -67,10 +67,10 @@ func unwell(c *call, cond condition, status, message string) (answer, error) {
 	return a, err
 }
 
-// limits tells who counts the requests of callers, and how often this node has had to do it in place of Redis.
+// limits tells who counts the requests of callers, and how the node has fared with Redis.
 type limits struct {
-	Mode      sharedlimit.Mode `json:"mode"`
-	Fallbacks int64            `json:"fallbacks"`
+	Mode sharedlimit.Mode `json:"mode"`
+	sharedlimit.Counts
 }
 
 // datasets tells how fresh each family is.

@@ -72,7 +72,11 @@ func TestSharedLimits(t *testing.T) {
 		from := fmt.Sprintf("[2001:db8:%x:%x::1]:1234", rand.Uint32()>>16, 0x100+i)
 		return r.write(http.MethodPost, "", "/api/session", credentials(person, "wrong horse battery"), "peer", from)
 	})
-	if got := r.get("", "/health"); !strings.Contains(got.body, `"limits":{"mode":"shared","fallbacks":0}`) {
-		t.Errorf("/health: %s", got.body)
+	for _, server := range servers {
+		r.Server = server
+		if got := r.get("", "/health"); !strings.Contains(got.body, `"limits":{"mode":"shared","fallbacks":0,"shared":`) ||
+			!strings.Contains(got.body, `,"alone":0,"late":0}`) || strings.Contains(got.body, `"shared":0,`) {
+			t.Errorf("/health: %s", got.body)
+		}
 	}
 }

@@ -9,11 +9,24 @@
 // deleted by the server. Names are hashed: no address and no account can be read in Redis, though whoever tries every IPv4
 // address can find one.
 //
+// # Batches
+//
+// A request is no round trip of its own: each server has a lane with a few senders, and what comes while they are under way
+// gathers and goes out together. So a burst of hundreds costs a handful of round trips, and no request needs a connection.
+//
 // # Falling back
 //
-// A request waits at most callTimeout for Redis. The first that waits in vain turns the node to its own limiters; those that
-// follow do not ask Redis at all until a probe in the background has been answered in time. So nobody is locked out, and a
-// failure costs only the requests that were under way.
+// A request waits at most callTimeout for Redis, in the queue and under way together; then the node decides by its own limiters.
+// That alone does not mean that Redis is lost: in a burst, on a lossy network, one answer may be late among many that are not.
+// The node turns to its own limiters
+//
+//   - when a round trip fails: refused, reset, an error for an answer;
+//   - when one takes longer than callTimeout and nothing at all has come from that server meanwhile, unless the node noticed so
+//     late that it must have been too busy to read the answer;
+//   - when lateInRow of them have been late one after another.
+//
+// Those that wait are then let go, and those that follow do not ask Redis at all until a probe in the background has been
+// answered in time. So nobody is locked out, and a failure costs only the requests that were under way.
 //
 // The node's own limiters also count what Redis admits through this node, and a request must pass both. Normally they agree,
 // as Redis counts all that they count, and a client that floods one node is refused there without a call to Redis. It matters
