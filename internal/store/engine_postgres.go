@@ -115,6 +115,13 @@ const finishPatience = 5 * time.Second
 // under way has happened or not, and nobody could tell.
 func (e *postgresEngine) beginOn(ctx context.Context, conn *sql.Conn, write bool) (begun, error) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	hurry := context.AfterFunc(ctx, cancel)                                       // until it has begun there is nothing that could be broken off
+	options := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true} // all of a reading is of one moment
+	if write {
+		options = &sql.TxOptions{Isolation: sql.LevelReadCommitted} // what was committed while we waited for the lock counts
+	}
+	t, err := conn.BeginTx(own, options)
+	hurry()
 	forget := context.AfterFunc(ctx, func() {
 		late := time.AfterFunc(finishPatience, cancel)
 		context.AfterFunc(own, func() { late.Stop() })
@@ -124,11 +131,6 @@ func (e *postgresEngine) beginOn(ctx context.Context, conn *sql.Conn, write bool
 		cancel()
 		_ = conn.Close() // the transaction has told what there is to tell
 	}
-	options := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true} // all of a reading is of one moment
-	if write {
-		options = &sql.TxOptions{Isolation: sql.LevelReadCommitted} // what was committed while we waited for the lock counts
-	}
-	t, err := conn.BeginTx(own, options)
 	if err == nil && write {
 		// The notice goes out with the commit.
 		if _, err = t.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1), pg_notify($2, '')`, int64(writerLock), channel); err != nil {
