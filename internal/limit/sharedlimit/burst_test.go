@@ -2,13 +2,66 @@ package sharedlimit
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
+
+// TestBurst_FewRoundTrips has all of a burst wait for a server that is stopped, and counts how often the server reads once it goes on.
+func TestBurst_FewRoundTrips(t *testing.T) {
+	const callers = 512
+	s := startServer(t)
+	n := openShared(t, s.address()).patient()
+	l := newLimiter(n, newName(), 60, time.Minute)
+	admit(l, "first", 1)
+	way, err := n.lane(l.name("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := reads(t, n)
+	s.signal(syscall.SIGSTOP)
+	var all sync.WaitGroup
+	var admitted atomic.Int64
+	for i := range callers {
+		all.Go(func() { admitted.Add(int64(admit(l, strconv.Itoa(i), 1))) })
+	}
+	for waiting := 0; waiting < callers-senders*batchSize; runtime.Gosched() {
+		way.mu.Lock()
+		waiting = len(way.waiting)
+		way.mu.Unlock()
+	}
+	s.signal(syscall.SIGCONT)
+	all.Wait()
+	if c := n.Counts(); admitted.Load() != callers || c.Shared != callers+1 || c.Alone != 0 {
+		t.Errorf("%d of %d admitted, %+v", admitted.Load(), callers, c)
+	}
+	// Sixteen or so, and as many for connections that are made meanwhile.
+	if took := reads(t, n) - before; took > callers/4 {
+		t.Errorf("the server read %d times for %d callers", took, callers)
+	}
+}
+
+// reads is how often the server has read from a connection.
+func reads(t *testing.T, n *node) int {
+	t.Helper()
+	stats, err := n.client.Info(t.Context(), "stats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(stats, "total_reads_processed:")
+	number, _, _ := strings.Cut(after, "\r\n")
+	count, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatalf("total_reads_processed: %v", err)
+	}
+	return count
+}
 
 // BenchmarkBurst has so many callers ask at once, again and again, each for clients of its own and with the patience of a real
 // node. An operation is one decision.

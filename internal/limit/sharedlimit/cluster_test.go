@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -59,6 +60,21 @@ func TestCluster_OneServerKilled(t *testing.T) {
 	if !servers[2].start() {
 		t.Fatal("redis-server does not start again")
 	}
+	n.hears(t, "shared through Redis again")
+	w.more(500)
+	w.end(t)
+}
+
+// TestCluster_OneServerSilent has two servers answer while the third does not: that they do must not hide it.
+func TestCluster_OneServerSilent(t *testing.T) {
+	servers, address := startCluster(t)
+	n := openShared(t, address)
+	w := startLoad(newLimiter(n, newName(), 60, time.Minute))
+	w.more(500)
+	servers[2].signal(syscall.SIGSTOP)
+	n.hears(t, "Redis is slow or away")
+	w.more(500)
+	servers[2].signal(syscall.SIGCONT)
 	n.hears(t, "shared through Redis again")
 	w.more(500)
 	w.end(t)

@@ -1,6 +1,9 @@
 package sharedlimit
 
-import "sync/atomic"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // Counts tell how a node has fared with Redis since it started.
 type Counts struct {
@@ -26,7 +29,7 @@ func (r *Redis) countAlone(err error) {
 		return
 	}
 	r.counts.alone.Add(1)
-	if err == errLate { //nolint:errorlint // it is never wrapped
+	if errors.Is(err, errLate) {
 		r.counts.late.Add(1)
 	}
 }

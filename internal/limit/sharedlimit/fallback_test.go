@@ -107,14 +107,10 @@ func TestFallback_Stopped(t *testing.T) {
 	n := openShared(t, s.address())
 	w := startLoad(newLimiter(n, newName(), 60, time.Minute))
 	w.more(500)
-	if err := s.process.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	s.signal(syscall.SIGSTOP)
 	n.hears(t, "Redis is slow or away")
 	w.more(500)
-	if err := s.process.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	s.signal(syscall.SIGCONT)
 	n.hears(t, "shared through Redis again")
 	w.more(500)
 	w.end(t)

@@ -82,6 +82,13 @@ func (s *server) kill() {
 	_ = s.process.Wait()
 }
 
+func (s *server) signal(what os.Signal) {
+	s.t.Helper()
+	if err := s.process.Process.Signal(what); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func (s *server) address() string { return "redis://127.0.0.1:" + s.port }
 
 // anyServer is the address of a server that the test does not stop: the one that ASSAY_TEST_REDIS names, or its own.
