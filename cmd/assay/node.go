@@ -109,7 +109,7 @@ func (n *node) start(ctx context.Context, waiting func()) error {
 
 // load opens the store if it is not open, and reads what the node serves from.
 func (n *node) load(ctx context.Context) error {
-	if n.store == nil {
+	if !n.opened.Load() {
 		if err := n.open(ctx); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (n *node) load(ctx context.Context) error {
 	if !n.config.node.role.Reads() {
 		return nil
 	}
-	n.keyring.Store, n.people.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.store
+	n.keyring.Store, n.people.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.data
 	if err := n.keyring.Load(ctx); err != nil {
 		return err
 	}
@@ -194,11 +194,14 @@ func (v *service) ping(ctx context.Context) error {
 	if !v.opened.Load() {
 		return errNotOpen
 	}
+	if err := v.data.Ping(ctx); err != nil || v.data == v.store {
+		return err
+	}
 	return v.store.Ping(ctx)
 }
 
 func (v *service) determinations(ctx context.Context, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error) {
-	return v.store.Determinations(ctx, line, grain, at)
+	return v.data.Determinations(ctx, line, grain, at)
 }
 
 // flushTimeout is how long the last counts may take to be written.

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
 )
 
 // nodeConfig is what a node of several can be told. The demo is always one alone.
 type nodeConfig struct {
 	role  assay.NodeRole
 	drain time.Duration // how long /health is 503 before the server stops listening
+	read  place         // the replica that the data are read from; nowhere: the store itself
 }
 
 // maxDrain is longer than any balancer takes to notice.
@@ -35,6 +37,22 @@ func (c *nodeConfig) register(flags *flag.FlagSet) {
 		c.drain = d
 		return nil
 	})
+	flags.StringVar(&c.read.store, "store-read", "", "`ADDRESS` of a streaming replica of --store that the data are read from, postgres://…; a password is better told in ASSAY_STORE_READ (default --store)")
+}
+
+// check refuses what does not go together. It is silent about addresses, which may hold a password.
+func (c *nodeConfig) check(at place) error {
+	switch {
+	case c.read.store == "":
+		return nil
+	case !c.role.Reads():
+		return usageError{fmt.Errorf("--store-read is for nodes that read: allowed are --role %s and --role %s", assay.RoleRead, assay.RoleAll)}
+	case !store.IsPostgres(at.store):
+		return usageError{errors.New("--store-read is a replica of --store, which must be one of PostgreSQL: --store postgres://…")}
+	case !store.IsPostgres(c.read.store):
+		return usageError{errors.New("--store-read must be the address of a replica of PostgreSQL: postgres://…")}
+	}
+	return nil
 }
 
 // waits tells whether this node waits for a database that is away when it starts. Who runs a single one is told at once.

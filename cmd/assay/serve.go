@@ -25,7 +25,8 @@ An interrupt lets requests in flight finish; a second one ends at once.
 Several processes may share the work: --role publish publishes and answers nothing but /health, --role read serves
 without publishing. Both wait for a database that is away when they start, and serve what they know when it
 goes away later. With --drain, an interrupt first turns /health to 503 for so long, so that balancers send nobody
-here any more. docs/operations.md tells how nodes are put together.`,
+here any more. With --store-read the data are read from a replica; keys and accounts are where they are written, at
+--store. docs/operations.md tells how nodes are put together.`,
 	run: runServe,
 }
 
@@ -39,6 +40,9 @@ func runServe(ctx context.Context, c *command, args []string, s streams) error {
 		return err
 	}
 	if err := noArguments(flags); err != nil {
+		return err
+	}
+	if err := config.node.check(config.at); err != nil {
 		return err
 	}
 	service, err := openService(ctx, config, time.Now, s.err)
@@ -62,6 +66,7 @@ type service struct {
 	log       *slog.Logger
 	listener  net.Listener
 	store     *store.DB // nil until it is open
+	data      *store.DB // what the data are read from: the store, or a replica of it
 	opened    atomic.Bool
 	limits    *sharedlimit.Redis            // nil when this node counts by itself
 	publisher *publish.Publisher            // nil on a node that only reads
@@ -115,14 +120,35 @@ func (v *service) open(ctx context.Context) error {
 	if !v.config.node.role.Publishes() {
 		opening = openExisting
 	}
-	db, err := opening(ctx, v.config.at)
+	if v.store == nil {
+		db, err := opening(ctx, v.config.at)
+		if err != nil {
+			return err
+		}
+		db.Now = v.now
+		v.store = db
+	}
+	data, err := v.openData(ctx)
 	if err != nil {
 		return err
 	}
-	db.Now = v.now
-	v.store = db
+	v.data = data
 	v.opened.Store(true)
 	return nil
+}
+
+// openData opens the replica that the data are read from, if there is one.
+func (v *service) openData(ctx context.Context) (*store.DB, error) {
+	at := v.config.node.read
+	if at.store == "" {
+		return v.store, nil
+	}
+	db, err := store.OpenReplica(ctx, at.store, v.store)
+	if err != nil {
+		return nil, fmt.Errorf("open --store-read %s: %w", at, err)
+	}
+	db.Now = v.now
+	return db, nil
 }
 
 // openLimits connects to the Redis that counts for all nodes, if there is one.
@@ -143,6 +169,11 @@ func (v *service) close() {
 	}
 	if v.limits != nil {
 		_ = v.limits.Close() // no request is under way any more
+	}
+	if v.data != nil && v.data != v.store {
+		if err := v.data.Close(); err != nil {
+			v.log.Error("close the read replica", "error", err)
+		}
 	}
 	if v.store != nil {
 		if err := v.store.Close(); err != nil {

@@ -56,7 +56,7 @@ func (f *Follower) Run(ctx context.Context) error {
 
 // Load brings the snapshot up to what the store has; the first call builds it.
 func (f *Follower) Load(ctx context.Context) error {
-	began := time.Now()
+	began := time.Now().Add(-f.Store.Lag()) // what a replica has is as old as that
 	counters, coverage, err := f.head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the counters: %w", err)
@@ -89,7 +89,7 @@ func (f *Follower) head(ctx context.Context) (store.Counters, store.Coverage, er
 	return f.Store.Head(ctx)
 }
 
-// Behind is how long ago the snapshot was last known to show all that the store has. Load must have succeeded once before.
+// Behind is how long ago the snapshot was last known to show all that was committed. Load must have succeeded once before.
 func (f *Follower) Behind() time.Duration { return time.Since(*f.compared.Load()) }
 
 func (f *Follower) next(ctx context.Context, counters store.Counters, coverage store.Coverage) (*snapshot.Snapshot, error) {

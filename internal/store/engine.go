@@ -5,12 +5,15 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // engine is what differs between databases.
 type engine interface {
 	// Ping tells whether the database can be read.
 	Ping(ctx context.Context) error
+	// Lag is how long ago the database was last known to have all that was committed. Only a replica is ever behind.
+	Lag() time.Duration
 	// ReleaseMemory gives back the memory that bulk writing has filled.
 	ReleaseMemory(ctx context.Context) error
 	// Backup writes a consistent copy of the database to a new file, while others read and write.

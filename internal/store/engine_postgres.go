@@ -91,17 +91,21 @@ func (e *postgresEngine) close() error { return errors.Join(e.readers.Close(), e
 
 // begin begins a transaction. A connection of the pool may have been lost since it was used last; then nothing has been done
 // yet, and the next one is tried.
-func (e *postgresEngine) begin(ctx context.Context, write bool) (b begun, err error) {
+func (e *postgresEngine) begin(ctx context.Context, write bool) (begun, error) {
 	pool := e.readers
 	if write {
 		pool = e.writer
 	}
+	return beginIn(ctx, pool, func(conn *sql.Conn) (begun, error) { return e.beginOn(ctx, conn, write) })
+}
+
+func beginIn(ctx context.Context, pool *sql.DB, beginOn func(*sql.Conn) (begun, error)) (b begun, err error) {
 	for range postgresReaders + 1 {
 		var conn *sql.Conn
 		if conn, err = pool.Conn(ctx); err != nil {
 			return begun{}, err
 		}
-		if b, err = e.beginOn(ctx, conn, write); err == nil || ctx.Err() != nil {
+		if b, err = beginOn(conn); err == nil || ctx.Err() != nil || errors.Is(err, errBehind) {
 			break
 		}
 	}
@@ -148,6 +152,9 @@ func (e *postgresEngine) Ping(ctx context.Context) error {
 	var one int
 	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
 }
+
+// Lag is none where commits go.
+func (e *postgresEngine) Lag() time.Duration { return 0 }
 
 // ReleaseMemory has nothing to give back: the memory is the server's.
 func (e *postgresEngine) ReleaseMemory(context.Context) error { return nil }

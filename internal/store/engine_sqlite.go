@@ -135,6 +135,9 @@ func (e *sqliteEngine) Ping(ctx context.Context) error {
 	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
 }
 
+// Lag is none where commits go.
+func (e *sqliteEngine) Lag() time.Duration { return 0 }
+
 // ReleaseMemory gives back the memory that bulk writing has filled.
 func (e *sqliteEngine) ReleaseMemory(ctx context.Context) error {
 	_, err := e.writer.ExecContext(ctx, `PRAGMA shrink_memory`)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"path"
 	"slices"
 	"testing"
 )
@@ -55,3 +56,10 @@ func MigrationNames(t *testing.T, folder string) (names []string) {
 
 // CopiedTables are the tables that a copy takes.
 func CopiedTables() []string { return slices.Concat(seeded, copied) }
+
+// NewestMigration is the name of the newest migration of PostgreSQL, which begins with its number.
+func NewestMigration(t *testing.T) string {
+	t.Helper()
+	names := MigrationNames(t, "migrations/postgres")
+	return path.Base(names[len(names)-1])
+}

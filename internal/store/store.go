@@ -44,17 +44,25 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: e, Now: time.Now, changed: make(chan struct{}), stopped: make(chan struct{})}
+	db := newDB(e)
 	if err := db.write(ctx, migrate); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database in %s: %w", e.name(), err), e.close())
 	}
-	watchCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db.stop = stop
+	db.startWatching(ctx)
+	return db, nil
+}
+
+func newDB(e engine) *DB {
+	return &DB{engine: e, Now: time.Now, changed: make(chan struct{}), stopped: make(chan struct{})}
+}
+
+// startWatching watches until Close.
+func (db *DB) startWatching(ctx context.Context) {
+	ctx, db.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(db.stopped)
-		e.watch(watchCtx, db.announce)
+		db.watch(ctx, db.announce)
 	}()
-	return db, nil
 }
 
 // Close ends the watcher and closes the database.

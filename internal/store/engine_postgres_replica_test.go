@@ -1,0 +1,258 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// replicated is a database and its replica, each at the end of a wire.
+type replicated struct {
+	writer           *store.DB // at the primary, as another process
+	replica          *store.DB
+	toPrimary, toOwn *storetest.Wire
+	standby          string // the replica's address
+}
+
+func openReplicated(t *testing.T, s *storetest.Standby) *replicated {
+	t.Helper()
+	address := durable(storetest.Postgres(t))
+	r := &replicated{writer: storetest.OpenIn(t, address), standby: s.Of(address)}
+	r.toPrimary, r.toOwn = storetest.NewWire(t, address), storetest.NewWire(t, r.standby)
+	primary := storetest.OpenIn(t, r.toPrimary.Of(address))
+	await(t, func() (err error) { // the database itself has to come over first
+		r.replica, err = store.OpenReplica(t.Context(), r.toOwn.Of(address), primary)
+		return err
+	})
+	t.Cleanup(func() {
+		if err := r.replica.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// durable has commits wait for the disk, as servers do unless they are told otherwise; that of the tests is.
+func durable(address string) string {
+	if strings.Contains(address, "?") {
+		return address + "&synchronous_commit=on"
+	}
+	return address + "?synchronous_commit=on"
+}
+
+// await tries until it works.
+func await(t *testing.T, try func() error) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(3 * patience)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-limit:
+			t.Fatal(err)
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *replicated) set(t *testing.T, value int) {
+	t.Helper()
+	if err := r.writer.SetSetting(t.Context(), "round", fmt.Sprint(value)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shows tells whether the replica shows a value.
+func (r *replicated) shows(t *testing.T, value int) error {
+	t.Helper()
+	got, err := r.replica.Setting(t.Context(), "round")
+	if err == nil && got != fmt.Sprint(value) {
+		err = fmt.Errorf("the replica shows %q, want %d", got, value)
+	}
+	return err
+}
+
+// wantLag waits for a replica that is that far behind, or a fresh one.
+func (r *replicated) wantLag(t *testing.T, stale bool) {
+	t.Helper()
+	await(t, func() error {
+		if lag := r.replica.Lag(); stale != (lag > 2*time.Second) {
+			return fmt.Errorf("the replica says that it is %v behind", lag)
+		}
+		return nil
+	})
+}
+
+func TestReplica(t *testing.T) {
+	s := storetest.StartStandby(t)
+	for name, f := range map[string]func(*testing.T, *replicated){
+		"NeverTooEarly":  replicaNeverTooEarly,
+		"ReplayPaused":   replicaPaused,
+		"PrimaryCut":     replicaPrimaryCut,
+		"ReplicaCut":     replicaCut,
+		"NothingWritten": replicaNothingWritten,
+		"Migration":      replicaMigration,
+	} {
+		t.Run(name, func(t *testing.T) { f(t, openReplicated(t, s)) })
+	}
+	t.Run("OfAnother", func(t *testing.T) {
+		address, other := storetest.Postgres(t), storetest.Postgres(t)
+		var err error
+		await(t, func() error {
+			_, err = store.OpenReplica(t.Context(), s.Of(other), storetest.OpenIn(t, address))
+			if err == nil || strings.Contains(err.Error(), "no streaming replica of") {
+				return nil
+			}
+			return err
+		})
+		if err == nil {
+			t.Error("the replica of another database is taken")
+		}
+	})
+}
+
+// Whoever reads after a change was announced sees it, and it is announced within a second of the commit.
+func replicaNeverTooEarly(t *testing.T, r *replicated) {
+	for quiet := false; !quiet; { // what is announced at first is for nothing
+		select {
+		case <-r.replica.Changed():
+		case <-time.After(500 * time.Millisecond):
+			quiet = true
+		}
+	}
+	slow := 0
+	for i := range 200 {
+		changed, began := r.replica.Changed(), time.Now()
+		r.set(t, i)
+		awaitChange(t, changed)
+		if err := r.shows(t, i); err != nil {
+			t.Fatalf("after the announcement of commit %d: %v", i, err)
+		}
+		if time.Since(began) > time.Second {
+			slow++
+		}
+	}
+	if slow > 2 { // a busy machine may hold one up
+		t.Errorf("%d of 200 commits were noticed after more than a second", slow)
+	}
+}
+
+// A replica that stands still says how old it is, announces nothing that it does not have, and catches up.
+func replicaPaused(t *testing.T, r *replicated) {
+	r.set(t, 1)
+	await(t, func() error { return r.shows(t, 1) })
+	storetest.ExecAt(t, r.standby, `SELECT pg_wal_replay_pause()`)
+	resume := func() { storetest.ExecAt(t, r.standby, `SELECT pg_wal_replay_resume()`) }
+	paused := true
+	defer func() {
+		if paused {
+			resume()
+		}
+	}()
+	r.set(t, 2)
+	changed := r.replica.Changed()
+	r.wantLag(t, true)
+	select {
+	case <-changed:
+		t.Error("a change is announced that the replica does not have")
+	default:
+	}
+	if err := r.shows(t, 1); err != nil {
+		t.Errorf("while it stands still: %v", err)
+	}
+	resume()
+	paused = false
+	awaitChange(t, changed)
+	if err := r.shows(t, 2); err != nil {
+		t.Error(err)
+	}
+	r.wantLag(t, false)
+}
+
+// Without the primary, what the replica has is announced all the same, and nobody is told that it is all there is.
+func replicaPrimaryCut(t *testing.T, r *replicated) {
+	r.toPrimary.Cut()
+	r.wantLag(t, true)
+	r.set(t, 1) // others still reach it
+	await(t, func() error {
+		awaitChange(t, r.replica.Changed())
+		return r.shows(t, 1)
+	})
+	r.toPrimary.Mend()
+	r.wantLag(t, false)
+	r.set(t, 2)
+	await(t, func() error { return r.shows(t, 2) })
+}
+
+// Without the replica there is an error, not another database.
+func replicaCut(t *testing.T, r *replicated) {
+	r.toOwn.Cut()
+	r.set(t, 1)
+	if _, err := r.replica.Counters(t.Context()); err == nil {
+		t.Error("a replica that is away is read")
+	}
+	if err := r.replica.Ping(t.Context()); err == nil {
+		t.Error("a replica that is away is said to be there")
+	}
+	r.wantLag(t, true)
+	changed := r.replica.Changed()
+	r.toOwn.Mend()
+	awaitChange(t, changed)
+	if err := r.shows(t, 1); err != nil {
+		t.Error(err)
+	}
+	r.wantLag(t, false)
+}
+
+func replicaNothingWritten(t *testing.T, r *replicated) {
+	if _, err := r.replica.AppendTransactions(t.Context(), []assay.Transaction{rental("a")}); !errors.Is(err, store.ErrReplica) {
+		t.Errorf("writing gives the error %v, want %v", err, store.ErrReplica)
+	}
+	if _, _, err := r.replica.LockPublisher(t.Context()); !errors.Is(err, store.ErrReplica) {
+		t.Errorf("publishing gives the error %v, want %v", err, store.ErrReplica)
+	}
+}
+
+// A replica that a migration has not reached is refused, until it has.
+func replicaMigration(t *testing.T, r *replicated) {
+	open := func() error {
+		db, err := store.OpenReplica(t.Context(), r.standby, r.writer)
+		if err == nil {
+			err = db.Close()
+		}
+		return err
+	}
+	set := func(number int, want string) {
+		t.Helper()
+		storetest.Exec(t, r.writer, `UPDATE migrations SET number = $1 WHERE number = (SELECT max(number) FROM migrations)`, number)
+		await(t, func() error {
+			if err := open(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+				return fmt.Errorf("at migration %d it opens with the error %w, want %q", number, err, want)
+			}
+			return nil
+		})
+	}
+	var newest int
+	if _, err := fmt.Sscanf(store.NewestMigration(t), "%d", &newest); err != nil {
+		t.Fatal(err)
+	}
+	set(newest-1, "it has not caught up with the primary yet")
+	set(newest+1, "use a newer assay")
+	set(newest, "")
+}
+
+func TestOpenReplica_NotPostgres(t *testing.T) {
+	if _, err := store.OpenReplica(t.Context(), t.TempDir(), storetest.Open(t)); err == nil || !strings.Contains(err.Error(), "only PostgreSQL has read replicas") {
+		t.Errorf("the error is %v", err)
+	}
+}

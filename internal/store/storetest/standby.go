@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/assaydata/assay/internal/process"
+)
+
+// Standby is a streaming replica of the tests' PostgreSQL server, with all of its databases.
+type Standby struct{ port int }
+
+// StartStandby makes a replica that goes away with the test. The short run, and one without a server that can be copied, skips
+// the test and says so.
+func StartStandby(t *testing.T) *Standby {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the short run starts no servers of its own")
+	}
+	server := os.Getenv(Variable)
+	if server == "" {
+		t.Skip("NOT COVERED: PostgreSQL; " + Variable + " names no server")
+	}
+	programs := programs(t)
+	as, err := process.Unprivileged()
+	must(t, err)
+	folder, err := os.MkdirTemp("", "assay-standby") // the test's own folder is closed to others
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if as != nil {
+		must(t, os.Chown(folder, int(as.Uid), int(as.Gid)))
+	}
+	copying := exec.CommandContext(t.Context(), filepath.Join(programs, "pg_basebackup"), "--dbname", server, "--pgdata", filepath.Join(folder, "data"),
+		"--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync")
+	copying.Dir, copying.SysProcAttr = folder, process.DieWithUs(syscall.SIGKILL, as)
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Skipf("NOT COVERED: a replica of PostgreSQL; the server of %s cannot be copied: %v\n%s", Variable, err, out)
+	}
+	ports, err := process.SparePorts(1)
+	must(t, err)
+	s := &Standby{ports[0]}
+	runtime.LockOSThread() // a server ends with the thread that started it, and that stays with the test
+	running, err := process.Command{
+		Name: "standby", Dir: folder, As: as, LastWill: syscall.SIGQUIT, Program: filepath.Join(programs, "postgres"),
+		Args: slices.Concat([]string{"-D", "data", "-p", fmt.Sprint(s.port)}, standbySettings, sharedSettings(t, server)),
+	}.Start()
+	must(t, err)
+	t.Cleanup(running.Kill)
+	must(t, running.Await(t.Context(), time.Minute, func(ctx context.Context) error { return execOn(ctx, s.Of(server), `SELECT 1`) }))
+	return s
+}
+
+// standbySettings make it fast, and keep it to itself.
+var standbySettings = []string{"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "lc_messages=C"}
+
+// sharedSettings are those that a replica must not have smaller than its primary, whose command line may have raised them.
+func sharedSettings(t *testing.T, server string) (args []string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), server)
+	must(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	for _, name := range []string{"max_connections", "max_worker_processes", "max_wal_senders", "max_prepared_transactions", "max_locks_per_transaction"} {
+		var value string
+		must(t, conn.QueryRow(t.Context(), `SELECT current_setting($1)`, name).Scan(&value))
+		args = append(args, "-c", name+"="+value)
+	}
+	return args
+}
+
+// programs is the folder of PostgreSQL's programs, as scripts/with-services finds it.
+func programs(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv("PGBIN")
+	if folder == "" {
+		found, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+		must(t, err)
+		if len(found) == 0 {
+			t.Skip("NOT COVERED: a replica of PostgreSQL; its programs are not on this machine, and PGBIN names no folder")
+		}
+		folder = found[len(found)-1]
+	}
+	if _, err := os.Stat(filepath.Join(folder, "pg_basebackup")); errors.Is(err, os.ErrNotExist) {
+		t.Skip("NOT COVERED: a replica of PostgreSQL; there is no pg_basebackup in " + folder)
+	}
+	return folder
+}
+
+// Of is the address on the replica of a database of its primary.
+func (s *Standby) Of(address string) string { return at(address, process.Loopback(s.port)) }
+
+// at is an address with another host.
+func at(address, host string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		panic(strings.ReplaceAll(err.Error(), address, "the address"))
+	}
+	u.Host = host
+	return u.String()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

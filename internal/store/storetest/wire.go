@@ -1,0 +1,110 @@
+package storetest
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Wire leads to a server, and can be cut: then what goes over it breaks off, and nobody gets through until it is mended.
+type Wire struct {
+	listener net.Listener
+	to       string
+
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]bool
+}
+
+// NewWire lays a wire to the server of an address; it goes away with the test.
+func NewWire(t testing.TB, address string) *Wire {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal("the address of the server is none")
+	}
+	w := &Wire{to: u.Host, conns: map[net.Conn]bool{}}
+	if w.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := w.listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { w.carry(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = w.listener.Close()
+		w.Cut()
+		running.Wait()
+	})
+	return w
+}
+
+// Of is an address of the server, over the wire.
+func (w *Wire) Of(address string) string { return at(address, w.listener.Addr().String()) }
+
+// Cut ends all connections, and lets none through.
+func (w *Wire) Cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = true
+	for conn := range w.conns {
+		_ = conn.Close()
+	}
+}
+
+// Mend lets connections through again.
+func (w *Wire) Mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = false
+}
+
+// carry brings what comes on one side to the other, until either ends.
+func (w *Wire) carry(near net.Conn) {
+	defer near.Close()
+	if !w.hold(near) {
+		return
+	}
+	defer w.release(near)
+	far, err := net.Dial("tcp", w.to)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	if !w.hold(far) {
+		return
+	}
+	defer w.release(far)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(far, near)
+		_ = far.Close()
+	}()
+	_, _ = io.Copy(near, far)
+	_ = near.Close()
+	<-done
+}
+
+func (w *Wire) hold(conn net.Conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.cut {
+		w.conns[conn] = true
+	}
+	return !w.cut
+}
+
+func (w *Wire) release(conn net.Conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.conns, conn)
+}
