@@ -14,8 +14,9 @@ import (
 
 var migrateCommand = &command{
 	name: "migrate", arguments: "--from ADDRESS --to ADDRESS", summary: "copy a database into a new one of another kind",
-	details: `Copies everything that the database has at one moment into a new one, and proves the copy as assay verify does. Stop what
-writes to the old one first: what comes later stays there. The signing key is a file: copy it yourself.
+	details: `Copies everything that the database has at one moment into a new one, and reads it back: every row of every table is as it
+was, or the new database stays empty, as it also does after an interrupt. Then the copy is proven as assay verify does.
+Stop what writes to the old one first: what comes later stays there. The signing key is a file: copy it yourself.
 
   assay migrate --from sqlite://data --to postgres://assay@db/assay`,
 	run: runMigrate,
@@ -52,7 +53,7 @@ func runMigrate(ctx context.Context, c *command, args []string, s streams) error
 	}
 	report, err := proveCopy(ctx, source, target)
 	if err != nil {
-		return fmt.Errorf("%s is no good copy of %s: %w", to, from, err)
+		return fmt.Errorf("%s has every row that %s had, but must not be used: %w; empty it, and migrate again when that is mended", to, from, err)
 	}
 	fmt.Fprintf(s.out, "copied %s to %s\n", from, to)
 	printReport(s, report, time.Since(begun))
@@ -70,7 +71,7 @@ func proveCopy(ctx context.Context, source, target *store.DB) (report audit.Repo
 		return report, err
 	}
 	if !reflect.DeepEqual(got, want) {
-		return report, errors.New("the ledgers differ: something was written meanwhile, or the copy is damaged")
+		return report, errors.New("the ledgers differ: something was written to the old database meanwhile")
 	}
 	return (&audit.Verifier{Store: target, Workers: runtime.GOMAXPROCS(0)}).Verify(ctx)
 }

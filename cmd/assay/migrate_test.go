@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
@@ -21,6 +22,16 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("%q says\n%s%s, want %q", args, out, errs, want)
 			}
 		}
+		db := storetest.OpenIn(t, strings.TrimPrefix(address, "sqlite://"))
+		trigger, mend := `CREATE TRIGGER damage AFTER INSERT ON audit BEGIN DELETE FROM receipts; END`, `DROP TRIGGER damage`
+		if store.IsPostgres(address) {
+			trigger = `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.actor := ''; RETURN NEW; END $$;
+				CREATE TRIGGER damage BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION damage()`
+			mend = `DROP FUNCTION damage CASCADE`
+		}
+		storetest.Exec(t, db, trigger)
+		f("the copy differs from what was copied", "migrate", "--from", old, "--to", address)
+		storetest.Exec(t, db, mend)
 		f("verified: 12 values from 3 transactions", "migrate", "--from", old, "--to", address)
 		f("verified: 12 values from 3 transactions", "verify", "--store", address)
 		f("the database to copy into is not empty", "migrate", "--from", old, "--to", address)

@@ -20,20 +20,26 @@ var (
 	}
 )
 
-// CopyTo copies everything, as it is at one moment, into a new database: all of it or nothing. Progress hears how many rows of
-// a table are there.
+// CopyTo copies everything, as it is at one moment, into a new database, and reads it back before it is committed: all of it is
+// there as it was, or nothing is. Progress hears how many rows of a table are there.
 func (db *DB) CopyTo(ctx context.Context, to *DB, progress func(table string, rows int)) error {
 	return db.read(ctx, func(from *tx) error {
 		return to.write(ctx, func(into *tx) error {
 			if err := empty(into); err != nil {
 				return err
 			}
+			sums := map[string]checksums{}
 			for _, name := range slices.Concat(seeded, copied) {
-				if err := copyTable(from, into, name, progress); err != nil {
+				sum, err := copyTable(from, into, name, progress)
+				if err != nil {
 					return fmt.Errorf("copy the table %s: %w", name, err)
 				}
+				sums[name] = sum
 			}
-			return into.engine.afterCopy(into)
+			if err := into.engine.afterCopy(into); err != nil {
+				return err
+			}
+			return compareCopy(into, sums) // at last: what one table does to another would show
 		})
 	})
 }
@@ -60,47 +66,68 @@ func empty(into *tx) error {
 // copyStep is how many rows are copied between two words on the progress.
 const copyStep = 100_000
 
-func copyTable(from, into *tx, name string, progress func(table string, rows int)) error {
+func copyTable(from, into *tx, name string, progress func(table string, rows int)) (sum checksums, err error) {
 	if name == segmentsTable.name {
 		if err := makeRoomFor(from, into); err != nil {
-			return err
+			return sum, err
 		}
 	}
-	rows, err := from.QueryContext(from.ctx, `SELECT * FROM `+name)
+	var insert bulk
+	begin := func(columns []string) (err error) {
+		sum.columns = columns
+		insert, err = into.engine.newBulk(into, table{name, columns})
+		return err
+	}
+	err = eachRow(from, `SELECT * FROM `+name, begin, func(values []any) error {
+		if err := errors.Join(sum.add(values), insert.add(values...)); err != nil {
+			return err
+		}
+		if sum.rows%copyStep == 0 {
+			progress(name, sum.rows)
+		}
+		return nil
+	})
+	if insert != nil {
+		defer insert.close()
+	}
+	if err == nil {
+		err = insert.flush()
+	}
+	if err != nil {
+		return sum, err
+	}
+	progress(name, sum.rows)
+	return sum, nil
+}
+
+// eachRow hands over all columns of a query, and then the rows, whose values are theirs to keep.
+func eachRow(tx *tx, query string, begin func(columns []string) error, f func(values []any) error) error {
+	rows, err := tx.QueryContext(tx.ctx, query)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
+	if err == nil {
+		err = begin(columns)
+	}
 	if err != nil {
 		return err
 	}
-	insert, err := into.engine.newBulk(into, table{name, columns})
-	if err != nil {
-		return err
-	}
-	defer insert.close()
-	n := 0
-	for ; rows.Next(); n++ {
-		values, places := make([]any, len(columns)), make([]any, len(columns))
+	places := make([]any, len(columns))
+	for rows.Next() {
+		values := make([]any, len(columns))
 		for i := range values {
 			places[i] = &values[i]
 		}
 		if err := rows.Scan(places...); err != nil {
 			return err
 		}
-		if err := insert.add(values...); err != nil {
+		if err := f(values); err != nil {
 			return err
 		}
-		if n > 0 && n%copyStep == 0 {
-			progress(name, n)
-		}
 	}
-	if err := errors.Join(rows.Err(), insert.flush()); err != nil {
-		return err
-	}
-	progress(name, n)
-	return nil
+	return rows.Err()
 }
 
 func makeRoomFor(from, into *tx) error {

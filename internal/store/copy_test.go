@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/assaydata/assay"
@@ -12,13 +15,20 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// A copy has all that was there, and can be gone on with.
-func TestCopyTo(t *testing.T) {
+// copySource has something in many tables.
+func copySource(t *testing.T) *store.DB {
+	t.Helper()
 	from := storetest.Open(t)
 	mustAppend(t, from, rentals(300)...)
 	mustPublish(t, from, hours("H100 SXM", 0, 5))
 	signDay(t, from, 0)
 	mustAccount(t, from, "ann@example.com")
+	return from
+}
+
+// A copy has all that was there, and can be gone on with.
+func TestCopyTo(t *testing.T) {
+	from := copySource(t)
 	storetest.EachAddress(t, func(t *testing.T, address string) {
 		to := storetest.OpenIn(t, address)
 		if err := from.CopyTo(t.Context(), to, func(string, int) {}); err != nil {
@@ -73,4 +83,73 @@ func TestCopyTo_AllTables(t *testing.T) {
 	if got := slices.Sorted(slices.Values(store.CopiedTables())); rows.Err() != nil || !slices.Equal(got, want) {
 		t.Errorf("a copy takes the tables\n%q, there are\n%q (%v)", got, want, rows.Err())
 	}
+}
+
+// damages are triggers that make a copy other than it should be: a row less, a row more, a text, a NULL.
+var damages = map[bool]map[string]string{
+	false: {
+		"providers": `CREATE TRIGGER damage AFTER INSERT ON providers BEGIN UPDATE providers SET provider = provider || ' ' WHERE provider = new.provider AND length(provider) < 6; END`,
+		"receipts":  `CREATE TRIGGER damage AFTER INSERT ON receipts BEGIN DELETE FROM receipts; END`,
+		"settings":  `CREATE TRIGGER damage AFTER INSERT ON receipts BEGIN INSERT INTO settings (name, value) VALUES ('a', 'b'); END`,
+		"audit":     `CREATE TRIGGER damage BEFORE INSERT ON audit WHEN new.detail <> '-' BEGIN INSERT INTO audit (audit_id, at, actor, action, subject, detail) VALUES (new.audit_id, new.at, new.actor, new.action, new.subject, '-'); SELECT RAISE(IGNORE); END`,
+		"points":    `CREATE TRIGGER damage AFTER INSERT ON points WHEN new.value_nanos IS NOT NULL BEGIN UPDATE points SET value_nanos = NULL WHERE series_id = new.series_id AND at = new.at; END`,
+	},
+	true: {
+		"providers": pgDamage("providers", `NEW.provider := NEW.provider || ' '; RETURN NEW`),
+		"receipts":  pgDamage("receipts", `RETURN NULL`),
+		"settings":  pgDamage("receipts", `INSERT INTO settings (name, value) VALUES ('a', 'b'); RETURN NEW`),
+		"audit":     pgDamage("audit", `NEW.detail := '-'; RETURN NEW`),
+		"points":    pgDamage("points", `NEW.value_nanos := NULL; RETURN NEW`),
+	},
+}
+
+func pgDamage(table, body string) string {
+	return fmt.Sprintf(`CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; END $$;
+		CREATE TRIGGER damage BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION damage()`, body, table)
+}
+
+// A database that does not keep what it is given does not become a copy, and stays as new as it was.
+func TestCopyTo_Damaged(t *testing.T) {
+	from := copySource(t)
+	storetest.EachAddress(t, func(t *testing.T, address string) {
+		to := storetest.OpenIn(t, address)
+		for table, trigger := range damages[store.IsPostgres(address)] {
+			storetest.Exec(t, to, trigger)
+			err := from.CopyTo(t.Context(), to, func(string, int) {})
+			if !errors.Is(err, store.ErrCopyDiffers) || !strings.Contains(err.Error(), "its table "+table+" ") {
+				t.Errorf("with damage to %s the error is %v", table, err)
+			}
+			if store.IsPostgres(address) {
+				storetest.Exec(t, to, `DROP FUNCTION damage CASCADE`)
+			} else {
+				storetest.Exec(t, to, `DROP TRIGGER damage`)
+			}
+		}
+		if err := from.CopyTo(t.Context(), to, func(string, int) {}); err != nil {
+			t.Errorf("after the damage is mended: %v", err)
+		}
+	})
+}
+
+// A copy that is broken off, wherever that is, leaves nothing.
+func TestCopyTo_BrokenOff(t *testing.T) {
+	from := copySource(t)
+	storetest.EachAddress(t, func(t *testing.T, address string) {
+		to := storetest.OpenIn(t, address)
+		var broken int
+		for n := int64(1); ; n += n/3 + 1 {
+			err := from.CopyTo(storetest.BreakAt(t, n), to, func(string, int) {})
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("broken off at %d, the error is %v; one that left something says %v", n, err, store.ErrNotEmpty)
+			}
+			broken++
+		}
+		if broken < 5 {
+			t.Errorf("it was broken off %d times only", broken)
+		}
+		wantCount(t, to, 300)
+	})
 }
