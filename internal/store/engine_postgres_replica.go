@@ -259,8 +259,7 @@ func (e *replicaEngine) prove(ctx context.Context, conn *pgx.Conn) (reached bool
 	if wanted < floor { // no replica is ahead of its primary: that was restored from a copy, or another took its place
 		e.setFloor(func(position) position { return wanted })
 	}
-	at, err := awaitReplay(ctx, e.readers, wanted)
-	if err != nil || at < wanted {
+	if at, away := awaitReplay(ctx, e.readers, wanted); away != nil || at < wanted {
 		return false, nil
 	}
 	e.setFloor(func(now position) position { return max(now, wanted) })

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -43,6 +42,7 @@ func StartStandby(t *testing.T) *Standby {
 	if as != nil {
 		must(t, os.Chown(folder, int(as.Uid), int(as.Gid)))
 	}
+	//nolint:gosec // whoever runs the tests says where the programs and the server are
 	copying := exec.CommandContext(t.Context(), filepath.Join(programs, "pg_basebackup"), "--dbname", server, "--pgdata", filepath.Join(folder, "data"),
 		"--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync")
 	copying.Dir, copying.SysProcAttr = folder, process.DieWithUs(syscall.SIGKILL, as)
@@ -92,7 +92,7 @@ func programs(t *testing.T) string {
 		}
 		folder = found[len(found)-1]
 	}
-	if _, err := os.Stat(filepath.Join(folder, "pg_basebackup")); errors.Is(err, os.ErrNotExist) {
+	if _, err := exec.LookPath(filepath.Join(folder, "pg_basebackup")); err != nil {
 		t.Skip("NOT COVERED: a replica of PostgreSQL; there is no pg_basebackup in " + folder)
 	}
 	return folder

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/url"
@@ -26,7 +27,7 @@ func NewWire(t testing.TB, address string) *Wire {
 		t.Fatal("the address of the server is none")
 	}
 	w := &Wire{to: u.Host, conns: map[net.Conn]bool{}}
-	if w.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if w.listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	var running sync.WaitGroup
@@ -36,7 +37,7 @@ func NewWire(t testing.TB, address string) *Wire {
 			if err != nil {
 				return
 			}
-			running.Go(func() { w.carry(conn) })
+			running.Go(func() { w.carry(t.Context(), conn) })
 		}
 	})
 	t.Cleanup(func() {
@@ -68,17 +69,17 @@ func (w *Wire) Mend() {
 }
 
 // carry brings what comes on one side to the other, until either ends.
-func (w *Wire) carry(near net.Conn) {
-	defer near.Close()
+func (w *Wire) carry(ctx context.Context, near net.Conn) {
+	defer func() { _ = near.Close() }()
 	if !w.hold(near) {
 		return
 	}
 	defer w.release(near)
-	far, err := net.Dial("tcp", w.to)
+	far, err := (&net.Dialer{}).DialContext(ctx, "tcp", w.to)
 	if err != nil {
 		return
 	}
-	defer far.Close()
+	defer func() { _ = far.Close() }()
 	if !w.hold(far) {
 		return
 	}
