@@ -259,12 +259,12 @@ func (e *replicaEngine) prove(ctx context.Context, conn *pgx.Conn) (reached bool
 	if wanted < floor { // no replica is ahead of its primary: that was restored from a copy, or another took its place
 		e.setFloor(func(position) position { return wanted })
 	}
-	if at, away := awaitReplay(ctx, e.readers, wanted); away != nil || at < wanted {
-		return false, nil
+	at, away := awaitReplay(ctx, e.readers, wanted)
+	if reached = away == nil && at >= wanted; reached {
+		e.setFloor(func(now position) position { return max(now, wanted) })
+		e.caughtUp.Store(&asked)
 	}
-	e.setFloor(func(now position) position { return max(now, wanted) })
-	e.caughtUp.Store(&asked)
-	return true, nil
+	return reached, nil
 }
 
 func (e *replicaEngine) setFloor(next func(position) position) {

@@ -9,14 +9,17 @@ import (
 	"testing"
 )
 
-// Wire leads to a server, and can be cut: then what goes over it breaks off, and nobody gets through until it is mended.
+// Wire leads to a server, and can be broken. Cut, what goes over it breaks off, and nobody gets through; stalled, nothing comes
+// through, and nobody is told. Both last until it is mended.
 type Wire struct {
 	listener net.Listener
 	to       string
 
-	mu    sync.Mutex
-	cut   bool
-	conns map[net.Conn]bool
+	mu      sync.Mutex
+	moved   *sync.Cond // of mu: cut or stalled has changed
+	cut     bool
+	stalled bool
+	conns   map[net.Conn]bool
 }
 
 // NewWire lays a wire to the server of an address; it goes away with the test.
@@ -27,6 +30,7 @@ func NewWire(t testing.TB, address string) *Wire {
 		t.Fatal("the address of the server is none")
 	}
 	w := &Wire{to: u.Host, conns: map[net.Conn]bool{}}
+	w.moved = sync.NewCond(&w.mu)
 	if w.listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +60,25 @@ func (w *Wire) Cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = true
+	w.moved.Broadcast()
 	for conn := range w.conns {
 		_ = conn.Close()
 	}
 }
 
-// Mend lets connections through again.
+// Stall holds back what goes over the wire; the connections stay.
+func (w *Wire) Stall() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stalled = true
+}
+
+// Mend lets everything through again.
 func (w *Wire) Mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cut = false
+	w.cut, w.stalled = false, false
+	w.moved.Broadcast()
 }
 
 // carry brings what comes on one side to the other, until either ends.
@@ -87,12 +100,28 @@ func (w *Wire) carry(ctx context.Context, near net.Conn) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(far, near)
+		_, _ = io.Copy(far, held{near, w})
 		_ = far.Close()
 	}()
-	_, _ = io.Copy(near, far)
+	_, _ = io.Copy(near, held{far, w})
 	_ = near.Close()
 	<-done
+}
+
+// held is one side of a wire, which hands over nothing while the wire is stalled.
+type held struct {
+	io.Reader
+	wire *Wire
+}
+
+func (h held) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	h.wire.mu.Lock()
+	defer h.wire.mu.Unlock()
+	for h.wire.stalled && !h.wire.cut {
+		h.wire.moved.Wait()
+	}
+	return n, err
 }
 
 func (w *Wire) hold(conn net.Conn) bool {
