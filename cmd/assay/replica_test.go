@@ -77,6 +77,7 @@ func TestStoreRead(t *testing.T) {
 	command("key revoke PRIMARY " + strings.Split(going, "_")[2])
 	want(2*time.Second, going, newPath, http.StatusUnauthorized, false, "API key is inactive")
 	want(time.Minute, staying, newPath, http.StatusOK, true, old)
+	want(0, "", "/health", http.StatusOK, true, `"status":"healthy"`)
 	storetest.ExecAt(t, standby.Of(primary), `SELECT pg_wal_replay_resume()`)
 	want(time.Minute, staying, newPath, http.StatusOK, false, newValue)
 

@@ -119,6 +119,7 @@ func TestReplica(t *testing.T) {
 			t.Error("the replica of another database is taken")
 		}
 	})
+	t.Run("Promoted", func(t *testing.T) { replicaPromoted(t, openReplicated(t, s)) }) // at last: it is a replica no more
 }
 
 // Whoever reads after a change was announced sees it, and it is announced within a second of the commit.
@@ -221,6 +222,22 @@ func replicaNothingWritten(t *testing.T, r *replicated) {
 	if _, _, err := r.replica.LockPublisher(t.Context()); !errors.Is(err, store.ErrReplica) {
 		t.Errorf("publishing gives the error %v, want %v", err, store.ErrReplica)
 	}
+}
+
+// A replica that has become a primary itself waits for nobody, and still is not written to.
+func replicaPromoted(t *testing.T, r *replicated) {
+	r.set(t, 1)
+	await(t, func() error { return r.shows(t, 1) })
+	storetest.ExecAt(t, r.standby, `SELECT pg_promote(true)`)
+	r.set(t, 2)
+	changed := r.replica.Changed()
+	r.set(t, 3)
+	awaitChange(t, changed)
+	if err := r.shows(t, 1); err != nil {
+		t.Error(err)
+	}
+	r.wantLag(t, false)
+	replicaNothingWritten(t, r)
 }
 
 // A replica that a migration has not reached is refused, until it has.
