@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -42,23 +41,7 @@ func TestStoreRead(t *testing.T) {
 	staying, going := command("key create PRIMARY --tier full --name staying"), command("key create PRIMARY --tier full --name going")
 	toPrimary, toReplica := storetest.NewWire(t, primary), storetest.NewWire(t, standby.Of(primary))
 	p := startReader(t, dir, "reader", "--store", toPrimary.Of(primary), "--store-read", toReplica.Of(primary))
-	client := newClient(t)
-	want := func(limit time.Duration, key, path string, status int, stale bool, text string) {
-		t.Helper()
-		if err := until(limit, 20*time.Millisecond, func() error {
-			response, body, err := getWith(client, key, p.url+path)
-			if err != nil {
-				return err
-			}
-			if response.StatusCode != status || !strings.Contains(body, text) || stale != (response.Header.Get("X-Assay-Stale") != "") {
-				return fmt.Errorf("%s: status %d, stale %q, want %d, stale %v and %s in: %s",
-					path, response.StatusCode, response.Header.Get("X-Assay-Stale"), status, stale, text, body)
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	want := newAsker(t, p)
 	const recordPath = "/api/gpu/H100%20SXM/determination?timestamp=2025-06-10T11:00:00Z"
 	const newPath, newValue = "/api/gpu/H100%20SXM/history?datetime=2025-06-14T11:00:00Z", `"index_value":3.1`
 	const old = `"index_value":2.2`

@@ -3,20 +3,15 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/assaydata/assay/internal/relay"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// relayedReader starts a node that reads from PostgreSQL through a relay. It gives the store's address past the relay too, and
-// two keys.
-func relayedReader(t *testing.T) (p *process, between *relay.Relay, direct string, keys [2]string) {
+// wiredReader starts a node that reads from PostgreSQL over a wire. It gives the store's address past the wire too, and two keys.
+func wiredReader(t *testing.T) (p *process, wire *storetest.Wire, direct string, keys [2]string) {
 	t.Helper()
 	dir := nodeFolder(t)
 	direct = storetest.Postgres(t)
@@ -25,35 +20,16 @@ func relayedReader(t *testing.T) (p *process, between *relay.Relay, direct strin
 	for i := range keys {
 		keys[i] = assayIn(t, dir, "key create --store "+direct+" --tier full --name reader")
 	}
-	address, err := url.Parse(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if between, err = relay.Open(address.Host); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = between.Close() })
-	address.Host = between.Address()
-	if p, err = startServer(dir, "reader", "serve", "--role", "read", "--store", address.String(), "--key-limit", "1000000"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.kill)
-	t.Cleanup(func() {
-		if text, err := os.ReadFile(filepath.Join(dir, "reader.err")); err == nil && t.Failed() {
-			t.Logf("the node's log:\n%s", text)
-		}
-	})
-	return p, between, direct, keys
+	wire = storetest.NewWire(t, direct)
+	return startReader(t, dir, "reader", "--store", wire.Of(direct)), wire, direct, keys
 }
 
-// A node whose connections stay while nothing comes over them knows that its database is away, answers from memory, and catches up
-// once the network does: in silence nothing may wait without end.
-func TestNodes_SilentNetwork(t *testing.T) {
-	p, between, direct, keys := relayedReader(t)
-	staying, going := keys[0], keys[1]
+// newAsker gives what asks a node again until the answer is as wanted, or the limit is over. Stale is whether the answer must say
+// that it is old.
+func newAsker(t *testing.T, p *process) func(limit time.Duration, key, path string, status int, stale bool, inside string) {
+	t.Helper()
 	client := newClient(t)
-	// want asks again until the limit; stale is whether the answer must say that it is old.
-	want := func(limit time.Duration, key, path string, status int, stale bool, inside string) {
+	return func(limit time.Duration, key, path string, status int, stale bool, inside string) {
 		t.Helper()
 		err := until(limit, 20*time.Millisecond, func() error {
 			response, body, err := getWith(client, key, p.url+path)
@@ -62,7 +38,7 @@ func TestNodes_SilentNetwork(t *testing.T) {
 			}
 			header := response.Header.Get("X-Assay-Stale")
 			if response.StatusCode != status || !strings.Contains(body, inside) || stale != (header != "") {
-				return fmt.Errorf("%s: status %d and X-Assay-Stale %q, want %d and %s: %s", path, response.StatusCode, header, status, inside, body)
+				return fmt.Errorf("%s: status %d and X-Assay-Stale %q, want %d, stale %v and %s: %s", path, response.StatusCode, header, status, stale, inside, body)
 			}
 			return nil
 		})
@@ -70,20 +46,24 @@ func TestNodes_SilentNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A node whose connections stay while nothing comes over them knows that its database is away, answers from memory, and catches up
+// once the network does: in silence nothing may wait without end.
+func TestNodes_SilentNetwork(t *testing.T) {
+	p, wire, direct, keys := wiredReader(t)
+	staying, going := keys[0], keys[1]
+	want := newAsker(t, p)
 	const value, inactive = `"index_value":2.35`, "API key is inactive"
 	want(0, going, nearestPath, http.StatusOK, false, value)
 
-	if err := between.Set(relay.Silent); err != nil {
-		t.Fatal(err)
-	}
+	wire.Stall()
 	want(10*time.Second, "", "/health", http.StatusServiceUnavailable, false, `"database":"disconnected"`)
 	assayIn(t, t.TempDir(), "key revoke --store "+direct+" "+strings.Split(going, "_")[2])
 	want(30*time.Second, staying, nearestPath, http.StatusOK, true, value)
 	want(0, going, nearestPath, http.StatusOK, true, value)
 
-	if err := between.Set(relay.None); err != nil {
-		t.Fatal(err)
-	}
+	wire.Mend()
 	want(5*time.Second, going, nearestPath, http.StatusUnauthorized, false, inactive)
 	want(5*time.Second, "", "/health", http.StatusOK, false, `"status":"healthy"`)
 	want(5*time.Second, staying, nearestPath, http.StatusOK, false, value)

@@ -3,28 +3,18 @@ package store_test
 import (
 	"context"
 	"errors"
-	"net/url"
 	"testing"
 	"time"
 
-	"github.com/assaydata/assay/internal/relay"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
 // TestPostgres_SilentNetwork is about connections that stay and over which nothing comes: whatever is bounded ends when it
 // should, and all goes on once the network does.
 func TestPostgres_SilentNetwork(t *testing.T) {
-	address, err := url.Parse(storetest.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	between, err := relay.Open(address.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = between.Close() })
-	address.Host = between.Address()
-	db := storetest.OpenIn(t, address.String())
+	address := storetest.Postgres(t)
+	wire := storetest.NewWire(t, address)
+	db := storetest.OpenIn(t, wire.Of(address))
 	calls := map[string]func(context.Context) error{
 		"Ping":       db.Ping,
 		"Counters":   func(ctx context.Context) error { _, err := db.Counters(ctx); return err },
@@ -32,18 +22,12 @@ func TestPostgres_SilentNetwork(t *testing.T) {
 		"Register":   func(ctx context.Context) error { _, err := db.Register(ctx); return err },
 		"SetSetting": func(ctx context.Context) error { return db.SetSetting(ctx, "a", "b") },
 	}
-	set := func(fault relay.Fault) {
-		t.Helper()
-		if err := between.Set(fault); err != nil {
-			t.Fatal(err)
-		}
-	}
 	const bound, slack = 200 * time.Millisecond, 3 * time.Second // on a busy machine; without a bound it would be 5 seconds or more
 	for name, call := range calls {
 		if err := call(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		set(relay.Silent)
+		wire.Stall()
 		for _, connection := range []string{"that was good before", "that has yet to be made"} {
 			ctx, cancel := context.WithTimeout(t.Context(), bound)
 			began := time.Now()
@@ -53,7 +37,7 @@ func TestPostgres_SilentNetwork(t *testing.T) {
 				t.Errorf("%s in silence, with a connection %s: %v after %v, want the end of the bound %v", name, connection, err, took, bound)
 			}
 		}
-		set(relay.None)
+		wire.Mend()
 		if err := call(t.Context()); err != nil {
 			t.Errorf("%s after the silence: %v", name, err)
 		}
