@@ -295,7 +295,7 @@ func unpublishedHint(ctx context.Context, db *store.DB, at place) (string, error
 		}
 	}
 	day := assay.FormatDay(first)
-	return fmt.Sprintf("There are transactions from %s on that are not published. When all files are loaded: assay publish %s --from %s", day, at.flag(), day), nil
+	return fmt.Sprintf("There are transactions from %s on that are not published. When all files are loaded: assay publish %s", day, at.flagsWith("--from "+day)), nil
 }
 
 // shownRejects is how many rejected rows are shown when they are not written to a file.

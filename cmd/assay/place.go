@@ -70,6 +70,15 @@ func (p place) flag() string {
 	return "--store " + p.String()
 }
 
+// flagsWith is the rest of a command line that can be repeated: the place, and what more is given. The whole address of a
+// PostgreSQL database is not shown, and would have to be written down again; the folder has the signing key.
+func (p place) flagsWith(more string) string {
+	if store.IsPostgres(p.store) {
+		return "--dir " + p.dir + " " + more + ", with the same --store or ASSAY_STORE"
+	}
+	return p.flag() + " " + more
+}
+
 // openStore opens the database of a place.
 func openStore(ctx context.Context, at place) (*store.DB, error) {
 	db, err := store.Open(ctx, at.address())

@@ -23,6 +23,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
 var (
@@ -82,14 +84,49 @@ func findProgram() (string, error) {
 //	http-to FILE HTTP-ARG…                write them to a file, which keeps a long body out of the test's log
 //	eventually LIMIT PATTERN HTTP-ARG…    repeat http until it prints the pattern
 //	leaked VAR PATH…                      the secret in the variable stands in a file
+//	database NAME                         PostgreSQL: what follows works on another database; those of SQLite go by their folders
+//	database-away, database-back          PostgreSQL: nobody gets a connection to the database, and gets one again
+//	dump FOLDER                           PostgreSQL: write what the database holds into the folder, where SQLite has it anyway
+//
+// Every script runs on SQLite and on PostgreSQL. There --store is in the environment, and --dir is the folder of the files
+// beside the database. A line that is about one of them alone begins with [sqlite] or [postgres], below a word on why.
 func TestScript(t *testing.T) {
 	needProgram(t)
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		runScripts(t, "")
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		runScripts(t, storetest.Server(t))
+	})
+}
+
+// runScripts runs all scripts with databases of a PostgreSQL server, or of SQLite where none is named.
+func runScripts(t *testing.T, server string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Values[inBackground] = map[string]*process{}
-			return nil
+			if server == "" {
+				return nil
+			}
+			d := &scriptDatabases{server: server, addresses: map[string]string{}, atEnd: env.Defer}
+			env.Values[onPostgres] = d
+			address, err := d.get(t.Context(), "data")
+			env.Setenv(storeVariable, address)
+			return err
+		},
+		Condition: func(name string) (bool, error) {
+			switch name {
+			case "sqlite":
+				return server == "", nil
+			case "postgres":
+				return server != "", nil
+			}
+			return false, fmt.Errorf("unknown condition %s: the engines are sqlite and postgres", name)
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -97,6 +134,7 @@ func TestScript(t *testing.T) {
 			"exits": cmdExits, "refuses": cmdRefuses, "capture": cmdCapture, "compress": cmdCompress, "parquet": cmdParquet,
 			"serve-start": cmdServeStart, "serve-stop": cmdServeStop, "demo-shared": cmdDemoShared,
 			"http": cmdHTTP, "http-to": cmdHTTPTo, "eventually": cmdEventually, "leaked": cmdLeaked,
+			"database": cmdDatabase, "database-away": cmdDatabaseAway, "database-back": cmdDatabaseBack, "dump": cmdDump,
 		},
 	})
 }
@@ -125,6 +163,12 @@ const startLimit = 3 * time.Minute
 
 // startServer starts the program on a free port, with its output in dir, and waits until it answers.
 func startServer(dir, name string, args ...string) (*process, error) {
+	return startServerWith(nil, dir, name, args...)
+}
+
+// startServerWith is startServer with more in its environment, where there is nothing else that the program could take for a
+// flag.
+func startServerWith(environment []string, dir, name string, args ...string) (*process, error) {
 	out, err := os.Create(filepath.Join(dir, name+".out"))
 	if err != nil {
 		return nil, err
@@ -137,7 +181,7 @@ func startServer(dir, name string, args ...string) (*process, error) {
 	defer log.Close()
 	p := &process{cmd: exec.Command(program, append(args, "--addr", "127.0.0.1:0")...), exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, log
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // nothing that the program could take for a flag
+	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environment...)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -324,7 +368,11 @@ func cmdServeStart(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: serve-start NAME ARG…")
 	}
-	p, err := startServer(ts.MkAbs("."), args[0], args[1:]...)
+	var environment []string
+	if address := ts.Getenv(storeVariable); address != "" {
+		environment = []string{storeVariable + "=" + address}
+	}
+	p, err := startServerWith(environment, ts.MkAbs("."), args[0], args[1:]...)
 	ts.Check(err)
 	ts.Value(inBackground).(map[string]*process)[args[0]] = p
 	ts.Defer(p.kill)

@@ -100,7 +100,7 @@ func (d *Demo) open(ctx context.Context, now int64) (known bool, err error) {
 	}
 	switch {
 	case seed != "" && seed != strconv.FormatInt(d.Seed, 10):
-		return false, fmt.Errorf("the folder holds the market of seed %s, not %d: use that seed or another folder", seed, d.Seed)
+		return false, fmt.Errorf("the database holds the market of seed %s, not %d: use that seed, or another --dir or --store", seed, d.Seed)
 	case fed != "":
 		d.fed, err = strconv.ParseInt(fed, 10, 64)
 		return true, err
@@ -110,7 +110,7 @@ func (d *Demo) open(ctx context.Context, now int64) (known bool, err error) {
 		return false, err
 	}
 	if seed == "" && filled {
-		return false, fmt.Errorf("the folder holds transactions that are not the demo's: use another folder")
+		return false, fmt.Errorf("the database holds transactions that are not the demo's: use another --dir or --store")
 	}
 	d.fed = d.begin(now)
 	return false, d.Store.SetSetting(ctx, settingSeed, strconv.FormatInt(d.Seed, 10))

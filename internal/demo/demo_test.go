@@ -339,14 +339,14 @@ func TestPrepare_Refused(t *testing.T) {
 	mustPrepare(t, newDemo(db, 1, halfPast))
 	d := newDemo(db, 1, halfPast+assay.Day)
 	d.Seed = 2
-	f(db, d, "the folder holds the market of seed 1, not 2: use that seed or another folder")
+	f(db, d, "the database holds the market of seed 1, not 2: use that seed, or another --dir or --store")
 
 	foreign := storetest.Open(t)
 	row := arrivals(halfPast-assay.Day, halfPast)[0].Transaction
 	if _, err := foreign.AppendTransactions(t.Context(), []assay.Transaction{row}); err != nil {
 		t.Fatal(err)
 	}
-	f(foreign, newDemo(foreign, 1, halfPast), "the folder holds transactions that are not the demo's: use another folder")
+	f(foreign, newDemo(foreign, 1, halfPast), "the database holds transactions that are not the demo's: use another --dir or --store")
 }
 
 // bubbleClock is the bubble's clock, moved to an instant.

@@ -18,28 +18,45 @@ import (
 // Variable names the address of a PostgreSQL server where the tests may make databases.
 const Variable = "ASSAY_TEST_POSTGRES"
 
-// Postgres makes a database of PostgreSQL that goes away with the test, and gives its address. Without a server the test is
-// skipped, and says so.
-func Postgres(t testing.TB) (address string) {
+// Server is the address of the PostgreSQL server of the tests. Without one the test is skipped, and says so.
+func Server(t testing.TB) (address string) {
 	t.Helper()
 	server := os.Getenv(Variable)
 	if server == "" {
 		t.Skip("NOT COVERED: PostgreSQL; " + Variable + " names no server")
 	}
-	name, err := template(server)
+	return server
+}
+
+// Postgres makes a database of PostgreSQL that goes away with the test, and gives its address. Without a server the test is
+// skipped, and says so.
+func Postgres(t testing.TB) (address string) {
+	t.Helper()
+	address, remove, err := MakePostgres(t.Context(), Server(t))
 	if err != nil {
-		t.Fatalf("make the template of the test databases: %v", err)
-	}
-	own := "assay_test_" + rand.Text()
-	if err := execOn(t.Context(), server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, own, name)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := execOn(context.WithoutCancel(t.Context()), server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, own)); err != nil {
+		if err := remove(); err != nil {
 			t.Errorf("remove the database of the test: %v", err)
 		}
 	})
-	return in(server, own)
+	return address
+}
+
+// MakePostgres is Postgres for a part of a test that ends before it.
+func MakePostgres(ctx context.Context, server string) (address string, remove func() error, err error) {
+	name, err := template(ctx, server)
+	if err != nil {
+		return "", nil, fmt.Errorf("make the template of the test databases: %w", err)
+	}
+	own := "assay_test_" + rand.Text()
+	if err := execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, own, name)); err != nil {
+		return "", nil, err
+	}
+	return in(server, own), func() error {
+		return execOn(context.WithoutCancel(ctx), server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, own))
+	}, nil
 }
 
 // in is the address of another database of a server.
@@ -64,8 +81,8 @@ func execOn(ctx context.Context, address, statement string) error {
 
 // template is a database as the store makes it: copying that one takes a fraction of the time. It is made once a process, and
 // those of processes before are removed.
-func template(server string) (string, error) {
-	templateOnce.Do(func() { templateName, errTemplate = makeTemplate(context.Background(), server) })
+func template(ctx context.Context, server string) (string, error) {
+	templateOnce.Do(func() { templateName, errTemplate = makeTemplate(context.WithoutCancel(ctx), server) })
 	return templateName, errTemplate
 }
 

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+const (
+	// onPostgres is the key of a script's databases of PostgreSQL; with SQLite there are none.
+	onPostgres = "postgres"
+
+	// storeVariable is --store in the environment.
+	storeVariable = "ASSAY_STORE"
+)
+
+// scriptDatabases are the databases of PostgreSQL that a script works on. They are made when they are first named.
+type scriptDatabases struct {
+	server    string
+	addresses map[string]string
+	atEnd     func(func())
+}
+
+func (d *scriptDatabases) get(ctx context.Context, name string) (address string, err error) {
+	if address, ok := d.addresses[name]; ok {
+		return address, nil
+	}
+	address, remove, err := storetest.MakePostgres(ctx, d.server)
+	if err != nil {
+		return "", err
+	}
+	d.addresses[name] = address
+	d.atEnd(func() {
+		if err := remove(); err != nil {
+			panic(fmt.Sprintf("remove the database of a script: %v", err))
+		}
+	})
+	return address, nil
+}
+
+// postgresOf gives the databases of a script; it is nil with SQLite.
+func postgresOf(ts *testscript.TestScript) *scriptDatabases {
+	d, _ := ts.Value(onPostgres).(*scriptDatabases)
+	return d
+}
+
+func cmdDatabase(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: database NAME")
+	}
+	if d := postgresOf(ts); d != nil {
+		address, err := d.get(context.Background(), args[0])
+		ts.Check(err)
+		ts.Setenv(storeVariable, address)
+	}
+}
+
+func cmdDatabaseAway(ts *testscript.TestScript, neg bool, args []string) {
+	allowConnections(ts, neg, args, false)
+}
+
+func cmdDatabaseBack(ts *testscript.TestScript, neg bool, args []string) {
+	allowConnections(ts, neg, args, true)
+}
+
+// allowConnections lets everybody in, or keeps everybody out and ends the connections there are.
+func allowConnections(ts *testscript.TestScript, neg bool, args []string, allow bool) {
+	d := postgresOf(ts)
+	if neg || len(args) != 0 || d == nil {
+		ts.Fatalf("usage: [postgres] database-away, or [postgres] database-back")
+	}
+	config, err := pgx.ParseConfig(ts.Getenv(storeVariable))
+	ts.Check(err)
+	ts.Check(withPostgres(d.server, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, fmt.Sprintf(`ALTER DATABASE %q ALLOW_CONNECTIONS %t`, config.Database, allow))
+		if err == nil && !allow {
+			_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1`, config.Database)
+		}
+		return err
+	}))
+}
+
+func withPostgres(address string, f func(context.Context, *pgx.Conn) error) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(ctx, conn), conn.Close(ctx))
+}
+
+func cmdDump(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: dump FOLDER")
+	}
+	if postgresOf(ts) == nil {
+		return
+	}
+	folder := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(folder, 0o700))
+	ts.Check(withPostgres(ts.Getenv(storeVariable), func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`)
+		if err != nil {
+			return err
+		}
+		tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err == nil && len(tables) == 0 {
+			err = errors.New("the database has no tables")
+		}
+		for _, table := range tables {
+			if err == nil {
+				err = dumpTable(ctx, conn, table, filepath.Join(folder, table+".dump"))
+			}
+		}
+		return err
+	}))
+}
+
+// dumpTable writes the cells of a table one behind the other. Texts and bytes are as they are.
+func dumpTable(ctx context.Context, conn *pgx.Conn, table, file string) error {
+	rows, err := conn.Query(ctx, `SELECT * FROM `+pgx.Identifier{table}.Sanitize())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var all bytes.Buffer
+	for rows.Next() {
+		for _, cell := range rows.RawValues() {
+			all.Write(cell)
+			all.WriteByte('\n')
+		}
+	}
+	return errors.Join(rows.Err(), os.WriteFile(file, all.Bytes(), 0o600))
+}
