@@ -48,7 +48,7 @@ type sessions struct {
 func (s *Service) Load(ctx context.Context) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	counters, err := s.counters(ctx)
+	counters, err := s.Store.Counters(ctx)
 	if err != nil {
 		return fmt.Errorf("read the account counters: %w", err)
 	}
@@ -73,35 +73,13 @@ func (s *Service) Load(ctx context.Context) error {
 	return nil
 }
 
-// countersTimeout is how long the store may take to say whether anything has changed. A connection that is cut without a word
-// would be waited for much longer.
-const countersTimeout = 5 * time.Second
-
-func (s *Service) counters(ctx context.Context) (store.Counters, error) {
-	ctx, cancel := context.WithTimeout(ctx, countersTimeout)
-	defer cancel()
-	return s.Store.Counters(ctx)
-}
-
 // Run keeps what is known current until the context ends.
 func (s *Service) Run(ctx context.Context) error {
-	changed := s.Store.Changed()
-	for {
-		s.refresh(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-			changed = s.Store.Changed()
-		case <-time.After(refreshAnyway):
-		}
-	}
+	s.Store.Follow(ctx, "accounts", s.Log, s.Load)
+	return nil
 }
 
-// refreshAnyway bounds how long a failed refresh goes unrepeated.
-const refreshAnyway = time.Second
-
-// refresh reads what has changed. What it follows has been committed, so a failure is no failure of that: the next refresh
+// refresh reads what has changed, also of the keys. What it follows has been committed, so a failure is no failure of that: Run
 // will show it.
 func (s *Service) refresh(ctx context.Context) {
 	err := s.Load(ctx)
@@ -109,7 +87,7 @@ func (s *Service) refresh(ctx context.Context) {
 		err = s.Keys.Load(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.Log.Error("refresh the accounts", "error", err)
+		s.Log.Error("read what was just changed", "error", err)
 	}
 }
 

@@ -3,56 +3,26 @@ package account
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// run starts the loops of service and keyring, until the test ends.
-func (h *house) run() {
-	h.t.Helper()
-	ctx, cancel := context.WithCancel(h.t.Context())
-	done := make(chan error)
-	for _, part := range []func(context.Context) error{h.Run, h.Keys.Run} {
-		go func() { done <- part(ctx) }()
-	}
-	h.t.Cleanup(func() {
-		cancel()
-		for range 2 {
-			if err := <-done; err != nil {
-				h.t.Errorf("Run: %v", err)
-			}
-		}
-	})
-}
-
-// eventually looks until it is so. The deadline is far beyond the second that is promised, for machines that are busy.
-func eventually(t *testing.T, what string, isSo func() bool) {
-	t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	deadline := time.After(20 * time.Second)
-	for !isSo() {
-		select {
-		case <-look.C:
-		case <-deadline:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 // What one process does, another follows.
-func TestService_FollowsAnotherProcess(t *testing.T) {
-	here := newHouse(t)
+func TestService_FollowsAnotherProcess(t *testing.T) { storetest.Each(t, testFollowsAnotherProcess) }
+
+func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
+	here := openHouse(t, db, "")
 	there := here.another()
-	here.run()
+	storetest.Run(t, here.Run, here.Keys.Run)
 
 	a := there.enrol("ann@example.com")
 	token := there.signIn("ann@example.com")
 	here.wantSession(token, a.ID, assay.Anonymous) // at once: a session that is not known is looked for
 
 	g := there.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
-	eventually(t, "the grant arrives", func() bool {
+	storetest.Eventually(t, "the grant arrives", func() bool {
 		session, ok := here.Identify(here.ctx(), token.Reveal())
 		return ok && session.Caller.Tier == assay.Full
 	})
@@ -60,12 +30,12 @@ func TestService_FollowsAnotherProcess(t *testing.T) {
 	here.wantActive(secret, assay.Full)
 	there.at += assay.Second
 	here.must(there.EndGrant(there.ctx(), g.ID))
-	eventually(t, "the end of the grant ends the key", func() bool {
+	storetest.Eventually(t, "the end of the grant ends the key", func() bool {
 		_, err := here.Keys.Lookup(secret.Reveal(), there.at)
 		return assay.AsError(err).Code == "inactive_key"
 	})
 	here.must(there.SignOut(there.ctx(), token.Reveal()))
-	eventually(t, "the sign-out arrives", func() bool {
+	storetest.Eventually(t, "the sign-out arrives", func() bool {
 		_, ok := here.Identify(here.ctx(), token.Reveal())
 		return !ok
 	})

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -68,7 +67,7 @@ func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 func (k *Keyring) Load(ctx context.Context) error {
 	k.loading.Lock()
 	defer k.loading.Unlock()
-	counters, err := k.counters(ctx)
+	counters, err := k.Store.Counters(ctx)
 	if err != nil {
 		return fmt.Errorf("read the key counter: %w", err)
 	}
@@ -89,35 +88,11 @@ func (k *Keyring) Load(ctx context.Context) error {
 	return nil
 }
 
-// countersTimeout is how long the store may take to say whether anything has changed. A connection that is cut without a word
-// would be waited for much longer, and a revoked key would count as long.
-const countersTimeout = 5 * time.Second
-
-func (k *Keyring) counters(ctx context.Context) (store.Counters, error) {
-	ctx, cancel := context.WithTimeout(ctx, countersTimeout)
-	defer cancel()
-	return k.Store.Counters(ctx)
-}
-
 // Run keeps the keyring current until the context ends. Load must have succeeded once before.
 func (k *Keyring) Run(ctx context.Context) error {
-	changed := k.Store.Changed()
-	for {
-		if err := k.Load(ctx); err != nil && ctx.Err() == nil {
-			k.Log.Error("refresh the keyring", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-			changed = k.Store.Changed()
-		case <-time.After(refreshAnyway):
-		}
-	}
+	k.Store.Follow(ctx, "keys", k.Log, k.Load)
+	return nil
 }
-
-// refreshAnyway bounds how long a failed refresh goes unrepeated.
-const refreshAnyway = time.Second
 
 // Create mints a key of the operator's own and keeps its hash. expires is an instant, or 0 for never.
 func Create(ctx context.Context, db *store.DB, tier assay.Tier, name string, expires int64) (Secret, store.Key, error) {

@@ -2,13 +2,10 @@ package keys
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -36,8 +33,9 @@ func newKeyring(t *testing.T, db *store.DB) *Keyring {
 	return k
 }
 
-func TestKeyring_Lookup(t *testing.T) {
-	db := storetest.Open(t)
+func TestKeyring_Lookup(t *testing.T) { storetest.Each(t, testLookup) }
+
+func testLookup(t *testing.T, db *store.DB) {
 	premium, full := create(t, db, assay.Premium, 0), create(t, db, assay.Full, 0)
 	trial, revoked := create(t, db, assay.Premium, now), create(t, db, assay.Full, now)
 	if err := db.RevokeKey(t.Context(), revoked.ID()); err != nil {
@@ -76,61 +74,6 @@ func TestKeyring_Lookup(t *testing.T) {
 	wrong := []byte(full.Reveal())
 	wrong[len(wrong)-1] ^= 1
 	refused(string(wrong), now, "invalid_key", invalid)
-}
-
-// A key that another process revokes or makes reaches a keyring that is running.
-func TestKeyring_FollowsAnotherProcess(t *testing.T) {
-	db := storetest.Open(t)
-	other := storetest.Another(t, db)
-	first := create(t, db, assay.Full, 0)
-	k := newKeyring(t, db)
-	stop := run(t, k)
-	defer stop()
-
-	if _, err := k.Lookup(first.Reveal(), now); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.RevokeKey(t.Context(), first.ID()); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the revocation arrives", func() bool {
-		_, err := k.Lookup(first.Reveal(), now)
-		return errors.Is(err, errInactive)
-	})
-	second := create(t, other, assay.Premium, 0)
-	eventually(t, "the new key arrives", func() bool {
-		caller, _ := k.Lookup(second.Reveal(), now)
-		return caller.KeyID == second.ID()
-	})
-}
-
-// run starts the keyring's loop; the returned function ends it and waits for it.
-func run(t *testing.T, k *Keyring) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- k.Run(ctx) }()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	}
-}
-
-// eventually looks until it is so. The deadline is far beyond the second that is promised, for machines that are busy.
-func eventually(t *testing.T, what string, isSo func() bool) {
-	t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	deadline := time.After(20 * time.Second)
-	for !isSo() {
-		select {
-		case <-look.C:
-		case <-deadline:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
 }
 
 // While the database is away, the keys in hand go on counting.

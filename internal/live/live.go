@@ -34,30 +34,16 @@ type Follower struct {
 	compared atomic.Pointer[time.Time] // when that was last all there was
 }
 
-// retryAfter is how long the loop waits after a failed reading, and how long at most between two looks.
-const retryAfter = time.Second
-
 // Run follows the store until the context ends. Load must have succeeded once before.
 func (f *Follower) Run(ctx context.Context) error {
-	changed := f.Store.Changed()
-	for {
-		if err := f.Load(ctx); err != nil && ctx.Err() == nil {
-			f.Log.Error("follow the store", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-			changed = f.Store.Changed()
-		case <-time.After(retryAfter):
-		}
-	}
+	f.Store.Follow(ctx, "published values", f.Log, f.Load)
+	return nil
 }
 
 // Load brings the snapshot up to what the store has; the first call builds it.
 func (f *Follower) Load(ctx context.Context) error {
 	began := time.Now().Add(-f.Store.Lag()) // what a replica has is as old as that
-	counters, coverage, err := f.head(ctx)
+	counters, coverage, err := f.Store.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the counters: %w", err)
 	}
@@ -77,16 +63,6 @@ func (f *Follower) Load(ctx context.Context) error {
 	f.Holder.Store(next)
 	f.seen = counters
 	return nil
-}
-
-// headTimeout is how long the store may take to say what it has. A connection that is cut without a word would be waited for
-// much longer.
-const headTimeout = 5 * time.Second
-
-func (f *Follower) head(ctx context.Context) (store.Counters, store.Coverage, error) {
-	ctx, cancel := context.WithTimeout(ctx, headTimeout)
-	defer cancel()
-	return f.Store.Head(ctx)
 }
 
 // Behind is how long ago the snapshot was last known to show all that was committed. Load must have succeeded once before.

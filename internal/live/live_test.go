@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -680,8 +681,8 @@ func TestRun_StoreAway(t *testing.T) {
 		if behind := f.Behind(); behind < 2*time.Second {
 			t.Errorf("without the table the follower says it is %v behind", behind)
 		}
-		if n := strings.Count(log.String(), "follow the store"); n < 3 || n > 6 {
-			t.Errorf("in three seconds %d failures were logged, want about one a second:\n%s", n, &log)
+		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "cannot follow the store") {
+			t.Errorf("in three seconds without the table this was logged, want one line:\n%s", &log)
 		}
 		storetest.Exec(t, db, `ALTER TABLE away RENAME TO points`)
 		<-time.After(1100 * time.Millisecond)
@@ -691,6 +692,9 @@ func TestRun_StoreAway(t *testing.T) {
 		}
 		if behind := f.Behind(); behind > time.Second {
 			t.Errorf("with the table back the follower says it is %v behind", behind)
+		}
+		if again := regexp.MustCompile(`msg="following the store again" what="published values" after=[34]\.?\d*s\n$`); !again.MatchString(log.String()) {
+			t.Errorf("with the table back this was logged:\n%s", &log)
 		}
 		end()
 	})

@@ -81,6 +81,8 @@ func (db *DB) Coverage(ctx context.Context) (c Coverage, err error) {
 // Head reads the counters and the coverage as of the publication they count: two readings would let a version slip in
 // between.
 func (db *DB) Head(ctx context.Context) (counters Counters, coverage Coverage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, headPatience)
+	defer cancel()
 	err = db.read(ctx, func(tx *tx) error {
 		if counters, err = readCounters(tx); err != nil {
 			return err

@@ -206,32 +206,7 @@ func TestPostgres_WriterLockNotToBeHad(t *testing.T) {
 // A commit of another process is noticed within a second.
 func TestPostgres_Changed(t *testing.T) {
 	db := openPostgres(t)
-	another := storetest.Another(t, db)
-	for i := range 5 {
-		changed, began := db.Changed(), time.Now()
-		if err := another.SetSetting(t.Context(), "round", fmt.Sprint(i)); err != nil {
-			t.Fatal(err)
-		}
-		awaitChange(t, changed)
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("commit %d was noticed after %v, want within a second", i, took)
-		}
-	}
-}
-
-func awaitChange(t *testing.T, changed <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-changed:
-	case <-time.After(patience):
-		t.Fatal("no change was noticed")
-	}
-}
-
-// cutConnections ends the connections of a database, as a restart of the server does.
-func cutConnections(t *testing.T, db *store.DB) {
-	t.Helper()
-	storetest.Exec(t, db, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	wantNoticed(t, db, storetest.Another(t, db))
 }
 
 // After its connections are cut, a process reads and writes as before, and hears that something may have changed.
@@ -240,8 +215,8 @@ func TestPostgres_ConnectionsCut(t *testing.T) {
 	mustAppend(t, db, rental("a"))
 	for round := range 3 {
 		changed := db.Changed()
-		cutConnections(t, db)
-		awaitChange(t, changed)
+		storetest.CutConnections(t, storetest.Address(t, db))
+		storetest.Await(t, changed)
 		wantCount(t, db, 1+round)
 		mustAppend(t, db, rental(fmt.Sprint(round)))
 		if err := db.Ping(t.Context()); err != nil {
@@ -253,7 +228,7 @@ func TestPostgres_ConnectionsCut(t *testing.T) {
 	if err := storetest.Another(t, db).SetSetting(t.Context(), "a", "b"); err != nil {
 		t.Fatal(err)
 	}
-	awaitChange(t, changed)
+	storetest.Await(t, changed)
 }
 
 func TestPostgres_PublisherLock(t *testing.T) {
@@ -277,7 +252,7 @@ func TestPostgres_PublisherLockLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	cutConnections(t, db)
+	storetest.CutConnections(t, storetest.Address(t, db))
 	select {
 	case <-held.Done():
 	case <-time.After(patience):

@@ -102,6 +102,8 @@ type Counters struct {
 
 // Counters reads the counters.
 func (db *DB) Counters(ctx context.Context) (c Counters, err error) {
+	ctx, cancel := context.WithTimeout(ctx, headPatience)
+	defer cancel()
 	err = db.read(ctx, func(tx *tx) error {
 		c, err = readCounters(tx)
 		return err
