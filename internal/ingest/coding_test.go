@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
@@ -38,8 +39,9 @@ func TestCoding_EveryFormat(t *testing.T) {
 	f("b.parquet", parquetFile(t, columns, []map[string]any{row}))
 }
 
-func TestCoding_Rejects(t *testing.T) {
-	db := storetest.Open(t)
+func TestCoding_Rejects(t *testing.T) { storetest.Each(t, testCoding_Rejects) }
+
+func testCoding_Rejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
 		t.Helper()
 		out := importInto(t, db, Coding, false, "a.ndjson", jsonLine(goodCoding)+jsonLine(changed(goodCoding, field, value)))

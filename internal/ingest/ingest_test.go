@@ -193,8 +193,9 @@ func TestBounds_Taken(t *testing.T) {
 	}
 }
 
-func TestRejects_EveryReason(t *testing.T) {
-	db := storetest.Open(t)
+func TestRejects_EveryReason(t *testing.T) { storetest.Each(t, testRejects_EveryReason) }
+
+func testRejects_EveryReason(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
 		t.Helper()
 		row := with(field, value)
@@ -459,8 +460,9 @@ func TestFile_Unreadable(t *testing.T) {
 	}
 }
 
-func TestFile_Twice(t *testing.T) {
-	db := storetest.Open(t)
+func TestFile_Twice(t *testing.T) { storetest.Each(t, testFile_Twice) }
+
+func testFile_Twice(t *testing.T, db *store.DB) {
 	content := csvHeaderLine + csvLine(good()) + csvLine(with("id", "t-2")) + csvLine(good()) + csvLine(with("gpus", "0"))
 	importFile(t, db, "a.csv", content).want(t, 2, 1, 1)
 	want := stored(t, db)
@@ -510,8 +512,9 @@ func TestFile_SeveralBatches(t *testing.T) {
 }
 
 // A feed's transactions are checked like rows; they are told by their source and id.
-func TestAdd(t *testing.T) {
-	db := storetest.Open(t)
+func TestAdd(t *testing.T) { storetest.Each(t, testAdd) }
+
+func testAdd(t *testing.T, db *store.DB) {
 	var out outcome
 	im := Transactions(testOptions(db, &out))
 	late, changed := goodTransaction(), goodTransaction()

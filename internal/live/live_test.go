@@ -167,8 +167,9 @@ func wantFresh(t *testing.T, db *store.DB, s *snapshot.Snapshot) {
 	}
 }
 
-func TestLoad_Builds(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_Builds(t *testing.T) { storetest.Each(t, testLoad_Builds) }
+
+func testLoad_Builds(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	if s := load(t, f); s.Version != 0 || s.Latest != 0 || s.Covered != 0 || s.Synthetic || len(s.GPUsByName) != 6 {
 		t.Errorf("an empty store becomes %s", describe(s))
@@ -198,8 +199,9 @@ func TestLoad_Builds(t *testing.T) {
 	}
 }
 
-func TestLoad_NothingNew(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_NothingNew(t *testing.T) { storetest.Each(t, testLoad_NothingNew) }
+
+func testLoad_NothingNew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	before := load(t, f)
 	if err := db.SetSetting(t.Context(), "a", "b"); err != nil {
@@ -298,8 +300,9 @@ func rows(s *snapshot.Snapshot, version int64) string {
 
 // A restated value replaces the one that is shown, one that is taken back leaves it out; the old ones can be read as of
 // then, and the corrections say what was shown before.
-func TestLoad_Restatement(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_Restatement(t *testing.T) { storetest.Each(t, testLoad_Restatement) }
+
+func testLoad_Restatement(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	for n := range int64(3) {
 		publish(t, db, hour(n, global))
@@ -329,8 +332,9 @@ func TestLoad_Restatement(t *testing.T) {
 	wantFresh(t, db, s)
 }
 
-func TestLoad_Methodologies(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_Methodologies(t *testing.T) { storetest.Each(t, testLoad_Methodologies) }
+
+func testLoad_Methodologies(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	if s := load(t, f); len(s.Methodologies) != 0 {
 		t.Errorf("an empty store has the methodologies %v", s.Methodologies)
@@ -347,8 +351,9 @@ func TestLoad_Methodologies(t *testing.T) {
 	}
 }
 
-func TestLoad_Manifest(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_Manifest(t *testing.T) { storetest.Each(t, testLoad_Manifest) }
+
+func testLoad_Manifest(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(5, global))
 	publish(t, db, hour(30, global))
@@ -367,8 +372,9 @@ func TestLoad_Manifest(t *testing.T) {
 	}
 }
 
-func TestLoad_Realtime(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_Realtime(t *testing.T) { storetest.Each(t, testLoad_Realtime) }
+
+func testLoad_Realtime(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	load(t, f)
 	wantPrints := func(line assay.Line, want ...int64) {
@@ -395,8 +401,9 @@ func TestLoad_Realtime(t *testing.T) {
 	wantPrints(global, 1, 2, 4)
 }
 
-func TestLoad_CatalogChangeBuildsAnew(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_CatalogChangeBuildsAnew(t *testing.T) { storetest.Each(t, testLoad_CatalogChangeBuildsAnew) }
+
+func testLoad_CatalogChangeBuildsAnew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(0, global))
 	load(t, f)
@@ -419,8 +426,9 @@ func TestLoad_CatalogChangeBuildsAnew(t *testing.T) {
 
 // A catalog that grows, or in which something becomes free, keeps the lines that are there: nothing is read anew. Data of
 // what was added comes with the versions that follow.
-func TestLoad_CatalogGrows(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_CatalogGrows(t *testing.T) { storetest.Each(t, testLoad_CatalogGrows) }
+
+func testLoad_CatalogGrows(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(0, global, east))
 	publish(t, db, restated(0, 1, 7, east))
@@ -461,8 +469,9 @@ func TestLoad_CatalogGrows(t *testing.T) {
 }
 
 // What is made of observations may list the catalog, so a change of it makes that anew, and leaves the observations.
-func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) { storetest.Each(t, testLoad_CatalogChangeMakesModelsAnew) }
+
+func testLoad_CatalogChangeMakesModelsAnew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	if _, err := db.AppendObservations(t.Context(), assay.FamilyCoding, []store.Observation{{Key: "k", Body: []byte(`{"tool":"cc"}`)}}, false); err != nil {
 		t.Fatal(err)
@@ -513,8 +522,9 @@ func TestLoad_StoreWentBack(t *testing.T) {
 }
 
 // A catalog from which something was taken, past the store, is built anew.
-func TestLoad_CatalogShrinks(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_CatalogShrinks(t *testing.T) { storetest.Each(t, testLoad_CatalogShrinks) }
+
+func testLoad_CatalogShrinks(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(0, global, east))
 	load(t, f)
@@ -570,8 +580,9 @@ func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
 
 // Another version is published before each of the readings that a load is made of. The store asks for the time in every
 // reading, which tells when to do so.
-func TestLoad_PublicationsInBetween(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_PublicationsInBetween(t *testing.T) { storetest.Each(t, testLoad_PublicationsInBetween) }
+
+func testLoad_PublicationsInBetween(t *testing.T, db *store.DB) {
 	following := storetest.Another(t, db)
 	published := int64(0)
 	following.Now = func() time.Time {
@@ -597,8 +608,9 @@ func TestLoad_PublicationsInBetween(t *testing.T) {
 }
 
 // Something of every kind changes before each reading of a load. What a load misses comes with the next, once.
-func TestLoad_ChangesInBetween(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoad_ChangesInBetween(t *testing.T) { storetest.Each(t, testLoad_ChangesInBetween) }
+
+func testLoad_ChangesInBetween(t *testing.T, db *store.DB) {
 	following := storetest.Another(t, db)
 	n, quiet := int64(0), true
 	following.Now = func() time.Time {

@@ -69,8 +69,9 @@ func TestMethodology_TakesEffect(t *testing.T) {
 }
 
 // Below its minimum a version publishes nothing, and covers the time all the same.
-func TestMethodology_Minimum(t *testing.T) {
-	db := storetest.Open(t)
+func TestMethodology_Minimum(t *testing.T) { storetest.Each(t, testMethodology_Minimum) }
+
+func testMethodology_Minimum(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	effective := instant(7, 12, 0)
 	adopt(t, db, effective, `transactions = 1`, `transactions = 2`)
@@ -88,8 +89,9 @@ func TestMethodology_Minimum(t *testing.T) {
 }
 
 // A database without a methodology adopts the shipped one, once.
-func TestLoadSchedule(t *testing.T) {
-	db := storetest.Open(t)
+func TestLoadSchedule(t *testing.T) { storetest.Each(t, testLoadSchedule) }
+
+func testLoadSchedule(t *testing.T, db *store.DB) {
 	for range 2 {
 		schedule, err := LoadSchedule(t.Context(), db)
 		if err != nil || len(schedule) != 1 || schedule[0].Version != "1.0.0" {

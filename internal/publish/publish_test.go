@@ -266,8 +266,9 @@ func TestBackfill_PiecesEqualOneGo(t *testing.T) {
 	f(0, store.Span{From: start, To: instant(7, 12, 34)}, store.Span{From: start, To: end + 1})
 }
 
-func TestBackfill_NothingBeforeItHasEnded(t *testing.T) {
-	db := storetest.Open(t)
+func TestBackfill_NothingBeforeItHasEnded(t *testing.T) { storetest.Each(t, testBackfill_NothingBeforeItHasEnded) }
+
+func testBackfill_NothingBeforeItHasEnded(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, instant(6, 10, 59))
 	ok(t)(p.Backfill(t.Context(), start, end, nil))
@@ -283,8 +284,9 @@ func TestBackfill_NothingBeforeItHasEnded(t *testing.T) {
 }
 
 // Serving hour by hour, with a day's downtime and a long one, comes to the same points as one go.
-func TestCatchUp_AfterDowntime(t *testing.T) {
-	db := storetest.Open(t)
+func TestCatchUp_AfterDowntime(t *testing.T) { storetest.Each(t, testCatchUp_AfterDowntime) }
+
+func testCatchUp_AfterDowntime(t *testing.T, db *store.DB) {
 	p, c := newPublisher(db, start)
 	mustAppend(t, db, rentals(start, end)...)
 	for _, at := range []int64{start, start + assay.Hour, start + 2*assay.Hour, start + 2*assay.Hour + 1, start + assay.Day, instant(9, 3, 30), end} {
@@ -298,8 +300,9 @@ func TestCatchUp_AfterDowntime(t *testing.T) {
 }
 
 // CatchUp alone does not begin a history: that is Run's or Backfill's to decide.
-func TestCatchUp_WithoutCoverage(t *testing.T) {
-	db := storetest.Open(t)
+func TestCatchUp_WithoutCoverage(t *testing.T) { storetest.Each(t, testCatchUp_WithoutCoverage) }
+
+func testCatchUp_WithoutCoverage(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, end)
 	if n := ok(t)(p.CatchUp(t.Context())); n != 0 {
@@ -328,8 +331,9 @@ func TestCatchUp_ExactlyAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestCatchUp_SlotWithoutTransactions(t *testing.T) {
-	db := storetest.Open(t)
+func TestCatchUp_SlotWithoutTransactions(t *testing.T) { storetest.Each(t, testCatchUp_SlotWithoutTransactions) }
+
+func testCatchUp_SlotWithoutTransactions(t *testing.T, db *store.DB) {
 	p, c := newPublisher(db, start)
 	c.ms.Store(start + assay.Hour)
 	if n := ok(t)(p.catchUp(t.Context(), start)); n != 0 {
@@ -347,8 +351,9 @@ func TestCatchUp_SlotWithoutTransactions(t *testing.T) {
 	wantWorld(t, db, w)
 }
 
-func TestCatchUp_LateTransactionChangesNothing(t *testing.T) {
-	db := storetest.Open(t)
+func TestCatchUp_LateTransactionChangesNothing(t *testing.T) { storetest.Each(t, testCatchUp_LateTransactionChangesNothing) }
+
+func testCatchUp_LateTransactionChangesNothing(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, end)
 	ok(t)(p.Backfill(t.Context(), start, end, nil))
@@ -391,8 +396,9 @@ func wantLate(t *testing.T, db *store.DB, want ...string) {
 
 // A server that starts empty publishes from its first hour on; the history that is loaded later fills in what lies before,
 // and nothing else.
-func TestBackfill_AfterServingStarted(t *testing.T) {
-	db := storetest.Open(t)
+func TestBackfill_AfterServingStarted(t *testing.T) { storetest.Each(t, testBackfill_AfterServingStarted) }
+
+func testBackfill_AfterServingStarted(t *testing.T, db *store.DB) {
 	began := instant(10, 9, 30)
 	p, c := newPublisher(db, began)
 	mustAppend(t, db, rentals(instant(10, 9, 0), end)...)
@@ -540,8 +546,9 @@ func lateRow(id string, at int64) assay.Transaction {
 }
 
 // A clock that is set back does not turn the order of publications round.
-func TestCatchUp_ClockSetBack(t *testing.T) {
-	db := storetest.Open(t)
+func TestCatchUp_ClockSetBack(t *testing.T) { storetest.Each(t, testCatchUp_ClockSetBack) }
+
+func testCatchUp_ClockSetBack(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, c := newPublisher(db, end)
 	ok(t)(p.Backfill(t.Context(), start, instant(6, 21, 0), nil))
