@@ -19,9 +19,11 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// TestScenarios runs testdata/*.txt against a real database and publisher; late.txt says how they are written.
+// TestScenarios runs testdata/*.txt against real databases and a publisher; late.txt says how they are written.
 func TestScenarios(t *testing.T) {
-	indextest.Run(t, func(t *testing.T) indextest.Runner { return newScenario(t) })
+	storetest.EachEngine(t, func(t *testing.T, address func(testing.TB) string) {
+		indextest.Run(t, func(t *testing.T) indextest.Runner { return newScenario(t, address(t)) })
+	})
 }
 
 // scenario is an operator at work: a database, a publisher, and a clock that is set by hand.
@@ -35,8 +37,8 @@ type scenario struct {
 	versions  int                 // methodologies so far
 }
 
-func newScenario(t *testing.T) *scenario {
-	s := &scenario{t: t, db: storetest.Open(t)}
+func newScenario(t *testing.T, address string) *scenario {
+	s := &scenario{t: t, db: storetest.OpenIn(t, address)}
 	clock := func() time.Time { return time.UnixMilli(s.now) }
 	s.db.Now = clock
 	s.publisher = &publish.Publisher{Store: s.db, Now: clock, Log: slog.New(slog.DiscardHandler)}

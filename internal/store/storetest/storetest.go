@@ -45,17 +45,23 @@ func Each(t *testing.T, f func(t *testing.T, db *store.DB)) {
 	EachAddress(t, func(t *testing.T, address string) { f(t, OpenIn(t, address)) })
 }
 
-// EachAddress runs a test with the address of a new database of every engine. The short run, which is the one under the race
-// detector, leaves PostgreSQL to the tests that are about it: the others look for what the engines have in common, and making
-// a database for each takes most of their time.
+// EachAddress runs a test with the address of a new database of every engine.
 func EachAddress(t *testing.T, f func(t *testing.T, address string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, t.TempDir()) })
+	EachEngine(t, func(t *testing.T, address func(testing.TB) string) { f(t, address(t)) })
+}
+
+// EachEngine runs a test on every engine, with what gives the address of a new database. The short run, which is the one under
+// the race detector, leaves PostgreSQL to the tests that are about it: the others look for what the engines have in common, and
+// making a database for each takes most of their time.
+func EachEngine(t *testing.T, f func(t *testing.T, address func(testing.TB) string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, testing.TB.TempDir) })
 	t.Run("postgres", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("in the short run PostgreSQL is left to the tests that are about it")
 		}
-		f(t, Postgres(t))
+		f(t, Postgres)
 	})
 }
 

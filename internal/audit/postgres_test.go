@@ -1,0 +1,48 @@
+package audit
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// The market is proven on PostgreSQL as on SQLite, and what is changed there past the store is found. The tests of SQLite go
+// through every column; what they find is read by the same code, so here one change of each kind of table is enough.
+func TestVerify_Postgres(t *testing.T) {
+	db := storetest.OpenIn(t, storetest.Postgres(t))
+	market := openMarket(t)
+	if err := market.CopyTo(t.Context(), db, func(string, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := (&Verifier{Store: market}).Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (&Verifier{Store: db}).Verify(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("the copy is proven with %+v (%v), the market with %+v", got, err, want)
+	}
+	p := &patient{t: t, db: db, raw: storetest.Raw(t, db)}
+	p.raw.SetMaxOpenConns(1) // what is kept lies in temporary tables
+	t.Cleanup(func() { p.raw.Close() })
+	f := func(table, damage, kinds string) {
+		t.Helper()
+		p.keep(table)
+		if n := p.exec(damage); n != 1 {
+			t.Fatalf("%s: %d rows", damage, n)
+		}
+		p.wantDifference(damage, kinds)
+		p.restore(table)
+	}
+	f("segments", `UPDATE segments SET body = set_byte(body, 3, 255 - get_byte(body, 3)) WHERE segment = (SELECT min(segment) FROM segments)`, "transaction slot instant")
+	f("transaction_ids", `DELETE FROM transaction_ids WHERE hash = (SELECT min(hash) FROM transaction_ids)`, "transaction ids")
+	f("receipts", `UPDATE receipts SET rows = rows + 1 WHERE receipt = 1`, "receipt")
+	f("verifications", `UPDATE verifications SET reason = reason || 'x' WHERE event = 1`, "verification receipt")
+	f("methodologies", `UPDATE methodologies SET text = text || ' ' WHERE version = '1.0.0'`, "methodology")
+	f("publications", `DELETE FROM publications WHERE version = (SELECT max(version) FROM publications)`, "publication count")
+	f("coverage", `DELETE FROM coverage WHERE ctid = (SELECT ctid FROM coverage LIMIT 1)`, "slot")
+	f("records", `UPDATE records SET body = set_byte(body, 3, 255 - get_byte(body, 3)) WHERE ctid = (SELECT ctid FROM records LIMIT 1)`, "slot instant")
+	f("points", `UPDATE points SET value_nanos = value_nanos + 1 WHERE ctid = (SELECT ctid FROM points WHERE value_nanos IS NOT NULL LIMIT 1)`, "slot")
+	f("manifests", `UPDATE manifests SET signature = set_byte(signature, 0, 255 - get_byte(signature, 0)) WHERE sequence = 1`, "manifest")
+	p.wantWell()
+}
