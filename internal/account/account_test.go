@@ -30,20 +30,18 @@ const password = "correct horse battery"
 // house is a service on a real database, with a clock that the test moves.
 type house struct {
 	*Service
-	t   *testing.T
-	at  int64
-	dir string
+	t  *testing.T
+	at int64
 }
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	dir := t.TempDir()
-	return openHouse(t, storetest.OpenIn(t, dir), dir)
+	return openHouse(t, storetest.Open(t))
 }
 
-func openHouse(t *testing.T, db *store.DB, dir string) *house {
+func openHouse(t *testing.T, db *store.DB) *house {
 	t.Helper()
-	h := &house{t: t, at: start, dir: dir}
+	h := &house{t: t, at: start}
 	db.Now = func() time.Time { return time.UnixMilli(h.at) }
 	log := slog.New(slog.DiscardHandler)
 	h.Service = &Service{Store: db, Keys: &keys.Keyring{Store: db, Log: log}, Now: db.Now, Log: log}
@@ -55,7 +53,7 @@ func openHouse(t *testing.T, db *store.DB, dir string) *house {
 // another is the same database as a second process has it, at the same time.
 func (h *house) another() *house {
 	h.t.Helper()
-	other := openHouse(h.t, storetest.Another(h.t, h.Store), h.dir)
+	other := openHouse(h.t, storetest.Another(h.t, h.Store))
 	other.at = h.at
 	return other
 }

@@ -13,7 +13,7 @@ import (
 func TestService_FollowsAnotherProcess(t *testing.T) { storetest.Each(t, testFollowsAnotherProcess) }
 
 func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
-	here := openHouse(t, db, "")
+	here := openHouse(t, db)
 	there := here.another()
 	storetest.Run(t, here.Run, here.Keys.Run)
 

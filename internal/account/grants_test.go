@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
 // Dates far enough apart to tell, in days since the start.
@@ -65,8 +67,10 @@ func TestDecideGrant(t *testing.T) {
 	refused(open, trial, "the account has premium access, which a trial would take away")
 }
 
-func TestGrants_View(t *testing.T) {
-	h := newHouse(t)
+func TestGrants_View(t *testing.T) { storetest.Each(t, testGrantsView) }
+
+func testGrantsView(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	id := h.add("ann@example.com")
 	want := func(plan assay.Plan, source string, until int64, trial bool) {
 		t.Helper()

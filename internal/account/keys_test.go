@@ -11,6 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
 // Who may create a key, of which tier, and on what it hangs.
@@ -57,8 +58,10 @@ func TestCreateKey_WhoMay(t *testing.T) {
 	f(assay.PlanFull, []assay.Plan{assay.PlanPremium}, "full")
 }
 
-func TestKey_EndsWithTheTrial(t *testing.T) {
-	h := newHouse(t)
+func TestKey_EndsWithTheTrial(t *testing.T) { storetest.Each(t, testKeyEndsWithTheTrial) }
+
+func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
 	h.at += assay.Hour
@@ -81,8 +84,10 @@ func TestKey_EndsWithTheTrial(t *testing.T) {
 }
 
 // A key goes on when one grant follows the other, or reaches into it.
-func TestKey_GoesOnWithoutAGap(t *testing.T) {
-	h := newHouse(t)
+func TestKey_GoesOnWithoutAGap(t *testing.T) { storetest.Each(t, testKeyGoesOnWithoutAGap) }
+
+func testKeyGoesOnWithoutAGap(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
 	secret := h.key(id)
@@ -95,8 +100,10 @@ func TestKey_GoesOnWithoutAGap(t *testing.T) {
 	h.wantInactive(secret)
 }
 
-func TestKey_UpAndDown(t *testing.T) {
-	h := newHouse(t)
+func TestKey_UpAndDown(t *testing.T) { storetest.Each(t, testKeyUpAndDown) }
+
+func testKeyUpAndDown(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
 	premium := h.key(id)
@@ -126,7 +133,11 @@ func TestKey_EndsWithTheGrant(t *testing.T) {
 }
 
 func TestKey_EndsWithTheOrganizationsPlan(t *testing.T) {
-	h := newHouse(t)
+	storetest.Each(t, testKeyEndsWithTheOrganizationsPlan)
+}
+
+func testKeyEndsWithTheOrganizationsPlan(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	id := h.add("ann@example.com")
 	h.organization("Fund", assay.PlanFull, "ann@example.com")
 	secret := h.key(id)
@@ -158,8 +169,10 @@ func TestKey_EndsWithTheMembership(t *testing.T) {
 	h.wantInactive(hers)
 }
 
-func TestKey_EndsWithTheAccount(t *testing.T) {
-	h := newHouse(t)
+func TestKey_EndsWithTheAccount(t *testing.T) { storetest.Each(t, testKeyEndsWithTheAccount) }
+
+func testKeyEndsWithTheAccount(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
 	secret := h.key(id)
@@ -200,7 +213,11 @@ func TestRotateKey(t *testing.T) {
 }
 
 func TestRotateKey_TheEarlierEndHolds(t *testing.T) {
-	h := newHouse(t)
+	storetest.Each(t, testRotateKeyTheEarlierEndHolds)
+}
+
+func testRotateKeyTheEarlierEndHolds(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
 	old := h.key(id)
@@ -245,8 +262,10 @@ func TestRotateKey_Refused(t *testing.T) {
 	h.wantActive(full, assay.Full)
 }
 
-func TestRevokeKey(t *testing.T) {
-	h := newHouse(t)
+func TestRevokeKey(t *testing.T) { storetest.Each(t, testRevokeKey) }
+
+func testRevokeKey(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
 	secret := h.key(ann)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
 // enrol makes an account with everybody's password.
@@ -42,8 +43,10 @@ func (h *house) wantSession(token Token, account int64, tier assay.Tier) {
 	}
 }
 
-func TestSignIn(t *testing.T) {
-	h := newHouse(t)
+func TestSignIn(t *testing.T) { storetest.Each(t, testSignIn) }
+
+func testSignIn(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	a := h.enrol("Ann@Example.com")
 	token, got, err := h.SignIn(h.ctx(), " ANN@example.com ", password, "192.0.2.1")
 	if err != nil || got != a || a.Email != "ann@example.com" || !a.HasPassword {
@@ -67,8 +70,10 @@ func TestSignIn(t *testing.T) {
 }
 
 // Whatever is wrong, it is told alike and takes the same work.
-func TestSignIn_Refused(t *testing.T) {
-	h := newHouse(t)
+func TestSignIn_Refused(t *testing.T) { storetest.Each(t, testSignInRefused) }
+
+func testSignInRefused(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	h.enrol("ann@example.com")
 	h.enrol("closed@example.com")
 	h.must(h.CloseAccount(h.ctx(), "closed@example.com"))
@@ -123,8 +128,10 @@ func TestDecoy_IsLikeAPassword(t *testing.T) {
 	}
 }
 
-func TestSignOut(t *testing.T) {
-	h := newHouse(t)
+func TestSignOut(t *testing.T) { storetest.Each(t, testSignOut) }
+
+func testSignOut(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	a := h.enrol("ann@example.com")
 	one, two := h.signIn("ann@example.com"), h.signIn("ann@example.com")
 	h.must(h.SignOut(h.ctx(), one.Reveal()))
@@ -136,8 +143,10 @@ func TestSignOut(t *testing.T) {
 	h.wantSession(two, 0, assay.Anonymous)
 }
 
-func TestSignInAs(t *testing.T) {
-	h := newHouse(t)
+func TestSignInAs(t *testing.T) { storetest.Each(t, testSignInAs) }
+
+func testSignInAs(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	as := func(issuer, subject, email string) (assay.Account, error) {
 		token, a, err := h.SignInAs(h.ctx(), issuer, subject, email, "Ann")
 		if err == nil {
@@ -172,8 +181,10 @@ func TestSignInAs(t *testing.T) {
 	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
 }
 
-func TestChangePassword(t *testing.T) {
-	h := newHouse(t)
+func TestChangePassword(t *testing.T) { storetest.Each(t, testChangePassword) }
+
+func testChangePassword(t *testing.T, db *store.DB) {
+	h := openHouse(t, db)
 	a := h.enrol("ann@example.com")
 	mine, other := h.signIn("ann@example.com"), h.signIn("ann@example.com")
 	const next = "another horse battery"
@@ -226,7 +237,7 @@ func TestDatabase_HoldsNoSecret(t *testing.T) {
 	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
 	h.must(h.ChangePassword(h.ctx(), a.ID, password, "another horse battery", token.Reveal()))
 
-	files, err := filepath.Glob(filepath.Join(h.dir, "*"))
+	files, err := filepath.Glob(filepath.Join(storetest.Address(t, h.Store), "*"))
 	h.must(err)
 	hash, found := key.Hash(), false
 	for _, file := range files {

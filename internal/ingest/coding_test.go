@@ -39,9 +39,9 @@ func TestCoding_EveryFormat(t *testing.T) {
 	f("b.parquet", parquetFile(t, columns, []map[string]any{row}))
 }
 
-func TestCoding_Rejects(t *testing.T) { storetest.Each(t, testCoding_Rejects) }
+func TestCoding_Rejects(t *testing.T) { storetest.Each(t, testCodingRejects) }
 
-func testCoding_Rejects(t *testing.T, db *store.DB) {
+func testCodingRejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
 		t.Helper()
 		out := importInto(t, db, Coding, false, "a.ndjson", jsonLine(goodCoding)+jsonLine(changed(goodCoding, field, value)))

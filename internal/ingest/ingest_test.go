@@ -193,9 +193,9 @@ func TestBounds_Taken(t *testing.T) {
 	}
 }
 
-func TestRejects_EveryReason(t *testing.T) { storetest.Each(t, testRejects_EveryReason) }
+func TestRejects_EveryReason(t *testing.T) { storetest.Each(t, testRejectsEveryReason) }
 
-func testRejects_EveryReason(t *testing.T, db *store.DB) {
+func testRejectsEveryReason(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
 		t.Helper()
 		row := with(field, value)
@@ -460,9 +460,9 @@ func TestFile_Unreadable(t *testing.T) {
 	}
 }
 
-func TestFile_Twice(t *testing.T) { storetest.Each(t, testFile_Twice) }
+func TestFile_Twice(t *testing.T) { storetest.Each(t, testFileTwice) }
 
-func testFile_Twice(t *testing.T, db *store.DB) {
+func testFileTwice(t *testing.T, db *store.DB) {
 	content := csvHeaderLine + csvLine(good()) + csvLine(with("id", "t-2")) + csvLine(good()) + csvLine(with("gpus", "0"))
 	importFile(t, db, "a.csv", content).want(t, 2, 1, 1)
 	want := stored(t, db)

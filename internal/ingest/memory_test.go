@@ -70,9 +70,9 @@ func TestMemory_EveryFormat(t *testing.T) {
 	f("a.parquet", parquetFile(t, columns, []map[string]any{row}))
 }
 
-func TestMemory_Rejects(t *testing.T) { storetest.Each(t, testMemory_Rejects) }
+func TestMemory_Rejects(t *testing.T) { storetest.Each(t, testMemoryRejects) }
 
-func testMemory_Rejects(t *testing.T, db *store.DB) {
+func testMemoryRejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
 		t.Helper()
 		out := importInto(t, db, Memory, false, "a.ndjson", jsonLine(goodMemory)+jsonLine(changed(goodMemory, field, value)))

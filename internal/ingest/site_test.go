@@ -111,9 +111,9 @@ func TestSites_Countries(t *testing.T) {
 	f("unknown", "")
 }
 
-func TestSites_Rejects(t *testing.T) { storetest.Each(t, testSites_Rejects) }
+func TestSites_Rejects(t *testing.T) { storetest.Each(t, testSitesRejects) }
 
-func testSites_Rejects(t *testing.T, db *store.DB) {
+func testSitesRejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
 		t.Helper()
 		out := importSites(t, db, false, "a.ndjson", jsonLine(goodSite())+jsonLine(siteWith(field, value)))
@@ -149,9 +149,9 @@ func testSites_Rejects(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestSites_Revise(t *testing.T) { storetest.Each(t, testSites_Revise) }
+func TestSites_Revise(t *testing.T) { storetest.Each(t, testSitesRevise) }
 
-func testSites_Revise(t *testing.T, db *store.DB) {
+func testSitesRevise(t *testing.T, db *store.DB) {
 	importSites(t, db, false, "a.ndjson", jsonLine(goodSite())).want(t, 1, 0, 0)
 	importSites(t, db, true, "a.ndjson", jsonLine(siteWith("gpu_qty", "4096"))).want(t, 1, 0, 0)
 	importSites(t, db, true, "a.ndjson", jsonLine(siteWith("gpu_qty", "4096"))).want(t, 0, 1, 0)

@@ -167,9 +167,9 @@ func wantFresh(t *testing.T, db *store.DB, s *snapshot.Snapshot) {
 	}
 }
 
-func TestLoad_Builds(t *testing.T) { storetest.Each(t, testLoad_Builds) }
+func TestLoad_Builds(t *testing.T) { storetest.Each(t, testLoadBuilds) }
 
-func testLoad_Builds(t *testing.T, db *store.DB) {
+func testLoadBuilds(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	if s := load(t, f); s.Version != 0 || s.Latest != 0 || s.Covered != 0 || s.Synthetic || len(s.GPUsByName) != 6 {
 		t.Errorf("an empty store becomes %s", describe(s))
@@ -199,9 +199,9 @@ func testLoad_Builds(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestLoad_NothingNew(t *testing.T) { storetest.Each(t, testLoad_NothingNew) }
+func TestLoad_NothingNew(t *testing.T) { storetest.Each(t, testLoadNothingNew) }
 
-func testLoad_NothingNew(t *testing.T, db *store.DB) {
+func testLoadNothingNew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	before := load(t, f)
 	if err := db.SetSetting(t.Context(), "a", "b"); err != nil {
@@ -300,9 +300,9 @@ func rows(s *snapshot.Snapshot, version int64) string {
 
 // A restated value replaces the one that is shown, one that is taken back leaves it out; the old ones can be read as of
 // then, and the corrections say what was shown before.
-func TestLoad_Restatement(t *testing.T) { storetest.Each(t, testLoad_Restatement) }
+func TestLoad_Restatement(t *testing.T) { storetest.Each(t, testLoadRestatement) }
 
-func testLoad_Restatement(t *testing.T, db *store.DB) {
+func testLoadRestatement(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	for n := range int64(3) {
 		publish(t, db, hour(n, global))
@@ -332,9 +332,9 @@ func testLoad_Restatement(t *testing.T, db *store.DB) {
 	wantFresh(t, db, s)
 }
 
-func TestLoad_Methodologies(t *testing.T) { storetest.Each(t, testLoad_Methodologies) }
+func TestLoad_Methodologies(t *testing.T) { storetest.Each(t, testLoadMethodologies) }
 
-func testLoad_Methodologies(t *testing.T, db *store.DB) {
+func testLoadMethodologies(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	if s := load(t, f); len(s.Methodologies) != 0 {
 		t.Errorf("an empty store has the methodologies %v", s.Methodologies)
@@ -351,9 +351,9 @@ func testLoad_Methodologies(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestLoad_Manifest(t *testing.T) { storetest.Each(t, testLoad_Manifest) }
+func TestLoad_Manifest(t *testing.T) { storetest.Each(t, testLoadManifest) }
 
-func testLoad_Manifest(t *testing.T, db *store.DB) {
+func testLoadManifest(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(5, global))
 	publish(t, db, hour(30, global))
@@ -372,9 +372,9 @@ func testLoad_Manifest(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestLoad_Realtime(t *testing.T) { storetest.Each(t, testLoad_Realtime) }
+func TestLoad_Realtime(t *testing.T) { storetest.Each(t, testLoadRealtime) }
 
-func testLoad_Realtime(t *testing.T, db *store.DB) {
+func testLoadRealtime(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	load(t, f)
 	wantPrints := func(line assay.Line, want ...int64) {
@@ -401,9 +401,11 @@ func testLoad_Realtime(t *testing.T, db *store.DB) {
 	wantPrints(global, 1, 2, 4)
 }
 
-func TestLoad_CatalogChangeBuildsAnew(t *testing.T) { storetest.Each(t, testLoad_CatalogChangeBuildsAnew) }
+func TestLoad_CatalogChangeBuildsAnew(t *testing.T) {
+	storetest.Each(t, testLoadCatalogChangeBuildsAnew)
+}
 
-func testLoad_CatalogChangeBuildsAnew(t *testing.T, db *store.DB) {
+func testLoadCatalogChangeBuildsAnew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(0, global))
 	load(t, f)
@@ -426,9 +428,9 @@ func testLoad_CatalogChangeBuildsAnew(t *testing.T, db *store.DB) {
 
 // A catalog that grows, or in which something becomes free, keeps the lines that are there: nothing is read anew. Data of
 // what was added comes with the versions that follow.
-func TestLoad_CatalogGrows(t *testing.T) { storetest.Each(t, testLoad_CatalogGrows) }
+func TestLoad_CatalogGrows(t *testing.T) { storetest.Each(t, testLoadCatalogGrows) }
 
-func testLoad_CatalogGrows(t *testing.T, db *store.DB) {
+func testLoadCatalogGrows(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(0, global, east))
 	publish(t, db, restated(0, 1, 7, east))
@@ -469,9 +471,11 @@ func testLoad_CatalogGrows(t *testing.T, db *store.DB) {
 }
 
 // What is made of observations may list the catalog, so a change of it makes that anew, and leaves the observations.
-func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) { storetest.Each(t, testLoad_CatalogChangeMakesModelsAnew) }
+func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) {
+	storetest.Each(t, testLoadCatalogChangeMakesModelsAnew)
+}
 
-func testLoad_CatalogChangeMakesModelsAnew(t *testing.T, db *store.DB) {
+func testLoadCatalogChangeMakesModelsAnew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	if _, err := db.AppendObservations(t.Context(), assay.FamilyCoding, []store.Observation{{Key: "k", Body: []byte(`{"tool":"cc"}`)}}, false); err != nil {
 		t.Fatal(err)
@@ -522,9 +526,9 @@ func TestLoad_StoreWentBack(t *testing.T) {
 }
 
 // A catalog from which something was taken, past the store, is built anew.
-func TestLoad_CatalogShrinks(t *testing.T) { storetest.Each(t, testLoad_CatalogShrinks) }
+func TestLoad_CatalogShrinks(t *testing.T) { storetest.Each(t, testLoadCatalogShrinks) }
 
-func testLoad_CatalogShrinks(t *testing.T, db *store.DB) {
+func testLoadCatalogShrinks(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(0, global, east))
 	load(t, f)
@@ -580,9 +584,9 @@ func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
 
 // Another version is published before each of the readings that a load is made of. The store asks for the time in every
 // reading, which tells when to do so.
-func TestLoad_PublicationsInBetween(t *testing.T) { storetest.Each(t, testLoad_PublicationsInBetween) }
+func TestLoad_PublicationsInBetween(t *testing.T) { storetest.Each(t, testLoadPublicationsInBetween) }
 
-func testLoad_PublicationsInBetween(t *testing.T, db *store.DB) {
+func testLoadPublicationsInBetween(t *testing.T, db *store.DB) {
 	following := storetest.Another(t, db)
 	published := int64(0)
 	following.Now = func() time.Time {
@@ -608,9 +612,9 @@ func testLoad_PublicationsInBetween(t *testing.T, db *store.DB) {
 }
 
 // Something of every kind changes before each reading of a load. What a load misses comes with the next, once.
-func TestLoad_ChangesInBetween(t *testing.T) { storetest.Each(t, testLoad_ChangesInBetween) }
+func TestLoad_ChangesInBetween(t *testing.T) { storetest.Each(t, testLoadChangesInBetween) }
 
-func testLoad_ChangesInBetween(t *testing.T, db *store.DB) {
+func testLoadChangesInBetween(t *testing.T, db *store.DB) {
 	following := storetest.Another(t, db)
 	n, quiet := int64(0), true
 	following.Now = func() time.Time {
@@ -710,4 +714,20 @@ func TestRun_StoreAway(t *testing.T) {
 		}
 		end()
 	})
+}
+
+// On PostgreSQL, too, what another process publishes arrives, and also when every connection was cut just before.
+func TestRun_Postgres(t *testing.T) {
+	db := storetest.OpenIn(t, storetest.Postgres(t))
+	f := newFollower(storetest.Another(t, db))
+	load(t, f)
+	storetest.Run(t, f.Run)
+	for n := range int64(4) {
+		if n%2 == 1 {
+			storetest.CutConnections(t, storetest.Address(t, db))
+		}
+		publish(t, db, hour(n, global))
+		storetest.Eventually(t, "the publication arrives", func() bool { return f.Holder.Load().Version == n+1 })
+	}
+	wantFresh(t, db, f.Holder.Load())
 }

@@ -69,9 +69,9 @@ func TestMethodology_TakesEffect(t *testing.T) {
 }
 
 // Below its minimum a version publishes nothing, and covers the time all the same.
-func TestMethodology_Minimum(t *testing.T) { storetest.Each(t, testMethodology_Minimum) }
+func TestMethodology_Minimum(t *testing.T) { storetest.Each(t, testMethodologyMinimum) }
 
-func testMethodology_Minimum(t *testing.T, db *store.DB) {
+func testMethodologyMinimum(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	effective := instant(7, 12, 0)
 	adopt(t, db, effective, `transactions = 1`, `transactions = 2`)

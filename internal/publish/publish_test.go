@@ -266,9 +266,11 @@ func TestBackfill_PiecesEqualOneGo(t *testing.T) {
 	f(0, store.Span{From: start, To: instant(7, 12, 34)}, store.Span{From: start, To: end + 1})
 }
 
-func TestBackfill_NothingBeforeItHasEnded(t *testing.T) { storetest.Each(t, testBackfill_NothingBeforeItHasEnded) }
+func TestBackfill_NothingBeforeItHasEnded(t *testing.T) {
+	storetest.Each(t, testBackfillNothingBeforeItHasEnded)
+}
 
-func testBackfill_NothingBeforeItHasEnded(t *testing.T, db *store.DB) {
+func testBackfillNothingBeforeItHasEnded(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, instant(6, 10, 59))
 	ok(t)(p.Backfill(t.Context(), start, end, nil))
@@ -284,9 +286,9 @@ func testBackfill_NothingBeforeItHasEnded(t *testing.T, db *store.DB) {
 }
 
 // Serving hour by hour, with a day's downtime and a long one, comes to the same points as one go.
-func TestCatchUp_AfterDowntime(t *testing.T) { storetest.Each(t, testCatchUp_AfterDowntime) }
+func TestCatchUp_AfterDowntime(t *testing.T) { storetest.Each(t, testCatchUpAfterDowntime) }
 
-func testCatchUp_AfterDowntime(t *testing.T, db *store.DB) {
+func testCatchUpAfterDowntime(t *testing.T, db *store.DB) {
 	p, c := newPublisher(db, start)
 	mustAppend(t, db, rentals(start, end)...)
 	for _, at := range []int64{start, start + assay.Hour, start + 2*assay.Hour, start + 2*assay.Hour + 1, start + assay.Day, instant(9, 3, 30), end} {
@@ -300,9 +302,9 @@ func testCatchUp_AfterDowntime(t *testing.T, db *store.DB) {
 }
 
 // CatchUp alone does not begin a history: that is Run's or Backfill's to decide.
-func TestCatchUp_WithoutCoverage(t *testing.T) { storetest.Each(t, testCatchUp_WithoutCoverage) }
+func TestCatchUp_WithoutCoverage(t *testing.T) { storetest.Each(t, testCatchUpWithoutCoverage) }
 
-func testCatchUp_WithoutCoverage(t *testing.T, db *store.DB) {
+func testCatchUpWithoutCoverage(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, end)
 	if n := ok(t)(p.CatchUp(t.Context())); n != 0 {
@@ -331,9 +333,11 @@ func TestCatchUp_ExactlyAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestCatchUp_SlotWithoutTransactions(t *testing.T) { storetest.Each(t, testCatchUp_SlotWithoutTransactions) }
+func TestCatchUp_SlotWithoutTransactions(t *testing.T) {
+	storetest.Each(t, testCatchUpSlotWithoutTransactions)
+}
 
-func testCatchUp_SlotWithoutTransactions(t *testing.T, db *store.DB) {
+func testCatchUpSlotWithoutTransactions(t *testing.T, db *store.DB) {
 	p, c := newPublisher(db, start)
 	c.ms.Store(start + assay.Hour)
 	if n := ok(t)(p.catchUp(t.Context(), start)); n != 0 {
@@ -351,9 +355,11 @@ func testCatchUp_SlotWithoutTransactions(t *testing.T, db *store.DB) {
 	wantWorld(t, db, w)
 }
 
-func TestCatchUp_LateTransactionChangesNothing(t *testing.T) { storetest.Each(t, testCatchUp_LateTransactionChangesNothing) }
+func TestCatchUp_LateTransactionChangesNothing(t *testing.T) {
+	storetest.Each(t, testCatchUpLateTransactionChangesNothing)
+}
 
-func testCatchUp_LateTransactionChangesNothing(t *testing.T, db *store.DB) {
+func testCatchUpLateTransactionChangesNothing(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, end)
 	ok(t)(p.Backfill(t.Context(), start, end, nil))
@@ -396,9 +402,11 @@ func wantLate(t *testing.T, db *store.DB, want ...string) {
 
 // A server that starts empty publishes from its first hour on; the history that is loaded later fills in what lies before,
 // and nothing else.
-func TestBackfill_AfterServingStarted(t *testing.T) { storetest.Each(t, testBackfill_AfterServingStarted) }
+func TestBackfill_AfterServingStarted(t *testing.T) {
+	storetest.Each(t, testBackfillAfterServingStarted)
+}
 
-func testBackfill_AfterServingStarted(t *testing.T, db *store.DB) {
+func testBackfillAfterServingStarted(t *testing.T, db *store.DB) {
 	began := instant(10, 9, 30)
 	p, c := newPublisher(db, began)
 	mustAppend(t, db, rentals(instant(10, 9, 0), end)...)
@@ -546,9 +554,9 @@ func lateRow(id string, at int64) assay.Transaction {
 }
 
 // A clock that is set back does not turn the order of publications round.
-func TestCatchUp_ClockSetBack(t *testing.T) { storetest.Each(t, testCatchUp_ClockSetBack) }
+func TestCatchUp_ClockSetBack(t *testing.T) { storetest.Each(t, testCatchUpClockSetBack) }
 
-func testCatchUp_ClockSetBack(t *testing.T, db *store.DB) {
+func testCatchUpClockSetBack(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, c := newPublisher(db, end)
 	ok(t)(p.Backfill(t.Context(), start, instant(6, 21, 0), nil))

@@ -106,9 +106,9 @@ func TestRealtime_LongGap(t *testing.T) {
 }
 
 // What is withdrawn does not count, and a print that was made stays.
-func TestRealtime_Withdrawn(t *testing.T) { storetest.Each(t, testRealtime_Withdrawn) }
+func TestRealtime_Withdrawn(t *testing.T) { storetest.Each(t, testRealtimeWithdrawn) }
 
-func testRealtime_Withdrawn(t *testing.T, db *store.DB) {
+func testRealtimeWithdrawn(t *testing.T, db *store.DB) {
 	noon := instant(6, 12, 0)
 	all := rentals(noon-assay.Hour, noon)
 	mustAppend(t, db, all...)
@@ -124,9 +124,9 @@ func testRealtime_Withdrawn(t *testing.T, db *store.DB) {
 }
 
 // Below the methodology's minimum there is no print.
-func TestRealtime_Minimum(t *testing.T) { storetest.Each(t, testRealtime_Minimum) }
+func TestRealtime_Minimum(t *testing.T) { storetest.Each(t, testRealtimeMinimum) }
 
-func testRealtime_Minimum(t *testing.T, db *store.DB) {
+func testRealtimeMinimum(t *testing.T, db *store.DB) {
 	noon := instant(6, 12, 0)
 	all := rentals(noon-assay.Hour, noon+assay.Hour)
 	mustAppend(t, db, all...)

@@ -234,9 +234,9 @@ func TestRestate_PiecesComeToTheSame(t *testing.T) {
 }
 
 // A restatement and the publisher's loop at once: whoever has the lock goes first, and the chains stay whole.
-func TestRestate_WhilePublishing(t *testing.T) { storetest.Each(t, testRestate_WhilePublishing) }
+func TestRestate_WhilePublishing(t *testing.T) { storetest.Each(t, testRestateWhilePublishing) }
 
-func testRestate_WhilePublishing(t *testing.T, db *store.DB) {
+func testRestateWhilePublishing(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, end)
 	p.size = 1

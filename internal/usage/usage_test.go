@@ -44,9 +44,11 @@ func flush(t *testing.T, c *Counter) {
 	}
 }
 
-func TestCounter_SumsByKeyRouteStatusAndDay(t *testing.T) { storetest.Each(t, testCounter_SumsByKeyRouteStatusAndDay) }
+func TestCounter_SumsByKeyRouteStatusAndDay(t *testing.T) {
+	storetest.Each(t, testCounterSumsByKeyRouteStatusAndDay)
+}
 
-func testCounter_SumsByKeyRouteStatusAndDay(t *testing.T, db *store.DB) {
+func testCounterSumsByKeyRouteStatusAndDay(t *testing.T, db *store.DB) {
 	c := counter(db)
 	c.Count("aaaaaa", price, 200, noon)
 	c.Count("aaaaaa", price, 200, noon+1)
@@ -80,9 +82,11 @@ func TestCounter_RestartKeeps(t *testing.T) {
 	}
 }
 
-func TestCounter_ConcurrentSumsExactly(t *testing.T) { storetest.Each(t, testCounter_ConcurrentSumsExactly) }
+func TestCounter_ConcurrentSumsExactly(t *testing.T) {
+	storetest.Each(t, testCounterConcurrentSumsExactly)
+}
 
-func testCounter_ConcurrentSumsExactly(t *testing.T, db *store.DB) {
+func testCounterConcurrentSumsExactly(t *testing.T, db *store.DB) {
 	c := counter(db)
 	const callers, each = 8, 5_000
 	var all sync.WaitGroup
@@ -140,9 +144,9 @@ func TestCounter_Run(t *testing.T) {
 	want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 1})
 }
 
-func TestCounter_Read(t *testing.T) { storetest.Each(t, testCounter_Read) }
+func TestCounter_Read(t *testing.T) { storetest.Each(t, testCounterRead) }
 
-func testCounter_Read(t *testing.T, db *store.DB) {
+func testCounterRead(t *testing.T, db *store.DB) {
 	c := counter(db)
 	for day := range int64(3) {
 		c.Count("aaaaaa", price, 200, noon+day*assay.Day)
@@ -161,9 +165,9 @@ func testCounter_Read(t *testing.T, db *store.DB) {
 }
 
 // A key's last use is the latest one, and does not wake those who follow the keys.
-func TestCounter_LastUsed(t *testing.T) { storetest.Each(t, testCounter_LastUsed) }
+func TestCounter_LastUsed(t *testing.T) { storetest.Each(t, testCounterLastUsed) }
 
-func testCounter_LastUsed(t *testing.T, db *store.DB) {
+func testCounterLastUsed(t *testing.T, db *store.DB) {
 	_, key, err := keys.Create(t.Context(), db, assay.Full, "a test", 0)
 	if err != nil {
 		t.Fatal(err)
