@@ -115,6 +115,9 @@ var moreTargets = []string{
 
 // Whichever engine keeps the data, every route answers everybody with the same bytes.
 func TestAPI_EqualOnBothEngines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	who := readers{keys.Mint(assay.Premium), keys.Mint(assay.Full)}
 	postgres, sqlite := newEngineNode(t, storetest.Postgres(t), who), newEngineNode(t, t.TempDir(), who)
 	answered := map[string]bool{} // the paths that somebody has got an answer of
