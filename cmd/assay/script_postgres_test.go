@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,6 +25,7 @@ const (
 
 // scriptDatabases are the databases of PostgreSQL that a script works on. They are made when they are first named.
 type scriptDatabases struct {
+	t         testing.TB // of all scripts together
 	server    string
 	addresses map[string]string
 	atEnd     func(func())
@@ -40,7 +42,7 @@ func (d *scriptDatabases) get(ctx context.Context, name string) (address string,
 	d.addresses[name] = address
 	d.atEnd(func() {
 		if err := remove(); err != nil {
-			panic(fmt.Sprintf("remove the database of a script: %v", err))
+			d.t.Errorf("remove the database of a script: %v", err)
 		}
 	})
 	return address, nil

@@ -113,7 +113,7 @@ func runScripts(t *testing.T, server string) {
 			if server == "" {
 				return nil
 			}
-			d := &scriptDatabases{server: server, addresses: map[string]string{}, atEnd: env.Defer}
+			d := &scriptDatabases{t: t, server: server, addresses: map[string]string{}, atEnd: env.Defer}
 			env.Values[onPostgres] = d
 			address, err := d.get(t.Context(), "data")
 			env.Setenv(storeVariable, address)
