@@ -135,7 +135,7 @@ func replicaNeverTooEarly(t *testing.T, r *replicated) {
 	for i := range 200 {
 		changed, began := r.replica.Changed(), time.Now()
 		r.set(t, i)
-		awaitChange(t, changed)
+		storetest.Await(t, changed)
 		if err := r.shows(t, i); err != nil {
 			t.Fatalf("after the announcement of commit %d: %v", i, err)
 		}
@@ -173,7 +173,7 @@ func replicaPaused(t *testing.T, r *replicated) {
 	}
 	resume()
 	paused = false
-	awaitChange(t, changed)
+	storetest.Await(t, changed)
 	if err := r.shows(t, 2); err != nil {
 		t.Error(err)
 	}
@@ -186,7 +186,7 @@ func replicaPrimaryCut(t *testing.T, r *replicated) {
 	r.wantLag(t, true)
 	r.set(t, 1) // others still reach it
 	await(t, func() error {
-		awaitChange(t, r.replica.Changed())
+		storetest.Await(t, r.replica.Changed())
 		return r.shows(t, 1)
 	})
 	r.toPrimary.Mend()
@@ -208,7 +208,7 @@ func replicaCut(t *testing.T, r *replicated) {
 	r.wantLag(t, true)
 	changed := r.replica.Changed()
 	r.toOwn.Mend()
-	awaitChange(t, changed)
+	storetest.Await(t, changed)
 	if err := r.shows(t, 1); err != nil {
 		t.Error(err)
 	}
@@ -232,7 +232,7 @@ func replicaPromoted(t *testing.T, r *replicated) {
 	r.set(t, 2)
 	changed := r.replica.Changed()
 	r.set(t, 3)
-	awaitChange(t, changed)
+	storetest.Await(t, changed)
 	if err := r.shows(t, 1); err != nil {
 		t.Error(err)
 	}

@@ -46,5 +46,5 @@ func TestPostgres_SilentNetwork(t *testing.T) {
 	if err := storetest.Another(t, db).SetSetting(t.Context(), "a", "c"); err != nil {
 		t.Fatal(err)
 	}
-	awaitChange(t, changed)
+	storetest.Await(t, changed)
 }
