@@ -32,7 +32,7 @@ func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 	t.Helper()
 	m := newMarket(t, storetest.OpenIn(t, address))
 	m.live()
-	v := &service{config: serverConfig{keyLimit: 1_000_000, logLevel: slog.LevelError}, now: m.clock, logs: newLogWriter(io.Discard), store: m.db}
+	v := &service{config: serverConfig{keyLimit: 1_000_000, logLevel: slog.LevelError}, now: m.clock, logs: newLogWriter(io.Discard), store: m.db, data: m.db}
 	t.Cleanup(func() { _ = v.logs.Close() })
 	v.config.node.role = assay.RoleAll
 	v.log = newLog(v.logs, v.config.logLevel)
