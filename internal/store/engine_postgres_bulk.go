@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,40 +42,6 @@ func (b *postgresBulk) flush() error {
 }
 
 func (b *postgresBulk) close() {}
-
-// enterIDs sends the ids as arrays: COPY knows no ON CONFLICT.
-func (e *postgresEngine) enterIDs(tx *tx, ids []placedID) (known map[int64]segmentNumber, err error) {
-	known = map[int64]segmentNumber{}
-	for part := range slices.Chunk(ids, postgresRows) {
-		hashes, segments, given := make([]int64, len(part)), make([]int64, len(part)), make(map[int64]segmentNumber, len(part))
-		for i, id := range part {
-			hashes[i], segments[i], given[id.hash] = id.hash, int64(id.segment), id.segment
-		}
-		result, err := tx.ExecContext(tx.ctx, `INSERT INTO transaction_ids (hash, segment) SELECT * FROM unnest($1::bigint[], $2::bigint[])
-			ON CONFLICT DO NOTHING`, hashes, segments)
-		if err != nil {
-			return nil, err
-		}
-		if inserted, err := result.RowsAffected(); err != nil || int(inserted) == len(part) {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		err = tx.each(`SELECT hash, segment FROM transaction_ids WHERE hash = ANY($1)`, []any{hashes}, func(scan scanFunc) error {
-			var id placedID
-			err := scan(&id.hash, (*int64)(&id.segment))
-			if id.segment != given[id.hash] {
-				known[id.hash] = id.segment
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return known, nil
-}
 
 // makeRoom makes the parts of the segments table for the months of the hours. A part is made by itself and then attached,
 // because that lets readers of the table go on. What lies outside of the years that have months of their own has its place

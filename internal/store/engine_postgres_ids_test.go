@@ -1,0 +1,23 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// Ids are looked up in parts of a batch, and go in together: known and new ones in every part, and a last part that is not full.
+func TestPostgres_KnownAmongNew(t *testing.T) {
+	db := openPostgres(t)
+	all := rentals(20_000)
+	var odd []assay.Transaction
+	for i := 1; i < len(all); i += 2 {
+		odd = append(odd, all[i])
+	}
+	wantAppended(t, mustAppend(t, db, odd...), store.Appended{Inserted: 10_000})
+	all[1].GPUs++ // a conflict
+	wantAppended(t, mustAppend(t, db, all...), store.Appended{Inserted: 10_000, Duplicates: 9_999, Conflicts: []int{1}})
+	wantAppended(t, mustAppend(t, db, all...), store.Appended{Duplicates: 19_999, Conflicts: []int{1}})
+	wantCount(t, db, 20_000)
+}
