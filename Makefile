@@ -7,7 +7,7 @@ LINT   := tools/bin/golangci-lint
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-ui bench-short drill fuzz fuzz-short golden clean
+.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-nodes bench-ui bench-short drill fuzz fuzz-short golden clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,10 +104,15 @@ bench-engine: build ## measure import, publish and verify beside sqlite3 and wri
 	scripts/need sqlite3 wrk
 	$(GO) run ./internal/bench -engine -update docs/performance.md
 
+bench-nodes: build ## measure PostgreSQL beside psql, nodes that share it and shared limits, and write docs/performance.md (about ten minutes, 6 GB)
+	scripts/need postgres redis-server wrk
+	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./internal/bench -nodes -update docs/performance.md
+
 bench-short: build
-	scripts/need nginx sqlite3 wrk chromium
+	scripts/need nginx sqlite3 wrk chromium postgres redis-server
 	$(GO) run ./internal/bench -short
 	$(GO) run ./internal/bench -engine -short
+	$(SERVICES) $(GO) run ./internal/bench -nodes -short
 	cd ui && $(PLAYWRIGHT) --project bench --workers 1
 
 drill: ## kill the primary of three PostgreSQL nodes under Patroni, and count lost writes (about a minute)

@@ -22,8 +22,9 @@ import (
 // assayServer is the server under test.
 type assayServer struct {
 	*process.Process
-	base string // http://127.0.0.1:port
-	keys apiKeys
+	base  string // http://127.0.0.1:port
+	keys  apiKeys
+	start time.Duration // until it answered, to a tenth of a second
 }
 
 // apiKeys are the keys the demo hands out in its keys file.
@@ -52,23 +53,37 @@ func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
 
 // startServer starts a serving command of the program, with its log in dir, and waits until it answers.
 func startServer(ctx context.Context, program, dir string, command ...string) (*assayServer, error) {
+	return startNode(ctx, node{name: "assay", program: program, dir: dir, command: command})
+}
+
+// node is a server beside others.
+type node struct {
+	name, program, dir string
+	command            []string
+	env                []string
+}
+
+// startNode starts a server and waits until it answers.
+func startNode(ctx context.Context, n node) (*assayServer, error) {
 	ports, err := process.SparePorts(1)
 	if err != nil {
 		return nil, err
 	}
 	addr := process.Loopback(ports[0])
 	p, err := process.Command{
-		Name: "assay", Dir: dir, LastWill: syscall.SIGKILL,
-		Program: program, Args: append(command, "--addr", addr, "--trusted-proxies", "127.0.0.0/8"),
+		Name: n.name, Dir: n.dir, LastWill: syscall.SIGKILL, Env: n.env,
+		Program: n.program, Args: append(n.command, "--addr", addr, "--trusted-proxies", "127.0.0.0/8"),
 	}.Start()
 	if err != nil {
 		return nil, err
 	}
 	a := &assayServer{Process: p, base: "http://" + addr}
+	begun := time.Now()
 	if err := p.Await(ctx, 2*time.Minute, a.healthy); err != nil {
 		p.Stop()
 		return nil, err
 	}
+	a.start = time.Since(begun)
 	return a, nil
 }
 

@@ -17,7 +17,8 @@ import (
 type command struct {
 	program string
 	args    []string
-	dir     string // to run in; empty for ours
+	dir     string   // to run in; empty for ours
+	env     []string // beside our own environment
 	input   string
 }
 
@@ -26,7 +27,7 @@ type command struct {
 func (c command) run(ctx context.Context) (out string, took time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
 	cmd.SysProcAttr = process.DieWithUs(syscall.SIGKILL, nil)
-	cmd.Dir, cmd.Stdin = c.dir, strings.NewReader(c.input)
+	cmd.Dir, cmd.Stdin, cmd.Env = c.dir, strings.NewReader(c.input), append(os.Environ(), c.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	begun := time.Now()

@@ -12,7 +12,8 @@ import (
 type engine struct {
 	options
 	tools  tools
-	dir    string // of everything the run writes
+	dir    string   // of everything the run writes
+	env    []string // of the program's commands, beside our own: where another database is than in a folder
 	market *market
 	hour   time.Time // the next one that nothing was executed in
 }
@@ -48,7 +49,10 @@ func (o options) readingHours() int { return int(o.duration.Seconds()) * hoursAS
 // checkClock makes sure that the hours to be published have ended: nothing is imported or published ahead of its time.
 // The hour before the current one is used as well, see measureReading.
 func (o options) checkClock(now time.Time) error {
-	hours := o.rounds*len(o.sizes) + o.readingHours()
+	return checkHours(now, o.rounds*len(o.sizes)+o.readingHours())
+}
+
+func checkHours(now time.Time, hours int) error {
 	end := marketEnd.Add(time.Duration(hours+2) * time.Hour)
 	if now.Before(end) {
 		return fmt.Errorf("the clock says %s, and the run publishes hours until %s; with a smaller -rounds or -duration they are fewer",
@@ -69,12 +73,14 @@ func (o options) diskNeed() int64 {
 	return max(int64(o.wholeRows())*wholeRowBytes, int64(o.sizes[len(o.sizes)-1])*growingRowBytes) + otherBytes
 }
 
-func (o options) checkDisk(dir string) error {
+func (o options) checkDisk(dir string) error { return checkSpace(dir, o.diskNeed()) }
+
+func checkSpace(dir string, need int64) error {
 	free, err := freeSpace(dir)
 	if err != nil {
 		return fmt.Errorf("look for free space in %s: %w", dir, err)
 	}
-	if need := o.diskNeed(); free < need {
+	if free < need {
 		return fmt.Errorf("%s has %s of free space, and the run needs %s; TMPDIR names another folder, -rows fewer rows",
 			filepath.Dir(dir), megabytes(free), megabytes(need))
 	}
@@ -145,7 +151,7 @@ func (e *engine) wholeSteps(ctx context.Context, w *whole, file, data string) []
 
 // assay runs a command of the program.
 func (e *engine) assay(ctx context.Context, args ...string) (out string, took time.Duration, err error) {
-	return command{program: e.options.assay, args: args}.run(ctx)
+	return command{program: e.options.assay, args: args, env: e.env}.run(ctx)
 }
 
 // initKeys makes the key that manifests are signed with, because that is how it is run in earnest.

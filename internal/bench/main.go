@@ -4,6 +4,7 @@
 //	make build && scripts/need nginx wrk sqlite3
 //	go run ./internal/bench                              # the server: about six minutes
 //	go run ./internal/bench -engine                      # the engine: about a quarter of an hour, 4 GB
+//	scripts/with-services go run ./internal/bench -nodes # PostgreSQL, several nodes, Redis: about ten minutes, 6 GB
 //	go run ./internal/bench -update docs/performance.md  # and write the table down
 //	go run ./internal/bench -short                       # seconds: does it run at all
 //
@@ -29,13 +30,20 @@
 // machine, not a peer. What publishing an hour costs is measured in one growing database (growth.go), and what readers
 // notice of it with the server under load (reading.go).
 //
+// # Method of the nodes
+//
+// The same commands are run with a database of PostgreSQL (nodes.go). Its peer is psql, whose \copy loads the same file into a
+// table with a primary key, on the same server with the same settings; SQLite stands beside. Then one node publishes and three
+// read: how long a publication or a key takes to reach all of them is measured by asking them all the time (visible.go). At last a
+// node on PostgreSQL and one on SQLite are loaded in turns with the same data, and one with and one without shared limits.
+//
 // # How to read it
 //
 // Read the ratio. Requests per second depend on the machine, and wrk takes its part of the same cores. A ratio of 0.5
 // means that Assay answers half as many requests as nginx sends copies of a file. The latencies are those of 32
 // connections that ask again as soon as they are answered, so they are times under full load, not of a single call.
 //
-// The floors (scenario.go, report.go, enginereport.go) are there to catch a lost optimisation, not a noisy neighbour:
+// The floors (scenario.go, report.go, enginereport.go, nodesreport.go) are there to catch a lost optimisation, not a noisy neighbour:
 // measure again on a quiet machine before believing a failure. With -short only errors fail, never a number.
 package main
 
@@ -86,6 +94,7 @@ type options struct {
 	short    bool
 	update   string
 	engine   bool
+	nodes    bool
 	sizes    []int    // stored transactions to measure publishing at, growing
 	hourRows int      // transactions of an hour that is published
 	args     []string // as given, to be written down with the result
@@ -105,6 +114,7 @@ func parseOptions(args []string) (options, error) {
 			return err
 		})
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
+	flags.BoolVar(&o.nodes, "nodes", false, "measure PostgreSQL, nodes that share it, and shared limits; run it under scripts/with-services")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -148,6 +158,8 @@ func (o options) check(rest []string) error {
 		return fmt.Errorf("-rounds %d: want 1 to 50", o.rounds)
 	case o.duration < time.Second || o.duration > time.Minute || o.duration%time.Second != 0:
 		return fmt.Errorf("-duration %s: want whole seconds, 1s to 60s", o.duration)
+	case o.engine && o.nodes:
+		return errors.New("-engine and -nodes: one at a time")
 	case o.short && o.update != "":
 		return errors.New("-short and -update: one second is too short to be written down")
 	}
@@ -164,6 +176,9 @@ type subject struct {
 func (o options) subject() subject {
 	if o.engine {
 		return subject{engineSection, []string{"sqlite3", "wrk"}, measureEngine}
+	}
+	if o.nodes {
+		return subject{nodesSection, []string{"psql", "wrk"}, measureNodes}
 	}
 	return subject{serverSection, []string{"nginx", "wrk"}, measureServer}
 }
@@ -235,26 +250,34 @@ type target struct {
 
 // measure loads the pair in turns and gives the medians.
 func measure(ctx context.Context, wrk loader, o options, s scenario, pair [2]target) (result, error) {
+	samples, err := loadInTurns(ctx, wrk, o, [2]scenario{s, s}, pair)
+	if err != nil {
+		return result{}, err
+	}
+	return result{scenario: s, assay: medians(samples[0]), nginx: medians(samples[1])}, nil
+}
+
+// loadInTurns loads the pair in turns, each with a request of its own, and gives what each round came to.
+func loadInTurns(ctx context.Context, wrk loader, o options, s [2]scenario, pair [2]target) (samples [2][]sample, err error) {
 	if !o.short {
-		for _, t := range pair { // connections, caches and the garbage collector find their pace
-			if _, err := loadOnce(ctx, wrk, s, t, time.Second); err != nil {
-				return result{}, err
+		for i, t := range pair { // connections, caches and the garbage collector find their pace
+			if _, err := loadOnce(ctx, wrk, s[i], t, time.Second); err != nil {
+				return samples, err
 			}
 		}
 	}
-	var samples [len(pair)][]sample
 	for round := range o.rounds {
 		for i, t := range pair {
-			got, err := loadOnce(ctx, wrk, s, t, o.duration)
+			got, err := loadOnce(ctx, wrk, s[i], t, o.duration)
 			if err != nil {
-				return result{}, err
+				return samples, err
 			}
 			samples[i] = append(samples[i], got)
 		}
-		fmt.Fprintf(os.Stderr, "%s, round %d of %d: Assay %s req/s, nginx %s req/s\n", s.name, round+1, o.rounds,
-			thousands(samples[0][round].rate), thousands(samples[1][round].rate))
+		say("%s, round %d of %d: %s %s req/s, %s %s req/s", s[0].name, round+1, o.rounds,
+			pair[0].process.Name, thousands(samples[0][round].rate), pair[1].process.Name, thousands(samples[1][round].rate))
 	}
-	return result{scenario: s, assay: medians(samples[0]), nginx: medians(samples[1])}, nil
+	return samples, nil
 }
 
 func loadOnce(ctx context.Context, wrk loader, s scenario, t target, d time.Duration) (sample, error) {

@@ -14,6 +14,7 @@ type section string
 const (
 	serverSection section = "bench"
 	engineSection section = "engine"
+	nodesSection  section = "nodes"
 )
 
 func (s section) begin() string { return "<!-- " + string(s) + ":begin -->" }
