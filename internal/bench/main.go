@@ -33,9 +33,10 @@
 // # Method of the nodes
 //
 // The same commands are run with a database of PostgreSQL (nodes.go). Its peer is psql, whose \copy loads the same file into a
-// table with a primary key, on the same server with the same settings; SQLite stands beside. Then one node publishes and three
-// read: how long a publication or a key takes to reach all of them is measured by asking them all the time (visible.go). At last a
-// node on PostgreSQL and one on SQLite are loaded in turns with the same data, and one with and one without shared limits.
+// table with a primary key, on the same server with the same settings; SQLite stands beside. Then a node on PostgreSQL and one on
+// SQLite are loaded in turns; their answers must be equal to the byte. So are a node with shared limits and one without. At last
+// one node publishes and three read: how long a publication or a key takes to reach all of them is measured by asking them all
+// the time (visible.go).
 //
 // # How to read it
 //
@@ -43,8 +44,8 @@
 // means that Assay answers half as many requests as nginx sends copies of a file. The latencies are those of 32
 // connections that ask again as soon as they are answered, so they are times under full load, not of a single call.
 //
-// The floors (scenario.go, report.go, enginereport.go, nodesreport.go) are there to catch a lost optimisation, not a noisy neighbour:
-// measure again on a quiet machine before believing a failure. With -short only errors fail, never a number.
+// The floors (scenario.go, report.go, enginereport.go, nodesreport.go) are there to catch a lost optimisation, not a noisy
+// neighbour: measure again on a quiet machine before believing a failure. With -short only errors fail, never a number.
 package main
 
 import (
