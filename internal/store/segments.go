@@ -116,9 +116,13 @@ func (w *segmentWriter) insert(tx *tx, insert *sql.Stmt, number segmentNumber, r
 	return err
 }
 
-// inSegmentOrder is the order of rows inside a segment.
+// inSegmentOrder is the order of rows inside a segment. Two instants nearly always differ, so that the texts are left alone: they
+// would be a seventh of an import's work.
 func inSegmentOrder(a, b row) int {
-	return cmp.Or(cmp.Compare(a.ExecutedAt, b.ExecutedAt), cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
+	if byTime := cmp.Compare(a.ExecutedAt, b.ExecutedAt); byTime != 0 {
+		return byTime
+	}
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
 }
 
 // segment makes a segment. Its body is good until the next call.
