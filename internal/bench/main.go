@@ -12,7 +12,7 @@
 //
 // The real binary serves the demo market from a temporary folder. Each answer is fetched from it once and written to a
 // file, and nginx serves that file: what nginx reaches is what the machine can do with these bytes when nothing has to be
-// decided. Then wrk loads Assay, nginx, Assay, nginx and so on, so that a slow minute of the machine hits both, and the
+// decided. Then wrk loads Assay, nginx, nginx, Assay and so on, so that a slow minute of the machine hits both, and the
 // medians over the rounds are compared.
 //
 // Everything the server does for a caller stays switched on: the limiter, the key check, the log. The limiter allows 60
@@ -109,7 +109,8 @@ func parseOptions(args []string) (options, error) {
 	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one measurement, whole seconds, 1s to 60s")
 	flags.BoolVar(&o.short, "short", false, "one round of one second; no number fails the run")
 	flags.BoolVar(&o.engine, "engine", false, "measure import, publish and verify instead of the server beside nginx")
-	flags.Func("rows", "with -engine: stored `sizes` to publish at, growing; import and verify take the middle one (default 1000000,5000000,20000000)",
+	flags.Func("rows", "with -engine: stored `sizes` to publish at, growing; import and verify take the middle one, as all of -nodes does "+
+		"(default 1000000,5000000,20000000)",
 		func(text string) (err error) {
 			o.sizes, err = parseSizes(text)
 			return err
@@ -119,8 +120,8 @@ func parseOptions(args []string) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if len(o.sizes) > 0 && !o.engine {
-		return o, errors.New("-rows: only with -engine")
+	if len(o.sizes) > 0 && !o.engine && !o.nodes {
+		return o, errors.New("-rows: only with -engine or -nodes")
 	}
 	o.fill()
 	return o, o.check(flags.Args())
@@ -268,8 +269,9 @@ func loadInTurns(ctx context.Context, wrk loader, o options, s [2]scenario, pair
 		}
 	}
 	for round := range o.rounds {
-		for i, t := range pair {
-			got, err := loadOnce(ctx, wrk, s[i], t, o.duration)
+		for turn := range pair {
+			i := (round + turn) % len(pair) // the first of a round is the second of the next, should it matter to be first
+			got, err := loadOnce(ctx, wrk, s[i], pair[i], o.duration)
 			if err != nil {
 				return samples, err
 			}
