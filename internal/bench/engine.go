@@ -49,13 +49,16 @@ func (o options) readingHours() int { return int(o.duration.Seconds()) * hoursAS
 // checkClock makes sure that the hours to be published have ended: nothing is imported or published ahead of its time.
 // The hour before the current one is used as well, see measureReading.
 func (o options) checkClock(now time.Time) error {
-	return checkHours(now, o.rounds*len(o.sizes)+o.readingHours())
+	if err := checkHours(now, o.rounds*len(o.sizes)+o.readingHours()); err != nil {
+		return fmt.Errorf("%w; with a smaller -rounds or -duration they are fewer", err)
+	}
+	return nil
 }
 
 func checkHours(now time.Time, hours int) error {
 	end := marketEnd.Add(time.Duration(hours+2) * time.Hour)
 	if now.Before(end) {
-		return fmt.Errorf("the clock says %s, and the run publishes hours until %s; with a smaller -rounds or -duration they are fewer",
+		return fmt.Errorf("the clock says %s, and the run publishes hours until %s",
 			now.UTC().Format(time.RFC3339), end.Format(time.RFC3339))
 	}
 	return nil

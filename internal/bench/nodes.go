@@ -256,7 +256,18 @@ func (n *nodesRun) compare(ctx context.Context, wrk loader, s [2]scenario, nodes
 	for round := range samples[0] {
 		ratios = append(ratios, samples[0][round].rate/samples[1][round].rate)
 	}
-	return comparison{s[0], medians(samples[0]), medians(samples[1]), middle(ratios)}, nil
+	c := comparison{s[0], medians(samples[0]), medians(samples[1]), middle(ratios)}
+	return c, c.checkSane()
+}
+
+// senseless is a ratio that no busy neighbour explains, not even in a short run: something else was measured than a node.
+const senseless = 50
+
+func (c comparison) checkSane() error {
+	if c.ratio < 1.0/senseless || c.ratio > senseless {
+		return fmt.Errorf("%s: %s and %s requests a second, a ratio of %.3f", c.scenario.name, thousands(c.first.rate), thousands(c.second.rate), c.ratio)
+	}
+	return nil
 }
 
 // measureLimits loads a node that asks Redis about every caller, and one that counts by itself.
