@@ -7,7 +7,7 @@ LINT   := tools/bin/golangci-lint
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-nodes bench-ui bench-short drill fuzz fuzz-short golden clean
+.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-nodes bench-ui bench-short drill drill-short fuzz fuzz-short golden clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ bench-ui: build ## measure the dashboard and write docs/performance.md
 run: build ## build, start the demo and print keys and requests to try
 	$(BIN) demo
 
-test: lint served e2e fuzz-short bench-short ## everything: lint, tests without and with the race detector, scripts, short fuzz and bench
+test: lint served e2e fuzz-short bench-short drill-short ## everything: lint, tests without and with the race detector, scripts, short fuzz, bench and drill
 
 # PostgreSQL and Redis are started once for all that need them. Each of these targets, made alone, starts its own: inside
 # with-services, another with-services takes the servers that are there.
@@ -115,9 +115,15 @@ bench-short: build
 	$(SERVICES) $(GO) run ./internal/bench -nodes -short
 	cd ui && $(PLAYWRIGHT) --project bench --workers 1
 
-drill: ## kill the primary of three PostgreSQL nodes under Patroni, and count lost writes (about a minute)
-	scripts/need postgres etcd haproxy patroni
-	$(GO) run ./internal/drill
+DRILLED := postgres etcd haproxy patroni redis-server
+
+drill: build ## break everything the nodes lean on, count what that cost, and write docs/operations.md (some minutes)
+	scripts/need $(DRILLED)
+	$(GO) run ./internal/drill -update docs/operations.md
+
+drill-short: build
+	scripts/need $(DRILLED)
+	$(GO) run ./internal/drill -short
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME (60s)

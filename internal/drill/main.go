@@ -1,49 +1,114 @@
 //go:build linux
 
-// Command drill breaks a highly available store on purpose and counts what that cost.
+// Command drill breaks everything that Assay leans on, one thing after the other, while it is at work, and counts what that cost.
 //
-//	scripts/need postgres etcd haproxy patroni
-//	go run ./internal/drill
+//	make build && scripts/need postgres etcd haproxy patroni redis-server
+//	go run ./internal/drill                             # every fault by itself: some minutes
+//	go run ./internal/drill -update docs/operations.md  # and write the table down
+//	go run ./internal/drill -short                      # faults at the same time: about a minute
 //
-// On loopback, in a temporary folder, it starts three PostgreSQL servers under Patroni with etcd, and HAProxy, which sends
-// every connection to the primary. A writer inserts numbers through HAProxy, one after the other, and remembers those that were
-// acknowledged. Then the primary is killed together with the Patroni that watches over it, as when a machine is lost, and the
-// drill waits for the next acknowledged write.
+// # What is built
 //
-// The goals: of the acknowledged numbers none is missing from the new primary, and no number is there twice. A goal that is
-// missed, or a cluster that does not recover, ends the drill with status 1.
+// On loopback, in a temporary folder: three PostgreSQL servers under Patroni with etcd; HAProxy, which sends every connection to
+// the primary; a Redis that counts the limits; one node that publishes and three that read, all of them the real program. Each
+// read node reaches the store through a fault proxy of its own, which can cut it off without a word.
+//
+// # What works meanwhile
+//
+//   - Readers ask every read node at a steady rate (load.go). An answer that is not what it should be, from a node that lives, is a
+//     failed read.
+//   - An operator imports small files, one after the other, each again until it is acknowledged (importing.go). What was
+//     acknowledged must be in the store at the end, once.
+//   - An operator publishes historic hours, one after the other, beside the publisher's own minutes (publishing.go). What was
+//     acknowledged must be there, and nothing determined twice.
+//   - One client asks all nodes in turn for more than its limit (limits.go).
+//
+// # What is broken
+//
+// The faults are in faults.go, each after the one before has healed: the primary, the publisher, Redis and a read node are killed
+// as by a power cut; a node's connection to the store is cut; all read nodes are restarted one after the other. With -short
+// several happen at once, and none is waited for longer than needed.
+//
+// # The verdict
+//
+// No failed read, no acknowledged write lost, no publication lost or doubled, no more requests admitted than the documentation
+// says, and assay verify green. A goal that is missed, or a fault that does not heal, ends the drill with status 1. No goal
+// is a time: how long things took is only reported.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
 func main() {
 	// Children die with the thread that started them (package process), so that thread must live as long as we do.
 	runtime.LockOSThread()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
+	o, err := parseOptions(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "drill:", err)
-		stop()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends us at once
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "drill:", err)
 		os.Exit(1)
 	}
 }
 
+type options struct {
+	assay  string
+	short  bool
+	update string
+	args   []string // as given, to be written down with the result
+}
+
+func parseOptions(args []string) (options, error) {
+	o := options{args: args}
+	flags := flag.NewFlagSet("drill", flag.ContinueOnError)
+	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to drill")
+	flags.BoolVar(&o.short, "short", false, "fewer faults, several at once")
+	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	var err error
+	if o.assay, err = filepath.Abs(o.assay); err == nil {
+		_, err = os.Stat(o.assay)
+	}
+	if err != nil {
+		return o, fmt.Errorf("-assay: %w; make build makes it", err)
+	}
+	if o.update != "" {
+		_, err = replaceBlock(o.update, "")
+	}
+	return o, err
+}
+
 // run holds the drill in a folder of its own and prints the report. What the servers wrote is kept when the drill fails.
-func run(ctx context.Context) error {
+func run(ctx context.Context, o options) error {
 	c, err := newCluster()
 	if err != nil {
 		return err
 	}
-	err = c.drill(ctx)
-	c.stop()
+	d := newDrill(c, o)
+	err = d.hold(ctx)
+	d.stop()
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	} else if err != nil {
@@ -52,14 +117,22 @@ func run(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(c.Dir))
 }
 
-func (c *cluster) drill(ctx context.Context) error {
-	if err := c.start(ctx); err != nil {
+// hold starts everything, breaks it, and judges.
+func (d *drill) hold(ctx context.Context) error {
+	if err := d.start(ctx); err != nil {
 		return err
 	}
-	r, err := failover(ctx, c)
+	r, err := d.breakAll(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Print(r)
-	return r.check()
+	table := r.table()
+	fmt.Print(table)
+	if err := r.check(); err != nil {
+		return err
+	}
+	if d.options.update == "" {
+		return nil
+	}
+	return updateFile(d.options.update, r.heading("go run ./internal/drill "+strings.Join(d.options.args, " "))+table)
 }

@@ -3,65 +3,81 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"os"
+	"runtime"
+	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// report is what the loss of the primary cost.
+// report is what the faults cost.
 type report struct {
-	Old, New     string        // the primaries
-	Gap          time.Duration // from the loss to the next acknowledged write
-	Acknowledged int
-	Lost         int // acknowledged and not there
-	Doubled      int // there more than once
+	phases    []*phase
+	rows, ids int64 // in the store
+	wantRows  int64
+	verify    string // what assay verify said
+	verifyErr error
 }
 
-// count compares what was acknowledged with what the new primary has.
-func (r *report) count(ctx context.Context, w *writer) error {
-	rows, err := w.conn.Query(ctx, `SELECT number FROM drill`)
-	if err != nil {
-		return err
+// check is an error that names every goal that was missed.
+func (r *report) check() error {
+	var missed []error
+	miss := func(p *phase, format string, args ...any) {
+		missed = append(missed, fmt.Errorf("%s: %s", p.name, fmt.Sprintf(format, args...)))
 	}
-	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return err
-	}
-	r.compare(w.acked, numbers)
-	return w.conn.Close(ctx)
-}
-
-func (r *report) compare(acknowledged, stored []int64) {
-	times := map[int64]int{}
-	for _, number := range stored {
-		times[number]++
-		if times[number] == 2 {
-			r.Doubled++
+	for _, p := range r.phases {
+		if p.failed > 0 {
+			miss(p, "%d failed reads, the first: %s", p.failed, p.failure)
+		}
+		if p.lostWrites > 0 {
+			miss(p, "%d acknowledged writes lost", p.lostWrites)
+		}
+		if p.lost > 0 || p.doubled > 0 {
+			miss(p, "%d publications lost and %d doubled", p.lost, p.doubled)
+		}
+		if p.overshoot > p.mayOvershoot {
+			miss(p, "%d requests admitted beyond the limit, where %d may be", p.overshoot, p.mayOvershoot)
 		}
 	}
-	r.Acknowledged = len(acknowledged)
-	for _, number := range acknowledged {
-		if times[number] == 0 {
-			r.Lost++
+	if r.rows != r.wantRows || r.ids != r.wantRows {
+		missed = append(missed, fmt.Errorf("%d transactions and %d ids in the store, want %d of each", r.rows, r.ids, r.wantRows))
+	}
+	if r.verifyErr != nil {
+		missed = append(missed, r.verifyErr)
+	}
+	return errors.Join(missed...)
+}
+
+// table is the report in Markdown.
+func (r *report) table() string {
+	var b strings.Builder
+	b.WriteString("| fault | failed / reads | lost / acknowledged writes | lost / acknowledged hours | doubled | new publication on all nodes | over the limit (allowed) |\n")
+	b.WriteString("|---|--:|--:|--:|--:|---|--:|\n")
+	for _, p := range r.phases {
+		if p.since == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %d / %d | %d / %d | %d / %d | %d | %.1f s after %s | %d (%d) |\n", p.name, p.failed, p.reads, p.lostWrites, p.writes,
+			p.lost, len(p.hours), p.doubled, p.took.Seconds(), p.since, p.overshoot, p.mayOvershoot)
+	}
+	fmt.Fprintf(&b, "\n`assay verify` at the end: %s.\n", r.verify)
+	return b.String()
+}
+
+// heading tells what was measured, where and when.
+func (r *report) heading(command string) string {
+	return fmt.Sprintf("Machine: %s. Date: %s. Command: `%s`.\n\n", machine(), time.Now().UTC().Format(time.DateOnly), strings.TrimSpace(command))
+}
+
+// machine says what the drill was held on.
+func machine() string {
+	model := "unknown processor"
+	text, _ := os.ReadFile("/proc/cpuinfo") // without it the model is unknown
+	for line := range strings.Lines(string(text)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
 		}
 	}
-}
-
-// check is an error that names the goals that were missed.
-func (r report) check() error {
-	if r.Lost > 0 || r.Doubled > 0 {
-		return fmt.Errorf("%d acknowledged writes lost and %d doubled; the goal is none", r.Lost, r.Doubled)
-	}
-	if r.Old == r.New {
-		return fmt.Errorf("%s was killed and is still the primary: there was no failover", r.Old)
-	}
-	return nil
-}
-
-func (r report) String() string {
-	return fmt.Sprintf("primary %s killed, %s took over\n"+
-		"  next acknowledged write  %.1f s\n  acknowledged writes      %d\n  lost                     %d (goal 0)\n  doubled                  %d (goal 0)\n",
-		r.Old, r.New, r.Gap.Seconds(), r.Acknowledged, r.Lost, r.Doubled)
+	return fmt.Sprintf("%s, %d cores", model, runtime.NumCPU())
 }

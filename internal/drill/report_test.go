@@ -3,36 +3,139 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
-func TestReport_Compare(t *testing.T) {
-	f := func(acknowledged, stored []int64, lost, doubled int) {
+func TestReport_Check(t *testing.T) {
+	f := func(p phase, change func(*report), want string) {
 		t.Helper()
-		var r report
-		r.compare(acknowledged, stored)
-		if r.Acknowledged != len(acknowledged) || r.Lost != lost || r.Doubled != doubled {
-			t.Errorf("%v acknowledged, %v stored: %+v, want %d lost and %d doubled", acknowledged, stored, r, lost, doubled)
+		r := &report{phases: []*phase{{name: "before"}, &p}, rows: 9, ids: 9, wantRows: 9}
+		if change != nil {
+			change(r)
+		}
+		if err := r.check(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", p, err, want)
 		}
 	}
-	f(nil, nil, 0, 0)
-	f([]int64{1, 2, 3}, []int64{3, 1, 2}, 0, 0)
-	f([]int64{1, 3}, []int64{1, 2, 3}, 0, 0) // a write that was not acknowledged may be there
-	f([]int64{1, 2, 3}, []int64{1}, 2, 0)
-	f([]int64{1, 2}, []int64{1, 2, 2, 2}, 0, 1)
-	f([]int64{1}, []int64{2, 2}, 1, 1)
+	f(phase{reads: 5, writes: 5, overshoot: 120, mayOvershoot: 120}, nil, "")
+	f(phase{name: "cut", failed: 2, failure: "read1: no answer"}, nil, "cut: 2 failed reads, the first: read1: no answer")
+	f(phase{lostWrites: 1}, nil, "1 acknowledged writes lost")
+	f(phase{lost: 1}, nil, "1 publications lost and 0 doubled")
+	f(phase{doubled: 2}, nil, "0 publications lost and 2 doubled")
+	f(phase{overshoot: 1}, nil, "1 requests admitted beyond the limit, where 0 may be")
+	f(phase{}, func(r *report) { r.rows = 8 }, "8 transactions and 9 ids")
+	f(phase{}, func(r *report) { r.ids = 10 }, "9 transactions and 10 ids")
+	f(phase{}, func(r *report) { r.verifyErr = errors.New("a chain is broken") }, "a chain is broken")
 }
 
-func TestReport_Check(t *testing.T) {
-	f := func(r report, want string) {
-		t.Helper()
-		if err := r.check(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", r, err, want)
+func TestReport_Table(t *testing.T) {
+	r := &report{verify: "verified: 7 values", phases: []*phase{
+		{name: "the load begins"},
+		{name: "primary killed", reads: 90, failed: 1, writes: 20, hours: make([]time.Time, 3), took: 23400 * time.Millisecond, since: "the loss"},
+	}}
+	got := r.table()
+	for _, want := range []string{"| primary killed | 1 / 90 | 0 / 20 | 0 / 3 | 0 | 23.4 s after the loss | 0 (0) |", "`assay verify` at the end: verified: 7 values.\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nlacks %s", got, want)
 		}
 	}
-	f(report{Old: "node1", New: "node2", Acknowledged: 9}, "")
-	f(report{Old: "node1", New: "node2", Lost: 1}, "1 acknowledged writes lost")
-	f(report{Old: "node1", New: "node2", Doubled: 2}, "2 doubled")
-	f(report{Old: "node1", New: "node1"}, "no failover")
+	if strings.Contains(got, "the load begins") {
+		t.Errorf("%s\nhas a row for what is no fault", got)
+	}
+}
+
+// seconds are admissions that were decided at once.
+func seconds(at ...float64) (list []admission) {
+	for _, s := range at {
+		when := time.Unix(0, int64(s*1e9))
+		list = append(list, admission{when, when})
+	}
+	return list
+}
+
+func TestOvershoots(t *testing.T) {
+	f := func(admitted []admission, want int) {
+		t.Helper()
+		over := append(overshoots(admitted), 0)
+		if got := slices.Max(over); got != want {
+			t.Errorf("%d more than the limit, want %d", got, want)
+		}
+	}
+	many := func(n int, from float64) (at []float64) {
+		for i := range n {
+			at = append(at, from+float64(i)/1000)
+		}
+		return at
+	}
+	f(nil, 0)
+	f(seconds(many(60, 0)...), 0)
+	f(seconds(many(61, 0)...), 1)
+	f(seconds(append(many(60, 0), many(60, 60)...)...), 0) // each of the second minute a minute after one of the first
+	f(seconds(append(many(60, 0), many(60, 59)...)...), 60)
+	slow := seconds(many(61, 0)...)
+	slow[60].answered = slow[60].sent.Add(time.Minute) // it may have been decided a minute later
+	f(slow, 0)
+}
+
+func TestCountOvershoots_Allowed(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	log := tally{phases: []*phase{{begun: at(0)}, {begun: at(100), fallbacks: 1}, {begun: at(150)}, {begun: at(220)}}}
+	log.countOvershoots(nil, []time.Time{at(0), at(160)})
+	got := []int{}
+	for _, p := range log.phases {
+		got = append(got, p.mayOvershoot)
+	}
+	// The third phase begins within a window of the fallback, and a node was started in it; the fourth begins later.
+	if want := []int{0, 120, 180, 0}; !slices.Equal(got, want) {
+		t.Errorf("allowed are %v, want %v", got, want)
+	}
+}
+
+func TestTally_At(t *testing.T) {
+	first, second := &phase{begun: time.Unix(10, 0)}, &phase{begun: time.Unix(20, 0)}
+	log := tally{phases: []*phase{first, second}}
+	f := func(s int64, want *phase) {
+		t.Helper()
+		if log.at(time.Unix(s, 0)) != want {
+			t.Errorf("another phase at %d", s)
+		}
+	}
+	f(5, first)
+	f(10, first)
+	f(19, first)
+	f(20, second)
+	f(99, second)
+}
+
+func TestReplaceBlock(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.md")
+	f := func(text, want string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := replaceBlock(file, "new\n")
+		if (want == "") != (err != nil) || got != want {
+			t.Errorf("%q became %q, %v; want %q", text, got, err, want)
+		}
+	}
+	f("a\n"+beginMarker+"\nold\n"+endMarker+"\nz\n", "a\n"+beginMarker+"\nnew\n"+endMarker+"\nz\n")
+	f("no markers", "")
+	f(endMarker+beginMarker, "")
+	if _, err := replaceBlock(filepath.Join(t.TempDir(), "none.md"), ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestHistoryRows(t *testing.T) {
+	file := historyFile(time.Now().Add(-2 * time.Hour))
+	if n := historyRows(file); n != 4 || strings.Count(string(file), "H100 SXM") != n {
+		t.Errorf("%d rows in\n%s", n, file)
+	}
 }
