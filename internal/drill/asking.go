@@ -61,6 +61,7 @@ func freshAddress() string {
 
 // health is what a node says of itself.
 type health struct {
+	code   int
 	Status string
 	Limits struct {
 		Mode      string
@@ -73,7 +74,9 @@ func (r *reader) health(ctx context.Context) (h health, err error) {
 	if err != nil {
 		return h, err
 	}
-	return h, json.Unmarshal(a.body, &h)
+	err = json.Unmarshal(a.body, &h)
+	h.code = a.status
+	return h, err
 }
 
 // publishedAt is when the newest publication was made that the node shows.

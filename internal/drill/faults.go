@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/assaydata/assay/internal/process"
@@ -97,7 +98,7 @@ func (d *drill) losePublisher(ctx context.Context, p *phase) error {
 		return err
 	}
 	var err error
-	p.since = "when the minute was due"
+	p.since = "the minute was due"
 	p.took, err = d.awaitPrint(ctx, due)
 	return err
 }
@@ -180,29 +181,28 @@ func (d *drill) cutReader(ctx context.Context, p *phase) (err error) {
 
 // awaitStale waits until a node that is cut off says so, in its health and in its answers.
 func (d *drill) awaitStale(ctx context.Context, r *reader) error {
-	return process.Await(ctx, r.name+" says that it is cut off", patience, func(ctx context.Context) error {
-		h, err := r.health(ctx)
-		if err != nil {
-			return err
-		}
-		a, err := r.ask(ctx, questions[0].path, "", freshAddress())
-		if err == nil && (h.Status != "unhealthy" || a.stale == "") {
-			err = fmt.Errorf("its health is %s, and X-Assay-Stale is %q", h.Status, a.stale)
-		}
-		return err
+	return r.awaitWords(ctx, "says that it is cut off", func(h health, stale string) bool {
+		return h.code == http.StatusServiceUnavailable && h.Status == "unhealthy" && stale != ""
 	})
 }
 
 // awaitWell waits until a node says that nothing is wrong any more.
 func (d *drill) awaitWell(ctx context.Context, r *reader) error {
-	return process.Await(ctx, r.name+" is well", patience, func(ctx context.Context) error {
+	return r.awaitWords(ctx, "is well", func(h health, stale string) bool {
+		return h.code == http.StatusOK && h.Status == "healthy" && stale == ""
+	})
+}
+
+// awaitWords waits for what a node says of itself: its health, and X-Assay-Stale of an answer.
+func (r *reader) awaitWords(ctx context.Context, what string, good func(h health, stale string) bool) error {
+	return process.Await(ctx, r.name+" "+what, patience, func(ctx context.Context) error {
 		h, err := r.health(ctx)
 		if err != nil {
 			return err
 		}
 		a, err := r.ask(ctx, questions[0].path, "", freshAddress())
-		if err == nil && (h.Status != "healthy" || a.stale != "") {
-			err = fmt.Errorf("its health is %s, and X-Assay-Stale is %q", h.Status, a.stale)
+		if err == nil && !good(h, a.stale) {
+			err = fmt.Errorf("its health is %d, %s, and X-Assay-Stale is %q", h.code, h.Status, a.stale)
 		}
 		return err
 	})

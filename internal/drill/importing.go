@@ -18,7 +18,7 @@ const (
 	retryPause  = 200 * time.Millisecond
 
 	// The history is days that nobody has published, for the operator to do so, and then some that are.
-	unpublished = 40 * 24 * time.Hour
+	unpublished = 120 * 24 * time.Hour
 	published   = 3 * 24 * time.Hour
 )
 
@@ -34,6 +34,13 @@ func historyFile(begin time.Time) []byte {
 		appendRow(b, fmt.Sprintf("history-%d", n), at, n)
 	}
 	return b.Bytes()
+}
+
+// historyName is where the history is kept for the end, when rows are counted.
+const historyName = "history.csv"
+
+func keepHistory(dir string, file []byte) error {
+	return os.WriteFile(filepath.Join(dir, historyName), file, 0o600)
 }
 
 // historyRows is how many rows a history file has.

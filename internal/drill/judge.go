@@ -48,7 +48,7 @@ func (d *drill) judge(ctx context.Context) (*report, error) {
 
 // countRows asks how many transactions there are, and how many ids: a row that is there twice shows in one of them.
 func (d *drill) countRows(ctx context.Context, conn *pgx.Conn, r *report) error {
-	history, err := os.ReadFile(filepath.Join(d.Dir, "history.csv"))
+	history, err := os.ReadFile(filepath.Join(d.Dir, historyName))
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ type drill struct {
 	redisPort int
 	redis     *process.Process
 	publisher *process.Process
-	health    int // port of the publisher
+	health    int       // port of the publisher
+	due       time.Time // the first minute that the publisher, as it was started last, has to print
 	readers   []*reader
 	begun     time.Time // of the history
 	log       tally
@@ -107,13 +108,12 @@ func (d *drill) start(ctx context.Context) error {
 
 // prepare makes the signing key, a history whose last days are published, and a key to read it with.
 func (d *drill) prepare(ctx context.Context) error {
-	history := filepath.Join(d.Dir, "history.csv")
-	if err := os.WriteFile(history, historyFile(d.begun), 0o600); err != nil {
+	if err := keepHistory(d.Dir, historyFile(d.begun)); err != nil {
 		return err
 	}
 	for _, line := range []string{
 		"keys init",
-		"import transactions " + history,
+		"import transactions " + filepath.Join(d.Dir, historyName),
 		"publish --from " + d.begun.Add(unpublished).Format(time.RFC3339),
 	} {
 		if _, err := d.assay(ctx, strings.Fields(line)...); err != nil {
@@ -154,6 +154,7 @@ func (d *drill) serve(name, store string, port int, args ...string) (*process.Pr
 }
 
 func (d *drill) startPublisher() (err error) {
+	d.due = time.Now().Truncate(time.Minute).Add(time.Minute)
 	d.publisher, err = d.serve("publisher", d.url(), d.health, "--role", "publish")
 	return err
 }

@@ -26,7 +26,12 @@ func (r *report) check() error {
 	miss := func(p *phase, format string, args ...any) {
 		missed = append(missed, fmt.Errorf("%s: %s", p.name, fmt.Sprintf(format, args...)))
 	}
+	writes, hours := 0, 0
 	for _, p := range r.phases {
+		writes, hours = writes+p.writes, hours+len(p.hours)
+		if p.reads == 0 {
+			miss(p, "nobody has read anything, so nothing is shown")
+		}
 		if p.failed > 0 {
 			miss(p, "%d failed reads, the first: %s", p.failed, p.failure)
 		}
@@ -39,6 +44,9 @@ func (r *report) check() error {
 		if p.overshoot > p.mayOvershoot {
 			miss(p, "%d requests admitted beyond the limit, where %d may be", p.overshoot, p.mayOvershoot)
 		}
+	}
+	if writes == 0 || hours == 0 {
+		missed = append(missed, fmt.Errorf("%d acknowledged writes and %d acknowledged hours: nothing is shown", writes, hours))
 	}
 	if r.rows != r.wantRows || r.ids != r.wantRows {
 		missed = append(missed, fmt.Errorf("%d transactions and %d ids in the store, want %d of each", r.rows, r.ids, r.wantRows))

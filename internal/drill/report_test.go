@@ -15,7 +15,8 @@ import (
 func TestReport_Check(t *testing.T) {
 	f := func(p phase, change func(*report), want string) {
 		t.Helper()
-		r := &report{phases: []*phase{{name: "before"}, &p}, rows: 9, ids: 9, wantRows: 9}
+		before := phase{name: "before", reads: 1, writes: 5, hours: make([]time.Time, 1)}
+		r := &report{phases: []*phase{&before, &p}, rows: 9, ids: 9, wantRows: 9}
 		if change != nil {
 			change(r)
 		}
@@ -24,14 +25,16 @@ func TestReport_Check(t *testing.T) {
 		}
 	}
 	f(phase{reads: 5, writes: 5, overshoot: 120, mayOvershoot: 120}, nil, "")
-	f(phase{name: "cut", failed: 2, failure: "read1: no answer"}, nil, "cut: 2 failed reads, the first: read1: no answer")
-	f(phase{lostWrites: 1}, nil, "1 acknowledged writes lost")
-	f(phase{lost: 1}, nil, "1 publications lost and 0 doubled")
-	f(phase{doubled: 2}, nil, "0 publications lost and 2 doubled")
-	f(phase{overshoot: 1}, nil, "1 requests admitted beyond the limit, where 0 may be")
-	f(phase{}, func(r *report) { r.rows = 8 }, "8 transactions and 9 ids")
-	f(phase{}, func(r *report) { r.ids = 10 }, "9 transactions and 10 ids")
-	f(phase{}, func(r *report) { r.verifyErr = errors.New("a chain is broken") }, "a chain is broken")
+	f(phase{name: "cut", reads: 5, failed: 2, failure: "read1: no answer"}, nil, "cut: 2 failed reads, the first: read1: no answer")
+	f(phase{reads: 5, lostWrites: 1}, nil, "1 acknowledged writes lost")
+	f(phase{reads: 5, lost: 1}, nil, "1 publications lost and 0 doubled")
+	f(phase{reads: 5, doubled: 2}, nil, "0 publications lost and 2 doubled")
+	f(phase{reads: 5, overshoot: 1}, nil, "1 requests admitted beyond the limit, where 0 may be")
+	f(phase{reads: 5}, func(r *report) { r.rows = 8 }, "8 transactions and 9 ids")
+	f(phase{reads: 5}, func(r *report) { r.ids = 10 }, "9 transactions and 10 ids")
+	f(phase{reads: 5}, func(r *report) { r.verifyErr = errors.New("a chain is broken") }, "a chain is broken")
+	f(phase{}, nil, "nobody has read anything")
+	f(phase{reads: 5}, func(r *report) { r.phases = r.phases[1:] }, "0 acknowledged writes and 0 acknowledged hours")
 }
 
 func TestReport_Table(t *testing.T) {

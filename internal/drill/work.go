@@ -62,5 +62,6 @@ func (d *drill) faults(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	_, err := d.awaitPrint(ctx, d.due)
+	return err
 }
