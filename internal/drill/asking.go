@@ -63,10 +63,7 @@ func freshAddress() string {
 type health struct {
 	code   int
 	Status string
-	Limits struct {
-		Mode      string
-		Fallbacks int64
-	}
+	Limits struct{ Mode string }
 }
 
 func (r *reader) health(ctx context.Context) (h health, err error) {

@@ -138,7 +138,6 @@ func (d *drill) awaitShared(ctx context.Context) error {
 
 func (d *drill) loseReader(ctx context.Context, p *phase) (err error) {
 	r := d.readers[0]
-	d.countFallbacks(ctx)
 	r.lose()
 	p.since = fromLoss
 	if p.took, err = d.awaitPublication(ctx, time.Now()); err != nil {
@@ -214,7 +213,6 @@ func (d *drill) rollingRestart(ctx context.Context, p *phase) (err error) {
 	d.balanced.Store(true)
 	defer d.balanced.Store(false)
 	every(ctx, stretch/3)
-	d.countFallbacks(ctx)
 	for _, r := range d.readers {
 		r.life.Add(1)
 		r.process.Stop()
@@ -222,9 +220,9 @@ func (d *drill) rollingRestart(ctx context.Context, p *phase) (err error) {
 			return err
 		}
 	}
+	p.since = "the last was back"
+	p.took, err = d.awaitPublication(ctx, time.Now())
 	every(ctx, stretch/3)
-	p.since = "the last start"
-	p.took, err = d.awaitPublication(ctx, d.starts[len(d.starts)-1])
 	return err
 }
 
@@ -258,7 +256,6 @@ func (d *drill) loseAlmostAll(ctx context.Context, p *phase) error {
 // loseAndCutReader leaves one node that has everything.
 func (d *drill) loseAndCutReader(ctx context.Context, p *phase) error {
 	killed, cut := d.readers[0], d.readers[1]
-	d.countFallbacks(ctx)
 	killed.lose()
 	if err := cut.cutOff(); err != nil {
 		return err

@@ -3,9 +3,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -50,24 +55,23 @@ func overshoots(admitted []admission) []int {
 }
 
 // countOvershoots enters the largest overshoot of each phase, and what the documentation allows: nothing while Redis counts.
-// Where a node has counted by itself within the window, each node may have admitted the limit; a node that was started
+// Where a node has begun to count by itself within the window, each node may have admitted the limit; a node that was started
 // meanwhile has forgotten what it admitted before, and counts as one more.
-func (t *tally) countOvershoots(admitted []admission, restarts []time.Time) {
+func (t *tally) countOvershoots(admitted []admission, fallbacks, restarts []time.Time) {
 	for i, over := range overshoots(admitted) {
 		p := t.at(admitted[i].answered)
 		p.overshoot = max(p.overshoot, over)
 	}
 	for i, p := range t.phases {
-		alone := p.fallbacks > 0
-		for j, earlier := range t.phases[:i] {
-			alone = alone || earlier.fallbacks > 0 && p.begun.Sub(t.phases[j+1].begun) < limitWindow
+		during := func(at time.Time) bool {
+			return at.After(p.begun.Add(-limitWindow)) && (i+1 == len(t.phases) || at.Before(t.phases[i+1].begun))
 		}
-		if !alone {
+		if !slices.ContainsFunc(fallbacks, during) {
 			continue
 		}
 		nodes := readNodes
 		for _, at := range restarts {
-			if at.After(p.begun.Add(-limitWindow)) && (i+1 == len(t.phases) || at.Before(t.phases[i+1].begun)) {
+			if during(at) {
 				nodes++
 			}
 		}
@@ -75,14 +79,25 @@ func (t *tally) countOvershoots(admitted []admission, restarts []time.Time) {
 	}
 }
 
-// countFallbacks takes down how often nodes have counted by themselves since it was called last.
-func (d *drill) countFallbacks(ctx context.Context) {
+// fellBack is what a node logs when it begins to count by itself.
+const fellBack = "Redis is slow or away"
+
+// fallbacks reads in the nodes' logs when they have begun to count by themselves. /health tells it too, but forgets with the node.
+func (d *drill) fallbacks() (times []time.Time, err error) {
 	for _, r := range d.readers {
-		h, err := r.health(ctx)
-		if err != nil || h.Status != "healthy" {
-			continue // another time
+		text, err := os.ReadFile(r.process.Log)
+		if err != nil {
+			return nil, err
 		}
-		d.log.note(func(p *phase) { p.fallbacks += h.Limits.Fallbacks - r.fallbacks })
-		r.fallbacks = h.Limits.Fallbacks
+		for line := range bytes.Lines(text) {
+			var entry struct {
+				Time time.Time
+				Msg  string
+			}
+			if json.Unmarshal(line, &entry) == nil && strings.HasPrefix(entry.Msg, fellBack) { // its first line is no JSON
+				times = append(times, entry.Time)
+			}
+		}
 	}
+	return times, nil
 }

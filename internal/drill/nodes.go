@@ -51,9 +51,7 @@ type reader struct {
 	// that was under way in between can be told.
 	life atomic.Int64
 	up   atomic.Bool // by its last check, for the balancer
-	// What follows is the main goroutine's.
-	cut       bool  // from the store
-	fallbacks int64 // as last counted
+	cut  bool        // from the store; of the main goroutine
 }
 
 func newDrill(c *cluster, o options) *drill {
@@ -171,7 +169,7 @@ func (d *drill) startRedis(ctx context.Context) (err error) {
 const drainTime = "3s"
 
 func (d *drill) startReader(r *reader) (err error) {
-	r.fallbacks, d.starts = 0, append(d.starts, time.Now())
+	d.starts = append(d.starts, time.Now())
 	store := strings.Replace(d.url(), process.Loopback(d.Proxy), r.proxy.Listen, 1)
 	r.process, err = d.serve(r.name, store, r.port, "--role", "read", "--drain", drainTime, "--log-level", "warn", "--key-limit", "1000000",
 		"--trusted-proxies", "127.0.0.0/8", "--limits", fmt.Sprintf("redis://127.0.0.1:%d", d.redisPort))

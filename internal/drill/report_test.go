@@ -88,13 +88,13 @@ func TestOvershoots(t *testing.T) {
 
 func TestCountOvershoots_Allowed(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	log := tally{phases: []*phase{{begun: at(0)}, {begun: at(100), fallbacks: 1}, {begun: at(150)}, {begun: at(220)}}}
-	log.countOvershoots(nil, []time.Time{at(0), at(160)})
+	log := tally{phases: []*phase{{begun: at(0)}, {begun: at(100)}, {begun: at(150)}, {begun: at(220)}}}
+	log.countOvershoots(nil, []time.Time{at(149)}, []time.Time{at(10), at(160)})
 	got := []int{}
 	for _, p := range log.phases {
 		got = append(got, p.mayOvershoot)
 	}
-	// The third phase begins within a window of the fallback, and a node was started in it; the fourth begins later.
+	// The third phase begins within a window of the fallback, and a node was started again in it; the fourth begins later.
 	if want := []int{0, 120, 180, 0}; !slices.Equal(got, want) {
 		t.Errorf("allowed are %v, want %v", got, want)
 	}

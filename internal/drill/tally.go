@@ -21,7 +21,6 @@ type phase struct {
 	doubled      int
 	took         time.Duration // to a new publication on all nodes
 	since        string        // what took is counted from
-	fallbacks    int64         // how often nodes counted by themselves in place of Redis
 	overshoot    int
 	mayOvershoot int
 }

@@ -39,7 +39,11 @@ func (d *drill) breakAll(ctx context.Context) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.log.countOvershoots(admitted, d.starts[readNodes:])
+	fallbacks, err := d.fallbacks()
+	if err != nil {
+		return nil, err
+	}
+	d.log.countOvershoots(admitted, fallbacks, d.starts[readNodes:])
 	return d.judge(ctx)
 }
 
@@ -57,7 +61,6 @@ func (d *drill) faults(ctx context.Context) error {
 		if err := f.do(d, ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		d.countFallbacks(ctx)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
