@@ -78,14 +78,23 @@ func (r *report) heading(command string) string {
 	return fmt.Sprintf("Machine: %s. Date: %s. Command: `%s`.\n\n", machine(), time.Now().UTC().Format(time.DateOnly), strings.TrimSpace(command))
 }
 
-// machine says what the drill was held on.
+// machine says what the drill was held on, and how busy that was: on a busy machine Redis is slow at times.
 func machine() string {
 	model := "unknown processor"
-	text, _ := os.ReadFile("/proc/cpuinfo") // without it the model is unknown
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(readText("/proc/cpuinfo")) {
 		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
 			model = strings.TrimSpace(value)
 		}
 	}
-	return fmt.Sprintf("%s, %d cores", model, runtime.NumCPU())
+	load, _, _ := strings.Cut(readText("/proc/loadavg"), " ")
+	return fmt.Sprintf("%s, %d cores, load %s at the end", model, runtime.NumCPU(), load)
+}
+
+// readText is a file of the system, empty when it cannot be read.
+func readText(name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
