@@ -42,7 +42,11 @@ func openPostgres(ctx context.Context, address string) (*postgresEngine, error) 
 			config.RuntimeParams[name] = value
 		}
 	}
-	e := &postgresEngine{config: config, writer: stdlib.OpenDB(*config), readers: stdlib.OpenDB(*config)}
+	writing := config.Copy()
+	if writing.RuntimeParams[idleTimeout] == "" {
+		writing.RuntimeParams[idleTimeout] = writerIdle
+	}
+	e := &postgresEngine{config: config, writer: stdlib.OpenDB(*writing), readers: stdlib.OpenDB(*config)}
 	e.writer.SetMaxOpenConns(1)
 	e.readers.SetMaxOpenConns(postgresReaders)
 	e.readers.SetMaxIdleConns(postgresReaders)
@@ -62,7 +66,15 @@ var postgresSettings = map[string]string{
 	"tcp_keepalives_idle":     "5",
 	"tcp_keepalives_interval": "2",
 	"tcp_keepalives_count":    "3",
+	"tcp_user_timeout":        "11000", // keepalives are silent while an answer waits to be taken; as long as they take
 }
+
+// A process that is cut off in the middle of a transaction that writes would keep the writer's lock, and all others from writing,
+// for as long as the network pretends that it is there. Ours leave no such pause between two statements.
+const (
+	idleTimeout = "idle_in_transaction_session_timeout"
+	writerIdle  = "10s"
+)
 
 // postgresOldest is the first version that has all we use.
 const postgresOldest = 15

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"testing"
@@ -62,4 +63,16 @@ func NewestMigration(t *testing.T) string {
 	t.Helper()
 	names := MigrationNames(t, "migrations/postgres")
 	return path.Base(names[len(names)-1])
+}
+
+// SessionSettings gives a setting of PostgreSQL's as sessions that write and that read have it.
+func SessionSettings(t *testing.T, db *DB, name string) (writing, reading string) {
+	t.Helper()
+	ask := func(into *string) func(*tx) error {
+		return func(tx *tx) error { return tx.QueryRowContext(tx.ctx, `SELECT current_setting($1)`, name).Scan(into) }
+	}
+	if err := errors.Join(db.write(t.Context(), ask(&writing)), db.read(t.Context(), ask(&reading))); err != nil {
+		t.Fatal(err)
+	}
+	return writing, reading
 }

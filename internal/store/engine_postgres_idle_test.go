@@ -1,0 +1,37 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// Who goes silent in the middle of a transaction that writes does not keep the others from writing.
+func TestPostgres_SilentWriter(t *testing.T) {
+	address := storetest.Postgres(t)
+	silent, other := storetest.OpenIn(t, address+"&idle_in_transaction_session_timeout=100ms"), storetest.OpenIn(t, address)
+	account := mustAccount(t, other, "ann@example.com")
+	_, err := silent.ChangeGrants(t.Context(), account.ID, func([]assay.Grant, int64) (store.GrantChange, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := other.SetSetting(ctx, "color", "blue"); err != nil {
+			t.Errorf("another write: %v", err)
+		}
+		return store.GrantChange{Add: assay.Grant{AccountID: account.ID, Plan: assay.PlanFull}}, nil
+	})
+	if err == nil {
+		t.Error("the silent transaction was committed")
+	}
+}
+
+// Only writers hold a lock; a reading may take its time between two statements.
+func TestPostgres_IdleSessions(t *testing.T) {
+	writing, reading := store.SessionSettings(t, openPostgres(t), "idle_in_transaction_session_timeout")
+	if writing != "10s" || reading != "0" {
+		t.Errorf("writing sessions may be idle for %s and reading ones for %s, want 10s and 0", writing, reading)
+	}
+}
