@@ -52,7 +52,7 @@ var rooms = map[string]struct {
 	"internal/relay":           {"", "it carries bytes between programs of any kind, and knows none"},
 	"internal/process":         {"", "it runs programs of any kind, and knows none"},
 	"internal/bench":           {"internal/process", "it measures the program from outside, as it measures others"},
-	"internal/drill":           {"internal/process", "it breaks what the program leans on, from outside"},
+	"internal/drill":           {"internal/process internal/relay", "it breaks what the program leans on, from outside"},
 	"cmd/assay":                {everyone, "the command ties the rooms together"},
 }
 

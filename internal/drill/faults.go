@@ -168,7 +168,7 @@ func (d *drill) cutReader(ctx context.Context, p *phase) (err error) {
 		return err
 	}
 	every(ctx, stretch)
-	if err := r.reconnect(ctx); err != nil {
+	if err := r.reconnect(); err != nil {
 		return err
 	}
 	p.since = "the healing"
@@ -268,7 +268,7 @@ func (d *drill) loseAndCutReader(ctx context.Context, p *phase) error {
 	if err := d.awaitStale(ctx, cut); err != nil {
 		return err
 	}
-	if err := cut.reconnect(ctx); err != nil {
+	if err := cut.reconnect(); err != nil {
 		return err
 	}
 	if err := d.readerAgain(ctx, killed); err != nil {

@@ -11,7 +11,7 @@
 //
 // On loopback, in a temporary folder: three PostgreSQL servers under Patroni with etcd; HAProxy, which sends every connection to
 // the primary; a Redis that counts the limits; one node that publishes and three that read, all of them the real program. Each
-// read node reaches the store through a fault proxy of its own, which can cut it off without a word.
+// read node reaches the store through a relay of its own, which can cut it off without a word.
 //
 // # What works meanwhile
 //

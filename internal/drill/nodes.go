@@ -15,10 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
-
 	"github.com/assaydata/assay/internal/process"
+	"github.com/assaydata/assay/internal/relay"
 )
 
 // patience is how long anything may take to come back. It is generous: what is waited for is that it comes back at all.
@@ -41,11 +39,11 @@ type drill struct {
 	starts    []time.Time // of read nodes
 }
 
-// reader is a node that reads. Its store is behind a fault proxy.
+// reader is a node that reads. Its store is behind a relay.
 type reader struct {
 	name    string
 	port    int
-	proxy   *toxiproxy.Proxy
+	relay   *relay.Relay
 	process *process.Process
 	// life is odd while the node has to answer every request. It is raised with each loss and each return, so that a request
 	// that was under way in between can be told.
@@ -84,11 +82,9 @@ func (d *drill) start(ctx context.Context) error {
 	if err := d.startPublisher(); err != nil {
 		return err
 	}
-	faulty := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	for i, r := range d.readers {
 		r.port = ports[2+i]
-		r.proxy = toxiproxy.NewProxy(faulty, r.name, "127.0.0.1:0", process.Loopback(d.Proxy))
-		if err := r.proxy.Start(); err != nil {
+		if r.relay, err = relay.Open(process.Loopback(d.Proxy)); err != nil {
 			return err
 		}
 		if err := d.startReader(r); err != nil {
@@ -170,7 +166,7 @@ const drainTime = "3s"
 
 func (d *drill) startReader(r *reader) (err error) {
 	d.starts = append(d.starts, time.Now())
-	store := strings.Replace(d.url(), process.Loopback(d.Proxy), r.proxy.Listen, 1)
+	store := strings.Replace(d.url(), process.Loopback(d.Proxy), r.relay.Address(), 1)
 	r.process, err = d.serve(r.name, store, r.port, "--role", "read", "--drain", drainTime, "--log-level", "warn", "--key-limit", "1000000",
 		"--trusted-proxies", "127.0.0.0/8", "--limits", fmt.Sprintf("redis://127.0.0.1:%d", d.redisPort))
 	return err
@@ -200,30 +196,16 @@ func (r *reader) lose() {
 	r.process.Kill()
 }
 
-// black holes swallow what is sent in a direction, and leave connections open.
-var blackHoles = []string{"upstream", "downstream"}
-
 // cutOff takes the store away from the node, as a broken switch does: without a word.
 func (r *reader) cutOff() error {
 	r.cut = true
-	for _, direction := range blackHoles {
-		toxic := fmt.Sprintf(`{"name":%q,"type":"timeout","stream":%q,"attributes":{"timeout":0}}`, direction, direction)
-		if _, err := r.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
-			return fmt.Errorf("cut %s off: %w", r.name, err)
-		}
-	}
-	return nil
+	return r.relay.Set(relay.Silent)
 }
 
 // reconnect ends what cutOff did.
-func (r *reader) reconnect(ctx context.Context) error {
+func (r *reader) reconnect() error {
 	r.cut = false
-	for _, direction := range blackHoles {
-		if err := r.proxy.Toxics.RemoveToxic(ctx, direction); err != nil {
-			return fmt.Errorf("connect %s again: %w", r.name, err)
-		}
-	}
-	return nil
+	return r.relay.Set(relay.None)
 }
 
 // stop ends what runs, the nodes before what they lean on.
@@ -232,8 +214,8 @@ func (d *drill) stop() {
 		if r.process != nil {
 			r.process.Kill()
 		}
-		if r.proxy != nil {
-			r.proxy.Stop()
+		if r.relay != nil {
+			r.relay.Close()
 		}
 	}
 	for _, p := range []*process.Process{d.publisher, d.redis} {
