@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/keys"
 )
 
 // contact is what a server knows of its database and of its own end. Requests read the notice alone, one pointer, which is
 // nil as long as all is well.
 type contact struct {
 	heard    atomic.Int64 // instant at which the database last answered
+	lost     atomic.Bool  // the database has not answered the last time
 	draining atomic.Bool
 	notice   atomic.Pointer[notice]
 	posting  sync.Mutex // held while a notice is made, so that an older one does not replace a newer one
@@ -38,7 +40,7 @@ func (s *Server) Watch(ctx context.Context) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		_ = s.look(ctx) // the notice tells, and who follows the database logs
+		_ = s.look(ctx) // the notice and the log tell
 		select {
 		case <-ctx.Done():
 			return nil
@@ -54,13 +56,20 @@ func (s *Server) Drain() {
 	s.post()
 }
 
-// look asks the database whether it is there.
+// look asks the database whether it is there. The log hears when it goes and when it is back, and not of every look.
 func (s *Server) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	asking, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	err := s.Ping(ctx)
-	if err == nil {
+	err := s.Ping(asking)
+	switch {
+	case err == nil:
+		away := s.age()
 		s.contact.heard.Store(s.Now().UnixMilli())
+		if s.contact.lost.CompareAndSwap(true, false) {
+			s.Log.Info("the database answers again", "after", away.Round(time.Millisecond).String())
+		}
+	case ctx.Err() == nil && s.contact.lost.CompareAndSwap(false, true): // else it is the asker who has gone
+		s.Log.Error("the database does not answer", "error", keys.Redact(err.Error()))
 	}
 	s.post()
 	return err

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -48,6 +49,39 @@ func TestContact_StaleAnswersSaySo(t *testing.T) {
 	r.lookAfter(time.Second)
 	r.want("/api/gpu/H200", 200, "")
 	r.want("/health", 200, "", `"age_seconds":0,`)
+}
+
+func TestContact_LogHearsOfTheLossOnce(t *testing.T) {
+	r := newRig(t)
+	r.ping = errors.New("away")
+	for range 4 {
+		r.lookAfter(time.Second)
+		r.want("/health", 503, "")
+	}
+	r.ping = nil
+	r.lookAfter(time.Second)
+	r.lookAfter(time.Second)
+	logs := r.logs.String()
+	for _, line := range []string{`"level":"ERROR","msg":"the database does not answer","error":"away"`, `"level":"INFO","msg":"the database answers again","after":"5s"`} {
+		if strings.Count(logs, line) != 1 {
+			t.Errorf("%d times %s in:\n%s", strings.Count(logs, line), line, logs)
+		}
+	}
+	if strings.Count(logs, `"level":"ERROR"`) != 1 {
+		t.Errorf("more than one error:\n%s", logs)
+	}
+}
+
+// A caller of /health who leaves is not taken for a database that is away.
+func TestContact_CallerLeaves(t *testing.T) {
+	r := newRig(t)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.ping = context.Canceled
+	_ = r.look(gone)
+	if logs := r.logs.String(); strings.Contains(logs, "ERROR") {
+		t.Errorf("logged:\n%s", logs)
+	}
 }
 
 // The database may answer while the snapshot cannot be brought up to date.
