@@ -110,7 +110,11 @@ func (d *drill) loseRedis(ctx context.Context, p *phase) (err error) {
 		return err
 	}
 	every(ctx, stretch)
-	return d.redisAgain(ctx)
+	if err := d.redisAgain(ctx); err != nil {
+		return err
+	}
+	every(ctx, limitWindow+restartAfter) // from here on, nothing that a node has counted alone is left in a window
+	return nil
 }
 
 // redisAgain starts Redis, which has forgotten everything, and waits until every node has it count again.
