@@ -50,9 +50,10 @@ var rooms = map[string]struct {
 	"internal/usage":           {". internal/store", "it counts what it is told, and knows neither callers nor routes"},
 	"internal/httpapi":         {". internal/access internal/account internal/coding internal/dashboard internal/index internal/keys internal/limit internal/limit/sharedlimit internal/memory internal/oidc internal/proof internal/sites internal/snapshot internal/tokens internal/usage", "answers come from memory"},
 	"internal/relay":           {"", "it carries bytes between programs of any kind, and knows none"},
+	"internal/measured":        {"", "it writes figures down, whatever they are of"},
 	"internal/process":         {"", "it runs programs of any kind, and knows none"},
-	"internal/bench":           {"internal/process", "it measures the program from outside, as it measures others"},
-	"internal/drill":           {"internal/process internal/relay", "it breaks what the program leans on, from outside"},
+	"internal/bench":           {"internal/measured internal/process", "it measures the program from outside, as it measures others"},
+	"internal/drill":           {"internal/measured internal/process internal/relay", "it breaks what the program leans on, from outside"},
 	"cmd/assay":                {everyone, "the command ties the rooms together"},
 }
 

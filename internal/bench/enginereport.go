@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/assaydata/assay/internal/measured"
 )
 
 // The goals of the engine. Rates are judged by the clock.
@@ -44,8 +46,8 @@ func (r engineReport) print(w io.Writer) {
 }
 
 func (r engineReport) markdown() string {
-	machine := machineList(cpu(), goVersion(r.options.assay), sqliteVersion(r.tools["sqlite3"]), wrkVersion(r.tools["wrk"]))
-	return measured(r.at, r.options.args) + r.body(machine)
+	machine := machineList(measured.CPU(), goVersion(r.options.assay), sqliteVersion(r.tools["sqlite3"]), wrkVersion(r.tools["wrk"]))
+	return heading(r.at, r.options.args) + r.body(machine)
 }
 
 // body is the report without what depends on the machine's name and the day.

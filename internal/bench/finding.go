@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/assaydata/assay/internal/measured"
 )
 
 // finding is what a run has found out, in the forms it is told in.
@@ -17,10 +19,10 @@ type finding interface {
 }
 
 // conclude prints what was found, writes it down where -update says, and judges it.
-func conclude(w io.Writer, o options, s section, f finding) error {
+func conclude(w io.Writer, o options, s measured.Section, f finding) error {
 	f.print(w)
 	if o.update != "" {
-		if err := updateFile(o.update, s, f.markdown()); err != nil {
+		if err := s.Update(o.update, f.markdown()); err != nil {
 			return err
 		}
 	}
@@ -55,11 +57,8 @@ func (v *verdicts) err() error {
 	return nil
 }
 
-// measured says when and by which command.
-func measured(at time.Time, args []string) string {
-	command := strings.Join(append([]string{"go run ./internal/bench"}, args...), " ")
-	return fmt.Sprintf("Measured on %s by `%s`:\n", at.UTC().Format(time.DateOnly), command)
-}
+// heading says when and by which command.
+func heading(at time.Time, args []string) string { return measured.By(at, "./internal/bench", args) }
 
 // machineList says what was measured on, and with which programs.
 func machineList(cpu string, versions ...string) string {

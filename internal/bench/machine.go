@@ -2,35 +2,9 @@ package main
 
 import (
 	"debug/buildinfo"
-	"fmt"
-	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 )
-
-// cpu says what the machine computes with.
-func cpu() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return fmt.Sprintf("%d cores", runtime.NumCPU())
-	}
-	return parseCPU(string(text))
-}
-
-func parseCPU(info string) string {
-	model, cores := "unknown processor", 0
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(line, ":")
-		switch strings.TrimSpace(name) {
-		case "processor":
-			cores++
-		case "model name":
-			model = strings.TrimSpace(value)
-		}
-	}
-	return fmt.Sprintf("%s, %d cores", model, cores)
-}
 
 // goVersion is the Go the measured binary was built with.
 func goVersion(binary string) string {

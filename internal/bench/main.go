@@ -62,6 +62,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/assaydata/assay/internal/measured"
 	"github.com/assaydata/assay/internal/process"
 )
 
@@ -168,9 +169,16 @@ func (o options) check(rest []string) error {
 	return nil
 }
 
+// The sections of the document that results are written to.
+const (
+	serverSection measured.Section = "bench"
+	engineSection measured.Section = "engine"
+	nodesSection  measured.Section = "nodes"
+)
+
 // subject is something that can be measured.
 type subject struct {
-	section section // where its result is written
+	section measured.Section // where its result is written
 	needs   []string
 	measure func(ctx context.Context, o options, tools tools, dir string) (finding, error)
 }
@@ -192,7 +200,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkMarkers(o.update, s.section); err != nil {
+	if err := s.section.Check(o.update); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "assay-bench-")

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/assaydata/assay/internal/measured"
 )
 
 // The goals of several nodes on PostgreSQL.
@@ -49,8 +51,8 @@ func (r nodesReport) print(w io.Writer) {
 }
 
 func (r nodesReport) markdown() string {
-	machine := machineList(cpu(), goVersion(r.options.assay), "PostgreSQL "+r.server.version, wrkVersion(r.tools["wrk"]))
-	return measured(r.at, r.options.args) + r.body(machine)
+	machine := machineList(measured.CPU(), goVersion(r.options.assay), "PostgreSQL "+r.server.version, wrkVersion(r.tools["wrk"]))
+	return heading(r.at, r.options.args) + r.body(machine)
 }
 
 // body is the report without what depends on the machine's name and the day.

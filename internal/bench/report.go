@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/assaydata/assay/internal/measured"
 )
 
 // memoryLimit is the most Assay may hold after the load, the demo market and the limiter's addresses included.
@@ -69,9 +71,9 @@ func (r report) memoryLine() string {
 // markdown is what goes between the markers.
 func (r report) markdown() string {
 	var b strings.Builder
-	b.WriteString(measured(r.at, r.options.args))
+	b.WriteString(heading(r.at, r.options.args))
 	fmt.Fprintf(&b, "medians of %d rounds of %s, %d connections.\n\n", r.options.rounds, r.options.duration, wrkConnections)
-	b.WriteString(machineList(cpu(), goVersion(r.options.assay), nginxVersion(r.tools["nginx"]), wrkVersion(r.tools["wrk"])))
+	b.WriteString(machineList(measured.CPU(), goVersion(r.options.assay), nginxVersion(r.tools["nginx"]), wrkVersion(r.tools["wrk"])))
 	b.WriteString(markdownTable(r.table()))
 	fmt.Fprintf(&b, "\n%s\n\n", r.memoryLine())
 	b.WriteString(markdownTable(steadyTable(r.steady)))

@@ -45,8 +45,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
+
+	"github.com/assaydata/assay/internal/measured"
 )
 
 func main() {
@@ -67,6 +68,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// section is where the table stands in the document.
+const section measured.Section = "drill"
 
 type options struct {
 	assay  string
@@ -95,7 +99,7 @@ func parseOptions(args []string) (options, error) {
 		return o, fmt.Errorf("-assay: %w; make build makes it", err)
 	}
 	if o.update != "" {
-		_, err = replaceBlock(o.update, "")
+		err = section.Check(o.update)
 	}
 	return o, err
 }
@@ -134,5 +138,5 @@ func (d *drill) hold(ctx context.Context) error {
 	if d.options.update == "" {
 		return nil
 	}
-	return updateFile(d.options.update, r.heading("go run ./internal/drill "+strings.Join(d.options.args, " "))+table)
+	return section.Update(d.options.update, r.heading(d.options.args)+table)
 }

@@ -5,10 +5,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 	"time"
+
+	"github.com/assaydata/assay/internal/measured"
 )
 
 // report is what the faults cost.
@@ -74,27 +74,6 @@ func (r *report) table() string {
 }
 
 // heading tells what was measured, where and when.
-func (r *report) heading(command string) string {
-	return fmt.Sprintf("Machine: %s. Date: %s. Command: `%s`.\n\n", machine(), time.Now().UTC().Format(time.DateOnly), strings.TrimSpace(command))
-}
-
-// machine says what the drill was held on, and how busy that was: on a busy machine Redis is slow at times.
-func machine() string {
-	model := "unknown processor"
-	for line := range strings.Lines(readText("/proc/cpuinfo")) {
-		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
-			model = strings.TrimSpace(value)
-		}
-	}
-	load, _, _ := strings.Cut(readText("/proc/loadavg"), " ")
-	return fmt.Sprintf("%s, %d cores, load %s at the end", model, runtime.NumCPU(), load)
-}
-
-// readText is a file of the system, empty when it cannot be read.
-func readText(name string) string {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	return string(text)
+func (r *report) heading(args []string) string {
+	return measured.By(time.Now(), "./internal/drill", args) + fmt.Sprintf("- %s, load %s at the end\n\n", measured.CPU(), measured.Load())
 }

@@ -4,8 +4,6 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -114,26 +112,6 @@ func TestTally_At(t *testing.T) {
 	f(19, first)
 	f(20, second)
 	f(99, second)
-}
-
-func TestReplaceBlock(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "page.md")
-	f := func(text, want string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := replaceBlock(file, "new\n")
-		if (want == "") != (err != nil) || got != want {
-			t.Errorf("%q became %q, %v; want %q", text, got, err, want)
-		}
-	}
-	f("a\n"+beginMarker+"\nold\n"+endMarker+"\nz\n", "a\n"+beginMarker+"\nnew\n"+endMarker+"\nz\n")
-	f("no markers", "")
-	f(endMarker+beginMarker, "")
-	if _, err := replaceBlock(filepath.Join(t.TempDir(), "none.md"), ""); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestHistoryRows(t *testing.T) {

@@ -1,4 +1,6 @@
-package main
+// Package measured writes down what was measured, and on what: the benchmark and the drill keep their figures in the documents,
+// each between two markers, so that the text around them is written by hand.
+package measured
 
 import (
 	"errors"
@@ -8,20 +10,14 @@ import (
 	"strings"
 )
 
-// section names the part of a Markdown file that a result is written to: what lies between its two markers.
-type section string
+// Section names the part of a Markdown file that a result is written to: what lies between its two markers.
+type Section string
 
-const (
-	serverSection section = "bench"
-	engineSection section = "engine"
-	nodesSection  section = "nodes"
-)
+func (s Section) begin() string { return "<!-- " + string(s) + ":begin -->" }
+func (s Section) end() string   { return "<!-- " + string(s) + ":end -->" }
 
-func (s section) begin() string { return "<!-- " + string(s) + ":begin -->" }
-func (s section) end() string   { return "<!-- " + string(s) + ":end -->" }
-
-// checkMarkers finds out before the measurement whether its result can be written down.
-func checkMarkers(path string, s section) error {
+// Check finds out before the measurement whether its result can be written down; no path is no file to write.
+func (s Section) Check(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -29,7 +25,8 @@ func checkMarkers(path string, s section) error {
 	return err
 }
 
-func updateFile(path string, s section, block string) error {
+// Update writes the result.
+func (s Section) Update(path, block string) error {
 	text, err := replaceBlock(path, s, block)
 	if err != nil {
 		return err
@@ -38,7 +35,7 @@ func updateFile(path string, s section, block string) error {
 }
 
 // replaceBlock is the file's text with the block between the section's markers. A missing file is an empty one.
-func replaceBlock(path string, s section, block string) (string, error) {
+func replaceBlock(path string, s Section, block string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -51,7 +48,7 @@ func replaceBlock(path string, s section, block string) (string, error) {
 }
 
 // between puts the block between the section's markers in the text, which are added at its end where there are none.
-func between(text string, s section, block string) (string, error) {
+func between(text string, s Section, block string) (string, error) {
 	begin, end := strings.Index(text, s.begin()), strings.Index(text, s.end())
 	block = s.begin() + "\n" + block + s.end()
 	switch {

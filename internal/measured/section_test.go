@@ -1,9 +1,9 @@
-package main
+package measured
 
 import "testing"
 
 func TestBetween(t *testing.T) {
-	const s = section("some")
+	const s = Section("some")
 	const begin, end = "<!-- some:begin -->", "<!-- some:end -->"
 	const block = begin + "\nnew\n" + end
 	f := func(text, want string) {
