@@ -88,6 +88,9 @@ func TestModels_CostsMove(t *testing.T) {
 
 // A demo that was prepared in two steps has the models' days of one that was prepared at once: all that have ended.
 func TestModels_Feed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	once, twice := storetest.Open(t), storetest.Open(t)
 	mustPrepare(t, newDemo(once, 3, halfPast))
 	mustPrepare(t, newDemo(twice, 3, halfPast-20*assay.Hour)) // half past midnight: the day before has just come

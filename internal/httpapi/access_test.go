@@ -14,6 +14,9 @@ var pathVariable = regexp.MustCompile(`\{\w+\}`)
 // TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the answer
 // names them, access and granularity.
 func TestAccessMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	callers := []string{"anonymous", "premium", "full", "revoked", "ended trial", "unknown key", "free session", "trial session", "premium session", "full session", "member session"}
 	asks := map[string][]string{
 		"/api/gpu/{gpuName}":                             {"H200", "RTX%20PRO%206000%20WS"},

@@ -111,6 +111,9 @@ var storyTargets = []string{
 
 // TestAsOf_AnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
 func TestAsOf_AnswersWhatWasServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	r := newRig(t, func(c *Config) { c.KeyLimit = 1_000_000 })
 	tell := &story{rng: rand.New(rand.NewPCG(7, 7)), now: fixtureInstant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}
 	r.use(snapshot.New(assay.DefaultCatalog(), 1))

@@ -11,6 +11,9 @@ import (
 // A lab that becomes paid is closed to callers without a key at once, also to those who have an answer of before; one that
 // becomes free is open to them. An answer over several labs has another ETag then, though nothing was received.
 func TestCatalog_LabsFreeAndPaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	r := newRig(t)
 	f := func(caller, target string, status int, want ...string) reply {
 		t.Helper()
@@ -55,6 +58,9 @@ func TestCatalog_LabsFreeAndPaid(t *testing.T) {
 
 // What is added is known at once, and has no data at first; messages list it last.
 func TestCatalog_AddedToTheOtherFamilies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	r := newRig(t)
 	f := func(target string, status int, want string) {
 		t.Helper()
@@ -85,6 +91,9 @@ func TestCatalog_AddedToTheOtherFamilies(t *testing.T) {
 
 // A product over tools that are reported already has their whole history at once.
 func TestCatalog_AddedProductOfKnownTools(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	r := newRig(t)
 	r.useCatalog(grown(t, assay.Catalog{CodingProducts: []assay.CodingProduct{{
 		ID: "codex-commits", Label: "Codex Commits", Category: "commits", Kind: "count", Tools: []string{"codex"},

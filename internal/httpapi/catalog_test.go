@@ -175,6 +175,9 @@ func TestDailyIndexAll_LatestDayIsTheCallers(t *testing.T) {
 // A GPU that becomes paid is closed to callers without a key at once, also to those who have an answer of before, and open
 // as before when it is free again. Callers with a key notice nothing.
 func TestCatalog_FreeToPaidAndBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	r := newRig(t)
 	targets := []string{
 		"/api/gpu/H200", "/api/daily-index?gpu=H200", "/api/day-index?gpu=H200", "/api/daily-index/H200/previous", "/api/gpu/H200/index-history",
@@ -381,6 +384,9 @@ func TestOpenAPI_EnumerationsAreWhole(t *testing.T) {
 // Names that YAML would take for something else are enumerated as they are. A catalog of an old database may lack a kind
 // altogether; its enumeration is then empty.
 func TestOpenAPI_OddCatalogs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	var odd assay.Catalog
 	for _, name := range []string{"5090", "true", "null", "1e5", "2026-01-01", "a: b # c", `q"'\`, "Ångström", "no", "0x1F"} {
 		odd.GPUs = append(odd.GPUs, assay.GPU{Name: name})

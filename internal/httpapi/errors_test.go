@@ -226,9 +226,10 @@ func TestLimit_ByKey(t *testing.T) {
 
 // TestClientAddress: a header's word is taken from a trusted proxy only, and of its list the last untrusted entry.
 func TestClientAddress(t *testing.T) {
+	r := newRig(t, trust("10.0.0.0/8", "2001:db8::/32"))
 	f := func(want, peer string, headers ...string) {
 		t.Helper()
-		r := newRig(t, trust("10.0.0.0/8", "2001:db8::/32"))
+		r.logs.Reset()
 		r.get("", "/api/gpu/H200", append(headers, "peer", peer)...)
 		if !strings.Contains(r.logs.String(), `"client":"`+want+`"`) {
 			t.Errorf("%v from %s: want %s in %s", headers, peer, want, r.logs.String())

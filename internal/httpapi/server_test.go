@@ -53,7 +53,7 @@ type rig struct {
 // newRig makes a rig. The options change the configuration before the server is made.
 func newRig(t testing.TB, options ...func(*Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, now: fixtureNow, keys: map[string]string{}, dir: t.TempDir(), sessions: map[string]string{}}
+	r := &rig{t: t, now: fixtureNow, keys: map[string]string{}, dir: storetest.SQLite(t), sessions: map[string]string{}}
 	db := storetest.OpenIn(t, r.dir)
 	db.Now = func() time.Time { return r.now }
 	ctx := context.Background()

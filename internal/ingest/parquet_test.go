@@ -77,6 +77,9 @@ func textRow(row map[string]string) map[string]any {
 
 // Every way in which a column can be written comes to the same transaction.
 func TestParquet_ColumnTypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	f := func(column string, node parquet.Node, value any, change func(*assay.Transaction)) {
 		t.Helper()
 		db, columns, row, want := storetest.Open(t), stringColumns(TransactionColumns), textRow(good()), goodTransaction()

@@ -56,6 +56,9 @@ func publishAll(t *testing.T, db *store.DB) (o outcome) {
 
 // The same market comes to the same values, record hashes and signed manifests, whichever database keeps it.
 func TestPublished_EqualOnBothEngines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	postgres := publishAll(t, storetest.OpenIn(t, storetest.Postgres(t)))
 	sqlite := publishAll(t, storetest.Open(t))
 	if len(sqlite.ledger.Manifests) == 0 || len(sqlite.records) == 0 {

@@ -47,6 +47,9 @@ func wantGoverned(t *testing.T, db *store.DB, effective int64) {
 
 // A version governs exactly the slots that end at or after its effect, in one go, piece by piece, and when restated.
 func TestMethodology_TakesEffect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	f := func(effective int64) {
 		t.Helper()
 		db := storetest.Open(t)

@@ -242,6 +242,9 @@ func TestBackfill_OneGo(t *testing.T) {
 }
 
 func TestBackfill_PiecesEqualOneGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	want := oneGo(t)
 	f := func(size int, pieces ...store.Span) {
 		t.Helper()

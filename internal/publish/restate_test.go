@@ -214,6 +214,9 @@ func TestRestate_NothingPublished(t *testing.T) {
 
 // Many late rows and words, restated piece by piece, come to what one go with all of them would have come to.
 func TestRestate_PiecesComeToTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
 	db, p := published(t)
 	var late []assay.Transaction
 	for at := start + 10*assay.Minute; at < end; at += 7 * assay.Hour {

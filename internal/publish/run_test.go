@@ -94,31 +94,31 @@ func TestRun_PublishesWhenTheHourEnds(t *testing.T) {
 func TestRun_GPUAddedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noon := instant(5, 12, 0)
-		r := newRunning(t, noon+assay.Minute)
+		r := newRunning(t, noon+58*assay.Minute)
 		r.start(t)
-		r.until(noon + 4*assay.Hour + 30*assay.Minute)
+		r.until(noon + assay.Hour + 2*assay.Minute)
 		if err := r.db.GrowCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}}}); err != nil {
 			t.Fatal(err)
 		}
-		r.until(noon + 6*assay.Hour + assay.Second)
+		r.until(noon + 2*assay.Hour + assay.Second)
 		want := func(gpu string, from int64) {
 			t.Helper()
 			got := readWorld(t, r.db).coverage[store.CoverageKey{GPU: gpu, Grain: assay.Hourly}]
-			if !slices.Equal(got, []store.Span{{From: from, To: noon + 6*assay.Hour}}) {
-				t.Errorf("%s is covered in %v, want from %d to %d", gpu, got, from, noon+6*assay.Hour)
+			if !slices.Equal(got, []store.Span{{From: from, To: noon + 2*assay.Hour}}) {
+				t.Errorf("%s is covered in %v, want from %d to %d", gpu, got, from, noon+2*assay.Hour)
 			}
 		}
 		want("H100 SXM", noon)
-		want("MI300X", noon+4*assay.Hour)
+		want("MI300X", noon+assay.Hour)
 
-		history := rentals(noon+assay.Hour, noon+2*assay.Hour)
+		history := rentals(noon, noon+assay.Hour)
 		for i := range history {
 			history[i].GPU = "MI300X"
 		}
 		if got, err := r.db.AppendTransactions(t.Context(), history); err != nil || got.Late != 0 {
 			t.Errorf("of the history before %d rows are late (%v)", got.Late, err)
 		}
-		if n := ok(t)(r.Backfill(t.Context(), noon, noon+6*assay.Hour, nil)); n == 0 {
+		if n := ok(t)(r.Backfill(t.Context(), noon, noon+2*assay.Hour, nil)); n == 0 {
 			t.Error("nothing of the history before can be published")
 		}
 		want("MI300X", noon)

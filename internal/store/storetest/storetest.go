@@ -19,7 +19,7 @@ var addresses sync.Map // *store.DB → string
 // Open opens a new database of SQLite that goes away with the test.
 func Open(t testing.TB) *store.DB {
 	t.Helper()
-	return OpenIn(t, t.TempDir())
+	return OpenIn(t, SQLite(t))
 }
 
 // OpenIn opens the database at an address and closes it with the test.
@@ -56,7 +56,7 @@ func EachAddress(t *testing.T, f func(t *testing.T, address string)) {
 // making a database for each takes most of their time.
 func EachEngine(t *testing.T, f func(t *testing.T, address func(testing.TB) string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, testing.TB.TempDir) })
+	t.Run("sqlite", func(t *testing.T) { f(t, SQLite) })
 	t.Run("postgres", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("in the short run PostgreSQL is left to the tests that are about it")
