@@ -159,10 +159,19 @@ func (e *postgresEngine) beginOn(ctx context.Context, conn *sql.Conn, write bool
 	return begun{t, conn, end}, err
 }
 
-// Ping tells whether the database can be read.
+// Ping tells whether the database can be read. It begins a transaction for that, because begin knows what to do about
+// connections that were lost while nobody used them: they say nothing about the database now.
 func (e *postgresEngine) Ping(ctx context.Context) error {
-	var one int
-	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
+	b, err := e.begin(ctx, false)
+	if err == nil {
+		var one int
+		err = errors.Join(b.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one), b.Rollback())
+		b.end()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err() // whatever it has made of the connection
+	}
+	return err
 }
 
 // Lag is none where commits go.
