@@ -293,16 +293,22 @@ func TestVerify_AnyRowGone(t *testing.T) {
 	p.wantWell()
 }
 
+// damageOneRow wants a statement that changes, adds or removes one row of a table to be noticed, and takes it back.
+func (p *patient) damageOneRow(table, damage, kinds string) {
+	p.t.Helper()
+	p.keep(table)
+	if n := p.exec(damage); n != 1 {
+		p.t.Fatalf("%s: %d rows", damage, n)
+	}
+	p.wantDifference(damage, kinds)
+	p.restore(table)
+}
+
 func TestVerify_AnyRowMore(t *testing.T) {
 	p := newPatient(t)
 	f := func(table, insert, kinds string) {
 		t.Helper()
-		p.keep(table)
-		if n := p.exec(insert); n != 1 {
-			t.Fatalf("%s: %d rows", insert, n)
-		}
-		p.wantDifference(insert, kinds)
-		p.restore(table)
+		p.damageOneRow(table, insert, kinds)
 		p.exec(`DROP TABLE kept_` + table)
 	}
 	f("segments", `INSERT INTO segments SELECT max(segment) + 1, rows, checksum, body FROM segments`, "transaction")

@@ -28,15 +28,7 @@ func TestVerify_Postgres(t *testing.T) {
 	p := &patient{t: t, db: db, raw: storetest.Raw(t, db)}
 	p.raw.SetMaxOpenConns(1) // what is kept lies in temporary tables
 	t.Cleanup(func() { p.raw.Close() })
-	f := func(table, damage, kinds string) {
-		t.Helper()
-		p.keep(table)
-		if n := p.exec(damage); n != 1 {
-			t.Fatalf("%s: %d rows", damage, n)
-		}
-		p.wantDifference(damage, kinds)
-		p.restore(table)
-	}
+	f := p.damageOneRow
 	f("segments", `UPDATE segments SET body = set_byte(body, 3, 255 - get_byte(body, 3)) WHERE segment = (SELECT min(segment) FROM segments)`, "transaction slot instant")
 	f("transaction_ids", `DELETE FROM transaction_ids WHERE hash = (SELECT min(hash) FROM transaction_ids)`, "transaction ids")
 	f("receipts", `UPDATE receipts SET rows = rows + 1 WHERE receipt = 1`, "receipt")

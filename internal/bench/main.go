@@ -55,39 +55,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/assaydata/assay/internal/measured"
 	"github.com/assaydata/assay/internal/process"
 )
 
-func main() {
-	// Children die with the thread that started them (package process), so that thread must live as long as we do.
-	runtime.LockOSThread()
-	o, err := parseOptions(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends us at once
-	err = run(ctx, o)
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { process.Main("bench", parseOptions, run) }
 
 type options struct {
 	assay    string

@@ -42,32 +42,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"runtime"
-	"syscall"
 
 	"github.com/assaydata/assay/internal/measured"
+	"github.com/assaydata/assay/internal/process"
 )
 
-func main() {
-	// Children die with the thread that started them (package process), so that thread must live as long as we do.
-	runtime.LockOSThread()
-	o, err := parseOptions(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "drill:", err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends us at once
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "drill:", err)
-		os.Exit(1)
-	}
-}
+func main() { process.Main("drill", parseOptions, run) }
 
 // section is where the table stands in the document.
 const section measured.Section = "drill"
@@ -113,9 +94,7 @@ func run(ctx context.Context, o options) error {
 	d := newDrill(c, o)
 	err = d.hold(ctx)
 	d.stop()
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
-	} else if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w\nwhat the servers wrote is in %s", err, c.Dir)
 	}
 	return errors.Join(err, os.RemoveAll(c.Dir))

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -75,23 +73,7 @@ func TestOpen_Addresses(t *testing.T) {
 func TestPostgres_OpenTogether(t *testing.T) {
 	address := storetest.Postgres(t)
 	storetest.ExecAt(t, address, `DROP SCHEMA public CASCADE; CREATE SCHEMA public`)
-	var wg sync.WaitGroup
-	for range 6 {
-		wg.Go(func() {
-			db, err := store.Open(t.Context(), address)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if got := mustCatalog(t, storetest.OpenIn(t, address)); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
-		t.Fatalf("six openings together make the catalog %+v", got)
-	}
+	openTogether(t, address)
 }
 
 // Names sort byte by byte, whatever the server's language.

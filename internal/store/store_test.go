@@ -73,24 +73,29 @@ func TestOpen_FromTheFuture(t *testing.T) {
 // Processes that start together on a new folder, such as a server and an import, all get their database.
 func TestOpen_Together(t *testing.T) {
 	for range 5 {
-		dir := t.TempDir()
-		var wg sync.WaitGroup
-		for range 6 {
-			wg.Go(func() {
-				db, err := store.Open(t.Context(), dir)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if got := mustCatalog(t, storetest.OpenIn(t, dir)); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
-			t.Fatalf("six openings together make the catalog %+v", got)
-		}
+		openTogether(t, t.TempDir())
+	}
+}
+
+// openTogether opens a new database six times at once.
+func openTogether(t *testing.T, address string) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			db, err := store.Open(t.Context(), address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := mustCatalog(t, storetest.OpenIn(t, address)); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
+		t.Fatalf("six openings together make the catalog %+v", got)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestLane_WaitIsBounded(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		time.Sleep(callTimeout)
+		time.Sleep(callTimeout) // of the bubble's clock, as in the tests below: nobody waits
 		synctest.Wait()
 		if batch := l.take(nil); len(batch) != 0 || len(l.waiting) != 0 {
 			t.Errorf("%d questions of callers who have left are asked, %d wait", len(batch), len(l.waiting))
@@ -92,7 +92,7 @@ func TestLane_Judge(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLane()
 			for _, trip := range trips {
-				time.Sleep(time.Second) // of the bubble's clock
+				time.Sleep(time.Second)
 				sent := l.redis.since()
 				time.Sleep(trip.took)
 				l.judge(sent, trip.answered, trip.late, trip.failed)
