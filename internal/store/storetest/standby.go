@@ -29,11 +29,7 @@ func StartStandby(t *testing.T) *Standby {
 	if testing.Short() {
 		t.Skip("the short run starts no servers of its own")
 	}
-	server := os.Getenv(Variable)
-	if server == "" {
-		t.Skip("NOT COVERED: PostgreSQL; " + Variable + " names no server")
-	}
-	programs := programs(t)
+	server, programs := Server(t), programs(t)
 	as, err := process.Unprivileged()
 	must(t, err)
 	folder, err := os.MkdirTemp("", "assay-standby") // the test's own folder is closed to others
