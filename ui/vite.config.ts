@@ -14,6 +14,10 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   server: {
-    proxy: { '/api': 'http://127.0.0.1:8080', '/openapi.json': 'http://127.0.0.1:8080', '/health': 'http://127.0.0.1:8080' },
+    proxy: {
+      '/api': 'http://127.0.0.1:8080',
+      '/openapi.json': 'http://127.0.0.1:8080',
+      '/health': 'http://127.0.0.1:8080',
+    },
   },
 });

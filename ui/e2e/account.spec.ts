@@ -7,7 +7,11 @@ import { enter, expect, open, test } from './test';
 
 /** Asks with curl, as a reader would, and gives the status and the body. */
 function curl(server: Server, key: string, path: string): { status: number; body: string } {
-  const out = execFileSync('curl', ['-s', '-w', '\\n%{http_code}', '-H', `Authorization: Bearer ${key}`, server.base + path], { encoding: 'utf8' });
+  const out = execFileSync(
+    'curl',
+    ['-s', '-w', '\\n%{http_code}', '-H', `Authorization: Bearer ${key}`, server.base + path],
+    { encoding: 'utf8' },
+  );
   const lines = out.split('\n');
   return { status: Number(lines.at(-1)), body: lines.slice(0, -1).join('\n') };
 }
@@ -84,10 +88,16 @@ test('a wrong password is refused in so many words', async ({ page, server, expe
   await expect(page.getByRole('alert')).toContainText('Email or password is wrong.');
 });
 
-test('an account without a grant is told why it makes no key, and a member of a full organization makes one', async ({ page, server, signIn }) => {
+test('an account without a grant is told why it makes no key, and a member of a full organization makes one', async ({
+  page,
+  server,
+  signIn,
+}) => {
   await signIn('free');
   await open(page, '/settings');
-  await expect(page.getByText('API keys need an access grant of your own, or an organization on full access.')).toBeVisible();
+  await expect(
+    page.getByText('API keys need an access grant of your own, or an organization on full access.'),
+  ).toBeVisible();
   await signIn('member');
   const key = await createKey(page, 'of the fund');
   expect(key).toMatch(/^sk_live_/);
@@ -131,7 +141,9 @@ test('a trial ends by itself, and its key with it', async ({ browser, extraHTTPH
   await page.clock.setFixedTime(later);
   await page.goto(`${after.base}/settings`);
   await expect(page.getByText('No grant is in force.')).toBeVisible();
-  await expect(page.getByRole('region', { name: 'Your API keys' }).getByRole('row', { name: /^trial notebook/ })).toContainText('Ended');
+  await expect(
+    page.getByRole('region', { name: 'Your API keys' }).getByRole('row', { name: /^trial notebook/ }),
+  ).toContainText('Ended');
   await page.goto(`${after.base}/memory`);
   await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
   await context.close();

@@ -20,7 +20,9 @@ test('the first view becomes interactive', async ({ browser, baseURL, extraHTTPH
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     // A context of its own: nothing is in the cache.
-    const context = await browser.newContext({ extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.0.${round}` } });
+    const context = await browser.newContext({
+      extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.0.${round}` },
+    });
     const page = await context.newPage();
     await page.goto(baseURL!);
     // Interactive: the prices stand in their cards, which are links, and the browser's main thread is free again.
@@ -39,7 +41,9 @@ test('the first view becomes interactive', async ({ browser, baseURL, extraHTTPH
     await context.close();
   }
   measured.interactive = median(times);
-  console.log(`first view interactive: ${measured.interactive.toFixed(0)} ms (median of ${rounds}; goal under ${goals.interactive})`);
+  console.log(
+    `first view interactive: ${measured.interactive.toFixed(0)} ms (median of ${rounds}; goal under ${goals.interactive})`,
+  );
 });
 
 test(`a chart of ${points} points is drawn`, async ({ page, signIn }) => {
@@ -50,10 +54,27 @@ test(`a chart of ${points} points is drawn`, async ({ page, signIn }) => {
       timestamp: new Date(end - (points - 1 - i) * 3_600_000).toISOString(),
       index_value: Number((2 + Math.sin(i / 400) + ((i * 7919) % 97) / 400).toFixed(4)),
     }));
-    return route.fulfill({ json: { success: true, gpu_type: 'H100 SXM', region: 'global', access: 'full', granularity: 'hourly', count: points, has_more: false, data } });
+    return route.fulfill({
+      json: {
+        success: true,
+        gpu_type: 'H100 SXM',
+        region: 'global',
+        access: 'full',
+        granularity: 'hourly',
+        count: points,
+        has_more: false,
+        data,
+      },
+    });
   });
   await page.goto('/gpu/H100%20SXM?range=All&grain=hourly');
-  await page.waitForFunction((wanted) => performance.getEntriesByName('assay:chart').some((entry) => (entry as PerformanceMeasure).detail.points === wanted), points);
+  await page.waitForFunction(
+    (wanted) =>
+      performance
+        .getEntriesByName('assay:chart')
+        .some((entry) => (entry as PerformanceMeasure).detail.points === wanted),
+    points,
+  );
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     // Another scale draws the whole chart anew. It is done when the browser has painted it: at the second frame after.
@@ -62,13 +83,17 @@ test(`a chart of ${points} points is drawn`, async ({ page, signIn }) => {
       await scale.evaluate((button) => {
         const start = performance.now();
         (button as HTMLButtonElement).click();
-        return new Promise<number>((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start))));
+        return new Promise<number>((done) =>
+          requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start))),
+        );
       }),
     );
     await expect(scale).toHaveAttribute('aria-pressed', 'true');
   }
   measured.chart = median(times);
-  console.log(`chart of ${points} points drawn and painted: ${measured.chart.toFixed(0)} ms (median of ${rounds}; goal under ${goals.chart})`);
+  console.log(
+    `chart of ${points} points drawn and painted: ${measured.chart.toFixed(0)} ms (median of ${rounds}; goal under ${goals.chart})`,
+  );
 });
 
 test('the figures are written down', () => {

@@ -12,8 +12,14 @@ interface Violation {
 
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe);
-  const found = await page.evaluate(async () => (await (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()).violations);
-  return found.map((violation) => `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} ${node.failureSummary}`).join('; ')}`);
+  const found = await page.evaluate(
+    async () =>
+      (await (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()).violations,
+  );
+  return found.map(
+    (violation) =>
+      `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} ${node.failureSummary}`).join('; ')}`,
+  );
 }
 
 // A page that is not there is answered 404, which the browser reports as an error of its own.

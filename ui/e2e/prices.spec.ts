@@ -8,10 +8,16 @@ test('a first visit shows every price that is free, and what is locked', async (
   const cards = page.getByRole('main').getByRole('link', { name: /USD|\$|access/ });
   await expect(cards).toHaveCount(6);
 
-  const answer = (await (await fetch(`${server.base}/api/daily-index?gpu=H200`)).json()) as { data: { index_value: number } };
+  const answer = (await (await fetch(`${server.base}/api/daily-index?gpu=H200`)).json()) as {
+    data: { index_value: number };
+  };
   await expect(page.getByRole('link', { name: /^H200/ })).toContainText(`$${answer.data.index_value.toFixed(4)}`);
-  await expect(page.getByRole('link', { name: /^RTX PRO 6000 WS/ })).toContainText('Premium or Full access shows this price.');
-  await expect(page.getByRole('link', { name: /^H100 SXM/ })).toContainText('2026-11-14 21:00 UTC (16:00 New York fixing)');
+  await expect(page.getByRole('link', { name: /^RTX PRO 6000 WS/ })).toContainText(
+    'Premium or Full access shows this price.',
+  );
+  await expect(page.getByRole('link', { name: /^H100 SXM/ })).toContainText(
+    '2026-11-14 21:00 UTC (16:00 New York fixing)',
+  );
 });
 
 test('the range, the scale and the comparison are in the address', async ({ page }) => {
@@ -50,10 +56,14 @@ test('the CSV holds what the chart shows, as the API gives it', async ({ page, s
   await open(page, '/gpu/H100%20SXM?range=1W&compare=H200');
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'CSV' }).first().click();
-  const lines = readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+  const lines = readFileSync(await (await download).path(), 'utf8')
+    .trimEnd()
+    .split('\r\n');
   expect(lines[0]).toBe('gpu_type,region,timestamp,index_value');
 
-  const answer = (await (await fetch(`${server.base}/api/h100-history?startDate=2026-11-07`)).json()) as { data: { timestamp: string; index_value: number }[] };
+  const answer = (await (await fetch(`${server.base}/api/h100-history?startDate=2026-11-07`)).json()) as {
+    data: { timestamp: string; index_value: number }[];
+  };
   const own = lines.filter((line) => line.startsWith('H100 SXM,'));
   expect(own).toEqual(answer.data.map((row) => `H100 SXM,global,${row.timestamp},${row.index_value}`));
   expect(lines.filter((line) => line.startsWith('H200,'))).toHaveLength(own.length);
@@ -70,8 +80,12 @@ test('the PNG is a picture', async ({ page }) => {
 
 test('without an account, hourly grain and long ranges are locked with the reason', async ({ page }) => {
   await open(page, '/gpu/H100%20SXM');
-  await expect(page.getByRole('button', { name: /^Hourly locked: Hourly and real-time data require a full subscription/ })).toHaveAttribute('aria-disabled', 'true');
-  await expect(page.getByRole('button', { name: /^All locked: Without a key the last three months are shown/ })).toHaveAttribute('aria-disabled', 'true');
+  await expect(
+    page.getByRole('button', { name: /^Hourly locked: Hourly and real-time data require a full subscription/ }),
+  ).toHaveAttribute('aria-disabled', 'true');
+  await expect(
+    page.getByRole('button', { name: /^All locked: Without a key the last three months are shown/ }),
+  ).toHaveAttribute('aria-disabled', 'true');
   await open(page, '/gpu/RTX%20PRO%206000%20WS');
   await expect(page.getByText('RTX PRO 6000 WS is not one of the free GPUs.')).toBeVisible();
 });
@@ -80,7 +94,9 @@ test('Premium sees the whole history, and hourly locked', async ({ page, signIn 
   await signIn('premium');
   await open(page, '/gpu/RTX%20PRO%206000%20WS?range=All');
   await expect(page.getByRole('img', { name: /USD per GPU-hour/ })).toHaveAccessibleName(/from 2024-11-/);
-  const hourly = page.getByRole('button', { name: /^Hourly locked: Premium access is daily-grain only. Hourly and real-time data require a full subscription./ });
+  const hourly = page.getByRole('button', {
+    name: /^Hourly locked: Premium access is daily-grain only. Hourly and real-time data require a full subscription./,
+  });
   await hourly.click({ force: true }); // pressing it does nothing
   await expect(page).not.toHaveURL(/grain/);
 });

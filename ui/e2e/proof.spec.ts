@@ -15,15 +15,25 @@ test('a point of the chart opens its proof, and the command it shows proves it',
   await expect(page.getByRole('heading', { level: 1, name: 'Proof of H100 SXM' })).toBeFocused();
 
   const answer = (await (
-    await fetch(`${server.base}/api/gpu/H100%20SXM/determination?date=2026-11-13`, { headers: { Authorization: `Bearer ${server.keys.full}` } })
+    await fetch(`${server.base}/api/gpu/H100%20SXM/determination?date=2026-11-13`, {
+      headers: { Authorization: `Bearer ${server.keys.full}` },
+    })
   ).json()) as { data: { index_value: number; transactions: number; hash: string } };
   await expect(page.getByRole('main')).toContainText(`$${answer.data.index_value.toFixed(4)}`);
   await expect(page.getByRole('region', { name: 'Inputs' })).toContainText(String(answer.data.transactions));
   await expect(page.getByRole('main')).toContainText(answer.data.hash.slice(0, 8));
 
-  const shown = page.getByRole('region', { name: /Verify it yourself/ }).locator('code, pre').filter({ hasText: /^assay verify --/ }).first();
+  const shown = page
+    .getByRole('region', { name: /Verify it yourself/ })
+    .locator('code, pre')
+    .filter({ hasText: /^assay verify --/ })
+    .first();
   const command = (await shown.innerText()).trim();
-  const printed = execFileSync('bash', ['-c', command.replace(/^assay/, program).replace(/--dir \S+/, `--dir ${server.folder}`)], { encoding: 'utf8' });
+  const printed = execFileSync(
+    'bash',
+    ['-c', command.replace(/^assay/, program).replace(/--dir \S+/, `--dir ${server.folder}`)],
+    { encoding: 'utf8' },
+  );
   expect(printed).toMatch(/verified|proven/i);
 });
 

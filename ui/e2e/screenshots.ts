@@ -14,7 +14,12 @@ async function makeUse(page: Page): Promise<void> {
   ] as const) {
     const made = (await (await page.request.post('/api/create-api-key', { data: { name } })).json()) as { key: string };
     for (let i = 0; i < requests; i++) {
-      const path = ['/api/gpu/H100%20SXM/hourly', '/api/memory-index', '/api/neocloud/map', '/api/corrections?cursor=wrong'][i % 4]!;
+      const path = [
+        '/api/gpu/H100%20SXM/hourly',
+        '/api/memory-index',
+        '/api/neocloud/map',
+        '/api/corrections?cursor=wrong',
+      ][i % 4]!;
       await page.request.get(path, { headers: { Authorization: `Bearer ${made.key}` } });
     }
   }

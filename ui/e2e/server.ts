@@ -30,8 +30,18 @@ export interface Server {
 export async function startDemo(folder: string, end = now): Promise<Server> {
   const keysFile = join(folder, 'keys.json');
   const child = spawn(program, [
-    'demo', '--dir', folder, '--end', end, '--no-feed', '--addr', '127.0.0.1:0', '--keys-file', keysFile,
-    '--trusted-proxies', '127.0.0.0/8', // every test is a client of its own
+    'demo',
+    '--dir',
+    folder,
+    '--end',
+    end,
+    '--no-feed',
+    '--addr',
+    '127.0.0.1:0',
+    '--keys-file',
+    keysFile,
+    '--trusted-proxies',
+    '127.0.0.0/8', // every test is a client of its own
   ]);
   let log = '';
   child.stderr.on('data', (text: Buffer) => (log += text.toString()));

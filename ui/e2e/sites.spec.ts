@@ -4,7 +4,10 @@ import { expect, open, test } from './test';
 test('the map leads from a country to its sites', async ({ page, server, signIn }) => {
   await signIn('full');
   await open(page, '/sites');
-  const countries = page.getByRole('region', { name: /countries/i }).filter({ has: page.getByRole('table') }).first();
+  const countries = page
+    .getByRole('region', { name: /countries/i })
+    .filter({ has: page.getByRole('table') })
+    .first();
   const germany = countries.getByRole('row', { name: /Germany/ });
   const sites = Number(/Germany\s+(\d+)/.exec((await germany.innerText()).replaceAll('\t', ' '))![1]);
   await germany.getByRole('button', { name: 'Germany' }).click();
@@ -12,14 +15,18 @@ test('the map leads from a country to its sites', async ({ page, server, signIn 
   await expect(page.getByRole('heading', { level: 2, name: /Germany/ })).toBeVisible();
 
   const answer = (await (
-    await fetch(`${server.base}/api/neocloud/sites?country=Germany&limit=1000`, { headers: { Authorization: `Bearer ${server.keys.full}` } })
+    await fetch(`${server.base}/api/neocloud/sites?country=Germany&limit=1000`, {
+      headers: { Authorization: `Bearer ${server.keys.full}` },
+    })
   ).json()) as { total: number; sites: { site_name: string }[] };
   expect(sites).toBe(answer.total);
   await expect(page.getByText(answer.sites[0]!.site_name).first()).toBeVisible();
 
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: /CSV/ }).click();
-  const lines = readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+  const lines = readFileSync(await (await download).path(), 'utf8')
+    .trimEnd()
+    .split('\r\n');
   expect(lines).toHaveLength(answer.total + 1);
 
   await page.getByRole('button', { name: 'All countries' }).click();
@@ -29,5 +36,7 @@ test('the map leads from a country to its sites', async ({ page, server, signIn 
 test('sites are locked for Premium, with the reason', async ({ page, signIn }) => {
   await signIn('premium');
   await open(page, '/sites');
-  await expect(page.getByText('Neocloud site data is not included in premium access. A full subscription unlocks it.')).toBeVisible();
+  await expect(
+    page.getByText('Neocloud site data is not included in premium access. A full subscription unlocks it.'),
+  ).toBeVisible();
 });

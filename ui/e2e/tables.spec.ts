@@ -12,7 +12,8 @@ test('memory prices are filtered, sorted, chosen for the chart and downloaded', 
   await page.getByRole('columnheader', { name: 'Price' }).getByRole('button').click();
   await expect(page).toHaveURL(/filter=ddr5/);
   await expect(page).toHaveURL(/sort=-price/);
-  const prices = async () => (await rows.allInnerTexts()).slice(1).map((text) => Number(/\$([\d.,]+)/.exec(text)![1]!.replaceAll(',', '')));
+  const prices = async () =>
+    (await rows.allInnerTexts()).slice(1).map((text) => Number(/\$([\d.,]+)/.exec(text)![1]!.replaceAll(',', '')));
   expect(await prices()).toEqual((await prices()).toSorted((a, b) => b - a));
 
   const chart = page.getByRole('img', { name: /USD per unit/ });
@@ -22,7 +23,9 @@ test('memory prices are filtered, sorted, chosen for the chart and downloaded', 
 
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'CSV of the table' }).click();
-  const lines = readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+  const lines = readFileSync(await (await download).path(), 'utf8')
+    .trimEnd()
+    .split('\r\n');
   expect(lines).toHaveLength(5);
 });
 
@@ -36,7 +39,10 @@ test('token prices without an account: the free labs are open, the others locked
 
 test('a route is tried from the API reference', async ({ page, server }) => {
   await open(page, '/docs?op=currentPrice');
-  await page.getByRole('button', { name: /^(Send|Try)/ }).first().click();
+  await page
+    .getByRole('button', { name: /^(Send|Try)/ })
+    .first()
+    .click();
   const answer = (await (await fetch(`${server.base}/api/gpu/H100%20SXM`)).json()) as { data: { index_value: number } };
   await expect(page.getByRole('main')).toContainText(`"index_value": ${answer.data.index_value}`);
 });

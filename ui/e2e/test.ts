@@ -47,7 +47,9 @@ export const test = base.extend<Fixtures, { server: Server }>({
       const account = server.keys.accounts.find((candidate) => candidate.email.startsWith(`${who}@`))!;
       let cookies = signedIn.get(account.email);
       if (!cookies) {
-        const answer = await page.request.post('/api/session', { data: { email: account.email, password: account.password } });
+        const answer = await page.request.post('/api/session', {
+          data: { email: account.email, password: account.password },
+        });
         expect(answer.status()).toBe(200);
         cookies = await page.context().cookies();
         signedIn.set(account.email, cookies);
@@ -76,7 +78,8 @@ function watch(page: Page, own: string, wrong: string[]): void {
   });
   page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
   page.on('request', (request) => {
-    if (!request.url().startsWith(own) && !/^(data|blob):/.test(request.url())) wrong.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(own) && !/^(data|blob):/.test(request.url()))
+      wrong.push(`request to ${request.url()}`);
   });
 }
 

@@ -40,7 +40,8 @@ export const createKey = (name: string) => changed(send<NewKey>('POST', '/api/cr
 export const revokeKey = (id: string) => changed(send('DELETE', `/api/keys/${encodeURIComponent(id)}`));
 export const rotateKey = (id: string, graceHours: number) =>
   changed(send<NewKey>('POST', `/api/keys/${encodeURIComponent(id)}/rotate`, { grace_hours: graceHours }));
-export const changePassword = (current: string, next: string) => send('PUT', '/api/account/password', { current, next });
+export const changePassword = (current: string, next: string) =>
+  send('PUT', '/api/account/password', { current, next });
 
 /** Forgets the list of keys once a change of it has come through. */
 async function changed<T>(change: Promise<T>): Promise<T> {
@@ -58,5 +59,10 @@ export function usage(days: number): Promise<Usage> {
 /** What the API says when an account may not create a key. The button is locked with it, so that nothing is asked in vain. */
 export const keyRefusal = 'API keys need an access grant of your own, or an organization on full access.';
 
-export const planNames: Record<Plan, string> = { none: 'Free', trial: 'Premium trial', premium: 'Premium', full: 'Full' };
+export const planNames: Record<Plan, string> = {
+  none: 'Free',
+  trial: 'Premium trial',
+  premium: 'Premium',
+  full: 'Full',
+};
 export const tierNames: Record<Tier, string> = { anonymous: 'Free', premium: 'Premium', full: 'Full' };

@@ -31,4 +31,5 @@ export function changeOver(line: Line, days: number): number | null {
   return place < 0 || place === line.times.length - 1 ? null : percentFrom(line.values[place], line.values.at(-1));
 }
 
-export const toneOf = (change: number | null): 'up' | 'down' | '' => (change === null || change === 0 ? '' : change > 0 ? 'up' : 'down');
+export const toneOf = (change: number | null): 'up' | 'down' | '' =>
+  change === null || change === 0 ? '' : change > 0 ? 'up' : 'down';

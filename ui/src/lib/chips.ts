@@ -58,7 +58,7 @@ export function chipReader(groups: string[]): (description: string) => string[] 
 function chipsIn(description: string, known: Map<string, { chip: string; words: number }>): string[] {
   const words = description.toUpperCase().match(/[A-Z0-9]+/g) ?? [];
   const chips = new Set<string>();
-  for (let i = 0; i < words.length; ) {
+  for (let i = 0; i < words.length;) {
     const found = chipAt(words.slice(i, i + mostWords), known);
     if (found) chips.add(found.chip);
     i += found?.taken ?? 1;
@@ -66,7 +66,10 @@ function chipsIn(description: string, known: Map<string, { chip: string; words: 
   return chips.size > 0 ? [...chips] : [otherChip];
 }
 
-function chipAt(words: string[], known: Map<string, { chip: string; words: number }>): { chip: string; taken: number } | null {
+function chipAt(
+  words: string[],
+  known: Map<string, { chip: string; words: number }>,
+): { chip: string; taken: number } | null {
   for (let n = words.length; n > 0; n--) {
     const piece = words.slice(0, n).join('');
     const bare = withoutCount(piece);

@@ -31,7 +31,18 @@ function gather({ x, y, gpus, megawatts }: Points, cell: number, area: Box): Clu
       widen(found, left, top, left, top);
     } else {
       cells.push(at);
-      places[at] = clusters.push({ x: left, y: top, count: 1, gpus: gpus[i]!, megawatts: megawatts[i]!, first: i, left, right: left, top, bottom: top });
+      places[at] = clusters.push({
+        x: left,
+        y: top,
+        count: 1,
+        gpus: gpus[i]!,
+        megawatts: megawatts[i]!,
+        first: i,
+        left,
+        right: left,
+        top,
+        bottom: top,
+      });
     }
   }
   return join(clusters, cells, places, columns, cell);

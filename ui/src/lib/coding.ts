@@ -33,9 +33,16 @@ export async function productValues(keyed: boolean): Promise<ProductValues[]> {
     products.map(async (product) => {
       const history = await get<CodingHistory>('/api/llm-coding/history', { product: product.id, limit: 10_000 });
       const times = history.data.map((row) => Date.parse(row.date) / 1000);
-      const first = { label: product.seriesLabels?.[0] ?? product.label, times, values: history.data.map((row) => row.value) };
+      const first = {
+        label: product.seriesLabels?.[0] ?? product.label,
+        times,
+        values: history.data.map((row) => row.value),
+      };
       if (!product.seriesLabels) return { ...product, series: [first] };
-      return { ...product, series: [first, { label: product.seriesLabels[1], times, values: history.data.map((row) => row.value2 ?? 0) }] };
+      return {
+        ...product,
+        series: [first, { label: product.seriesLabels[1], times, values: history.data.map((row) => row.value2 ?? 0) }],
+      };
     }),
   );
 }

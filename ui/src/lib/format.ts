@@ -1,6 +1,11 @@
 // How figures and times are written. Times are UTC, always.
 
-const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', minimumFractionDigits: 4, maximumFractionDigits: 4 });
+const usd = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 4,
+  maximumFractionDigits: 4,
+});
 const plain = new Intl.NumberFormat('en-US', { maximumFractionDigits: 4 });
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
@@ -21,9 +26,15 @@ export function change(percent: number): string {
 export const day = (at: string | number): string => new Date(at).toISOString().slice(0, 10);
 
 /** 2026-11-14 21:00 UTC */
-export const instant = (at: string | number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+export const instant = (at: string | number): string =>
+  `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-const newYork = new Intl.DateTimeFormat('en-US', { timeZone: 'America/New_York', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const newYork = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'America/New_York',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
 
 /** A daily value's instant, with the fixing it stands at. */
 export function fixing(at: string | number): string {

@@ -9,7 +9,10 @@ export const freeGPUs = () => get<List<GPUType>>('/api/gpu-types-free');
 export const regions = () => get<List<{ region: string }>>('/api/regions');
 
 /** The history of a GPU that the reader's tier reaches; startDate only where a key lets it go back further. */
-export function history(gpu: string, options: { region?: string; hourly?: boolean; all?: boolean } = {}): Promise<History> {
+export function history(
+  gpu: string,
+  options: { region?: string; hourly?: boolean; all?: boolean } = {},
+): Promise<History> {
   return get<History>(`/api/gpu/${encodeURIComponent(gpu)}/index-history`, {
     startDate: options.all ? '2000-01-01' : undefined,
     granularity: options.hourly ? 'hourly' : undefined,

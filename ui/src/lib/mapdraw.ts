@@ -11,7 +11,17 @@ export interface Lie {
   y: number;
 }
 
-export const mapColours = ['land', 'border-land', 'sea', 'line', 'surface', 'accent', 'on-accent', 'series-2', 'text'] as const;
+export const mapColours = [
+  'land',
+  'border-land',
+  'sea',
+  'line',
+  'surface',
+  'accent',
+  'on-accent',
+  'series-2',
+  'text',
+] as const;
 
 export interface Scene {
   width: number;
@@ -52,7 +62,12 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene): Mark[] {
 
 /** The part of the plane that is seen. */
 export function viewOf({ lie, width, height }: { lie: Lie; width: number; height: number }): Box {
-  return { left: -lie.x / lie.k, top: -lie.y / lie.k, right: (width - lie.x) / lie.k, bottom: (height - lie.y) / lie.k };
+  return {
+    left: -lie.x / lie.k,
+    top: -lie.y / lie.k,
+    right: (width - lie.x) / lie.k,
+    bottom: (height - lie.y) / lie.k,
+  };
 }
 
 function onPlane(ctx: CanvasRenderingContext2D, { lie, ratio }: Scene): void {
@@ -76,7 +91,13 @@ function drawWorld(ctx: CanvasRenderingContext2D, scene: Scene): void {
   ctx.strokeStyle = colours['border-land'];
   ctx.lineWidth = 0.75 / lie.k;
   for (const outline of scene.land) {
-    if (outline.right < view.left || outline.left > view.right || outline.bottom < view.top || outline.top > view.bottom) continue;
+    if (
+      outline.right < view.left ||
+      outline.left > view.right ||
+      outline.bottom < view.top ||
+      outline.top > view.bottom
+    )
+      continue;
     if ((outline.right - outline.left + outline.bottom - outline.top) * lie.k < 0.8) continue;
     ctx.fill(outline.path);
     ctx.stroke(outline.path);
@@ -106,7 +127,12 @@ function marksOf({ clusters, lie, width, height }: Scene): Mark[] {
     const x = cluster.x * lie.k + lie.x;
     const y = cluster.y * lie.k + lie.y;
     if (x < -margin || y < -margin || x > width + margin || y > height + margin) continue;
-    marks.push({ x, y, radius: cluster.count === 1 ? siteRadius(cluster.gpus) : 12 + 3 * Math.log10(cluster.count), cluster });
+    marks.push({
+      x,
+      y,
+      radius: cluster.count === 1 ? siteRadius(cluster.gpus) : 12 + 3 * Math.log10(cluster.count),
+      cluster,
+    });
   }
   return marks.sort((a, b) => b.radius - a.radius);
 }
@@ -120,7 +146,13 @@ function disc(ctx: CanvasRenderingContext2D, x: number, y: number, radius: numbe
 }
 
 /** A site that runs is full, any other hollow: colour alone would not tell everybody. */
-function drawSite(ctx: CanvasRenderingContext2D, { x, y, radius }: Mark, site: Site, colours: Scene['colours'], colour = colours.accent): void {
+function drawSite(
+  ctx: CanvasRenderingContext2D,
+  { x, y, radius }: Mark,
+  site: Site,
+  colours: Scene['colours'],
+  colour = colours.accent,
+): void {
   const runs = site.status === 'operational';
   disc(ctx, x, y, radius);
   ctx.fillStyle = runs ? colour : colours.surface;
@@ -148,9 +180,18 @@ function drawCluster(ctx: CanvasRenderingContext2D, { x, y, radius, cluster }: M
 }
 
 /** Draws the site that is chosen over all others. */
-export function drawChosen(ctx: CanvasRenderingContext2D, scene: Scene, site: Site, [planeX, planeY]: [number, number]): void {
+export function drawChosen(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  site: Site,
+  [planeX, planeY]: [number, number],
+): void {
   onScreen(ctx, scene);
-  const mark = { x: planeX * scene.lie.k + scene.lie.x, y: planeY * scene.lie.k + scene.lie.y, radius: siteRadius(site.gpu_qty) + 1 };
+  const mark = {
+    x: planeX * scene.lie.k + scene.lie.x,
+    y: planeY * scene.lie.k + scene.lie.y,
+    radius: siteRadius(site.gpu_qty) + 1,
+  };
   ctx.fillStyle = scene.colours['series-2'];
   ctx.globalAlpha = 0.25;
   disc(ctx, mark.x, mark.y, mark.radius + 7);
@@ -175,7 +216,12 @@ export function drawCross(ctx: CanvasRenderingContext2D, scene: Scene): void {
   ctx.strokeStyle = scene.colours.text;
   ctx.lineWidth = 1.5;
   ctx.beginPath();
-  for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]] as const) {
+  for (const [dx, dy] of [
+    [1, 0],
+    [-1, 0],
+    [0, 1],
+    [0, -1],
+  ] as const) {
     ctx.moveTo(x + dx * 4, y + dy * 4);
     ctx.lineTo(x + dx * 12, y + dy * 12);
   }

@@ -13,7 +13,7 @@ export type Inline = { kind: 'text' | 'code' | 'strong'; text: string } | { kind
 export function blocks(source: string): Block[] {
   const result: Block[] = [];
   const lines = source.replaceAll('\r', '').split('\n');
-  for (let i = 0; i < lines.length; ) {
+  for (let i = 0; i < lines.length;) {
     const line = lines[i]!;
     const heading = /^(#{1,6})\s+(.*)$/.exec(line);
     if (line.trim() === '') {
@@ -41,7 +41,10 @@ export function blocks(source: string): Block[] {
       result.push({ kind: 'list', items: items.map(inlines) });
       i += taken.length;
     } else {
-      const taken = [line, ...run(lines, i + 1, (other) => other.trim() !== '' && !/^(#{1,6}\s|```|\||[-*]\s)/.test(other))];
+      const taken = [
+        line,
+        ...run(lines, i + 1, (other) => other.trim() !== '' && !/^(#{1,6}\s|```|\||[-*]\s)/.test(other)),
+      ];
       result.push({ kind: 'paragraph', text: inlines(taken.map((part) => part.trim()).join(' ')) });
       i += taken.length;
     }
@@ -56,7 +59,12 @@ function run(lines: string[], from: number, belongs: (line: string) => boolean):
 
 // A bar inside of code does not part cells.
 function cells(row: string): string[] {
-  return (row.trim().replace(/^\||\|$/g, '').match(/(?:`[^`]*`|[^|`])+|(?<=\|)(?=\|)/g) ?? []).map((cell) => cell.trim());
+  return (
+    row
+      .trim()
+      .replace(/^\||\|$/g, '')
+      .match(/(?:`[^`]*`|[^|`])+|(?<=\|)(?=\|)/g) ?? []
+  ).map((cell) => cell.trim());
 }
 
 /** Reads code, strong text and links to http(s) or to our own pages; all else is text. */

@@ -39,4 +39,5 @@ export async function memoryTable(keyed: boolean): Promise<{ date: string | null
 }
 
 /** The whole history of a memory type: ranges are cut from it. */
-export const memoryHistory = (id: string) => get<MemoryHistory>(`/api/memory/${encodeURIComponent(id)}/history`, { limit: 10_000 });
+export const memoryHistory = (id: string) =>
+  get<MemoryHistory>(`/api/memory/${encodeURIComponent(id)}/history`, { limit: 10_000 });

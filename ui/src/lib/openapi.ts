@@ -109,7 +109,11 @@ function describe(document: Document): Description {
     const target = $ref
       .slice(2)
       .split('/')
-      .reduce<unknown>((node, step) => (node as Record<string, unknown> | undefined)?.[step.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+      .reduce<unknown>(
+        (node, step) =>
+          (node as Record<string, unknown> | undefined)?.[step.replaceAll('~1', '/').replaceAll('~0', '~')],
+        document,
+      );
     return { ...follow((target ?? {}) as T & Reference), ...beside } as T;
   };
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -144,7 +148,11 @@ function operation(path: string, method: string, raw: RawOperation, follow: Desc
       const found = follow<Parameter>(parameter);
       return found.schema ? { ...found, schema: follow(found.schema) } : found;
     }),
-    body: body?.schema && { required: raw.requestBody?.required ?? false, schema: follow(body.schema), example: body.example },
+    body: body?.schema && {
+      required: raw.requestBody?.required ?? false,
+      schema: follow(body.schema),
+      example: body.example,
+    },
     answers: Object.entries(raw.responses).map(([status, response]) => {
       const found = follow(response);
       const [type, content] = Object.entries(found.content ?? {})[0] ?? ['', undefined];
@@ -182,9 +190,12 @@ function accessOf(raw: RawOperation): Access {
 export function typeOf(schema: Schema, follow: Description['follow'], depth = 0): string {
   const found = follow(schema);
   const one = found.anyOf ?? found.oneOf?.filter((part) => part.$ref || part.type);
-  if (one && one.length > 0 && depth < 4) return [...new Set(one.map((part) => typeOf(part, follow, depth + 1)))].join(' or ');
+  if (one && one.length > 0 && depth < 4)
+    return [...new Set(one.map((part) => typeOf(part, follow, depth + 1)))].join(' or ');
   const types = Array.isArray(found.type) ? found.type : [found.type ?? (found.properties ? 'object' : 'any')];
-  const words = types.map((type) => (type === 'array' && found.items && depth < 4 ? `array of ${typeOf(found.items, follow, depth + 1)}` : type));
+  const words = types.map((type) =>
+    type === 'array' && found.items && depth < 4 ? `array of ${typeOf(found.items, follow, depth + 1)}` : type,
+  );
   return words.join(' or ') + (found.format ? `, ${found.format}` : '');
 }
 
@@ -211,7 +222,8 @@ export function choicesOf(schema: Schema | undefined, follow: Description['follo
 }
 
 /** Whether a body holds a password: such a request is made on the page for it, where it cannot be seen. */
-export const holdsPassword = (schema: Schema): boolean => Object.values(schema.properties ?? {}).some((property) => property.format === 'password');
+export const holdsPassword = (schema: Schema): boolean =>
+  Object.values(schema.properties ?? {}).some((property) => property.format === 'password');
 
 /** The address of a request: path and query, with all that could break out of a quoted text encoded. */
 export function requestAddress(operation: Operation, values: Record<string, string>): string {

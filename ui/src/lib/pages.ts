@@ -16,8 +16,16 @@ const page = (pattern: RegExp, title: string | ((name: string) => string), load:
 /** All pages. The server knows the same paths; a test compares both. */
 export const pages: Page[] = [
   page(/^\/$/, 'Overview', () => import('../pages/Overview.svelte')),
-  page(/^\/gpu\/([^/]+)$/, (name) => name, () => import('../pages/Gpu.svelte')),
-  page(/^\/proof\/([^/]+)$/, (name) => `Proof of ${name}`, () => import('../pages/Proof.svelte')),
+  page(
+    /^\/gpu\/([^/]+)$/,
+    (name) => name,
+    () => import('../pages/Gpu.svelte'),
+  ),
+  page(
+    /^\/proof\/([^/]+)$/,
+    (name) => `Proof of ${name}`,
+    () => import('../pages/Proof.svelte'),
+  ),
   page(/^\/memory$/, 'Memory', () => import('../pages/Memory.svelte')),
   page(/^\/tokens$/, 'Tokens', () => import('../pages/Tokens.svelte')),
   page(/^\/workload$/, 'Workload', () => import('../pages/Workload.svelte')),

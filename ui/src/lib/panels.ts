@@ -35,7 +35,12 @@ async function allRows(address: string, params: Params): Promise<Row[]> {
   const rows: Row[] = [];
   let endDate = '2100-01-01';
   for (;;) {
-    const answer = await get<List<Row> & { has_more: boolean }>(address, { startDate: '2000-01-01', endDate, limit: 10_000, ...params });
+    const answer = await get<List<Row> & { has_more: boolean }>(address, {
+      startDate: '2000-01-01',
+      endDate,
+      limit: 10_000,
+      ...params,
+    });
     rows.push(...answer.data);
     const oldest = answer.data.at(-1);
     if (!answer.has_more || !oldest) return rows.reverse();
@@ -54,7 +59,11 @@ function lineOf(rows: Row[], label: string, colour: Colour, value: (row: Row) =>
 
 /** The volatility of a GPU's price, a year, at each value over so many returns before it. */
 export async function volatility(gpu: string, region: string, hourly: boolean, window: string): Promise<Line> {
-  const rows = await allRows(path(gpu, 'volatility'), { windowDays: window, region, granularity: hourly ? 'hourly' : undefined });
+  const rows = await allRows(path(gpu, 'volatility'), {
+    windowDays: window,
+    region,
+    granularity: hourly ? 'hourly' : undefined,
+  });
   return lineOf(rows, 'Volatility', 'series-4', (row) => row.rolling_volatility);
 }
 

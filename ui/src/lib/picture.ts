@@ -2,7 +2,12 @@ import { save } from './download';
 import { colours } from './scheme.svelte';
 
 /** Saves a drawn chart as a picture, with its head and the names of what is drawn. */
-export function savePicture(file: string, source: HTMLCanvasElement, title: string, legend: { label: string; colour: string }[]): void {
+export function savePicture(
+  file: string,
+  source: HTMLCanvasElement,
+  title: string,
+  legend: { label: string; colour: string }[],
+): void {
   const ratio = devicePixelRatio;
   const width = source.width / ratio;
   const canvas = document.createElement('canvas');

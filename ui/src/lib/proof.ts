@@ -106,7 +106,10 @@ export async function recordAsOf(series: Series, at: string, asOf: string): Prom
 export async function revisionsOf(series: Series, at: string): Promise<Determination[]> {
   const { path, params } = recordPath(series, at);
   const newest = await get<DeterminationAnswer>(path, params);
-  const earlier = Array.from({ length: newest.revisions - 1 }, async (_, revision) => (await get<DeterminationAnswer>(path, { ...params, revision })).data);
+  const earlier = Array.from(
+    { length: newest.revisions - 1 },
+    async (_, revision) => (await get<DeterminationAnswer>(path, { ...params, revision })).data,
+  );
   return [...(await Promise.all(earlier)), newest.data];
 }
 
@@ -119,7 +122,8 @@ export async function publicKey(): Promise<string> {
 }
 
 /** A word of a POSIX shell. */
-export const word = (text: string): string => (/^[\w./:=+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+export const word = (text: string): string =>
+  /^[\w./:=+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 const hour = 3_600_000;
 const seconds = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');

@@ -57,7 +57,8 @@ export function setParams(changes: Record<string, string>, step = false): void {
 
 /** Lets plain links to our own pages change the page without loading it anew. */
 export function followLinks(event: MouseEvent): void {
-  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    return;
   const link = (event.target as Element).closest('a');
   if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
   if (/^\/(api|openapi|health)/.test(link.pathname)) return;

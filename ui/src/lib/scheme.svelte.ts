@@ -3,7 +3,10 @@
 type Scheme = 'light' | 'dark';
 
 const system = matchMedia('(prefers-color-scheme: dark)');
-const state = $state({ chosen: (document.documentElement.dataset.scheme ?? '') as Scheme | '', system: system.matches });
+const state = $state({
+  chosen: (document.documentElement.dataset.scheme ?? '') as Scheme | '',
+  system: system.matches,
+});
 system.addEventListener('change', (event) => (state.system = event.matches));
 
 export const scheme = {

@@ -36,7 +36,11 @@ interface SessionAnswer {
   data: { account: Account | null; oidc: { name: string } | null };
 }
 
-const state = $state<{ known: boolean; account: Account | null; oidc: { name: string } | null }>({ known: false, account: null, oidc: null });
+const state = $state<{ known: boolean; account: Account | null; oidc: { name: string } | null }>({
+  known: false,
+  account: null,
+  oidc: null,
+});
 
 /** Who reads, and what they may see. Pages look here before they ask, so that nothing is asked for in vain. */
 export const session = {

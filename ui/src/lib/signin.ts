@@ -4,7 +4,9 @@ import { address } from './router.svelte';
 /** The address of the sign-in page that leads back to here. */
 export function signInAddress(): string {
   const back = address.link;
-  return back === '/' || address.path === '/signin' || address.path === '/settings' ? '/signin' : `/signin?next=${encodeURIComponent(back)}`;
+  return back === '/' || address.path === '/signin' || address.path === '/settings'
+    ? '/signin'
+    : `/signin?next=${encodeURIComponent(back)}`;
 }
 
 /** Where to go after signing in: a page of ours that the address names, or the settings. */

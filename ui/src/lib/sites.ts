@@ -120,14 +120,21 @@ export function within(sites: Site[], circle: Circle): Site[] {
 }
 
 /** The great-circle distance in kilometres. */
-export function distance(from: { latitude: number; longitude: number }, to: { latitude: number; longitude: number }): number {
+export function distance(
+  from: { latitude: number; longitude: number },
+  to: { latitude: number; longitude: number },
+): number {
   const radians = Math.PI / 180;
   const [a, b] = [from.latitude * radians, to.latitude * radians];
-  const haversine = Math.sin((b - a) / 2) ** 2 + Math.cos(a) * Math.cos(b) * Math.sin(((to.longitude - from.longitude) * radians) / 2) ** 2;
+  const haversine =
+    Math.sin((b - a) / 2) ** 2 +
+    Math.cos(a) * Math.cos(b) * Math.sin(((to.longitude - from.longitude) * radians) / 2) ** 2;
   return 2 * earthKm * Math.asin(Math.min(1, Math.sqrt(haversine)));
 }
 
 /** Whether two records are of the same site: records have no number of their own. */
 export function isSame(a: Site, b: Site): boolean {
-  return a.company === b.company && a.site_name === b.site_name && a.latitude === b.latitude && a.longitude === b.longitude;
+  return (
+    a.company === b.company && a.site_name === b.site_name && a.latitude === b.latitude && a.longitude === b.longitude
+  );
 }

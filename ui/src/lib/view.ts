@@ -15,7 +15,10 @@ export interface NamedLine extends Line {
 }
 
 /** The range that is shown, of those that the reader may have. */
-export function rangeOf(otherwise: RangeName, locked: (range: RangeName) => string | undefined = () => undefined): RangeName {
+export function rangeOf(
+  otherwise: RangeName,
+  locked: (range: RangeName) => string | undefined = () => undefined,
+): RangeName {
   const asked = dailyRanges.find((range) => range.value === address.param('range'))?.value;
   return asked && locked(asked) === undefined ? asked : otherwise;
 }
@@ -52,5 +55,8 @@ export const setSort = (key: string, descending: boolean): void => setParams({ s
 /** Whether each of the reader's words stands in one of the texts. */
 export function matches(filter: string, ...texts: string[]): boolean {
   const all = texts.join(' ').toLowerCase();
-  return filter.toLowerCase().split(/\s+/).every((word) => all.includes(word));
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
 }

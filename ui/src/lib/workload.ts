@@ -39,14 +39,17 @@ export async function families(lab: string): Promise<Family[]> {
   const found = new Map<string, Family>();
   for (const row of answer.data) {
     let family = found.get(row.family);
-    if (!family) found.set(row.family, (family = { family: row.family, times: [], cost: [], lfl: [], tokens: [], effects: [] }));
+    if (!family)
+      found.set(row.family, (family = { family: row.family, times: [], cost: [], lfl: [], tokens: [], effects: [] }));
     family.times.push(Date.parse(row.date) / 1000);
     family.cost.push(row.cCents);
     family.lfl.push(row.lfl);
     family.tokens.push(row.qKtok);
     family.effects.push({ price: row.priceEffect, intensity: row.intensityEffect, mix: row.mixEffect });
   }
-  return [...found.values()].sort((a, b) => Number(b.family === 'all') - Number(a.family === 'all') || (a.family < b.family ? -1 : 1));
+  return [...found.values()].sort(
+    (a, b) => Number(b.family === 'all') - Number(a.family === 'all') || (a.family < b.family ? -1 : 1),
+  );
 }
 
 /** How a cost came from its first value in a range to its last: the effects of the days after the first add up to the change. */
@@ -92,7 +95,8 @@ export function partsOf(family: Family, from: number, step: Step): Part[] {
 
 function partAt(time: number, newest: number, step: Step): { at: number; name: string } {
   if (step === 'day') return { at: time, name: written(time) };
-  if (step === 'month') return { at: Date.parse(`${written(time).slice(0, 7)}-01`) / 1000, name: written(time).slice(0, 7) };
+  if (step === 'month')
+    return { at: Date.parse(`${written(time).slice(0, 7)}-01`) / 1000, name: written(time).slice(0, 7) };
   const end = newest - Math.floor((newest - time) / (7 * dayLength)) * 7 * dayLength;
   return { at: end, name: `7 days to ${written(end)}` };
 }

@@ -1,5 +1,12 @@
 // The world on a plane: everything is projected once, onto a plane of fixed size, and moving the map only moves that plane.
-import { geoCircle, geoGraticule, geoNaturalEarth1, geoPath, type GeoContext, type GeoPermissibleObjects } from 'd3-geo';
+import {
+  geoCircle,
+  geoGraticule,
+  geoNaturalEarth1,
+  geoPath,
+  type GeoContext,
+  type GeoPermissibleObjects,
+} from 'd3-geo';
 import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
 import coarseURL from 'world-atlas/countries-110m.json?url';
@@ -26,7 +33,8 @@ export interface Outline extends Box {
 }
 
 /** Projects a place onto the plane. */
-export const project = (longitude: number, latitude: number): [number, number] => projection([longitude, latitude]) ?? [0, 0];
+export const project = (longitude: number, latitude: number): [number, number] =>
+  projection([longitude, latitude]) ?? [0, 0];
 
 /** The place at a point of the plane; null beside the world. */
 export function placeAt(x: number, y: number): { latitude: number; longitude: number } | null {
@@ -103,7 +111,13 @@ export function pointsOf(sites: Site[]): Points {
   sites.forEach((site, i) => {
     [x[i], y[i]] = project(site.longitude, site.latitude) as [number, number];
   });
-  return { sites, x, y, gpus: Float64Array.from(sites, (site) => site.gpu_qty), megawatts: Float64Array.from(sites, (site) => site.power_capacity_mw) };
+  return {
+    sites,
+    x,
+    y,
+    gpus: Float64Array.from(sites, (site) => site.gpu_qty),
+    megawatts: Float64Array.from(sites, (site) => site.power_capacity_mw),
+  };
 }
 
 /** The points that are asked for. */
@@ -112,7 +126,13 @@ export function pick(points: Points, wanted: (site: Site) => boolean): Points {
   points.sites.forEach((site, i) => wanted(site) && kept.push(i));
   if (kept.length === points.sites.length) return points;
   const of = (values: Float64Array) => Float64Array.from(kept, (i) => values[i]!);
-  return { sites: kept.map((i) => points.sites[i]!), x: of(points.x), y: of(points.y), gpus: of(points.gpus), megawatts: of(points.megawatts) };
+  return {
+    sites: kept.map((i) => points.sites[i]!),
+    x: of(points.x),
+    y: of(points.y),
+    gpus: of(points.gpus),
+    megawatts: of(points.megawatts),
+  };
 }
 
 /** The bounds of points; null of none. */
