@@ -2,7 +2,7 @@
 
 GO     ?= go
 BIN    := bin/assay
-LINT   := tools/bin/golangci-lint
+LINT   := tools/lint/bin/golangci-lint
 # The program needs no C compiler; the race detector does.
 export CGO_ENABLED ?= 0
 
@@ -86,44 +86,44 @@ lint-go: $(LINT) ## the Go linters
 	$(LINT) run ./...
 
 # golangci-lint is built from source in a module of its own, so that its dependencies are not ours.
-$(LINT): tools/go.mod tools/go.sum
+$(LINT): tools/lint/go.mod tools/lint/go.sum
 	@echo 'building golangci-lint (once, a few minutes)'
-	cd tools && GOFLAGS=-mod=mod $(GO) build -o bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd tools/lint && GOFLAGS=-mod=mod $(GO) build -o bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-lint-openapi: tools/node_modules/.package-lock.json ## the linter of the API's description
-	cd tools && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_NOTIFICATIONS=true node_modules/.bin/redocly lint ../internal/httpapi/openapi.yaml
+lint-openapi: tools/lint/node_modules/.package-lock.json ## the linter of the API's description
+	cd tools/lint && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_NOTIFICATIONS=true node_modules/.bin/redocly lint ../../internal/httpapi/openapi.yaml
 
-tools/node_modules/.package-lock.json: tools/package-lock.json
-	cd tools && npm ci --no-fund --no-audit
+tools/lint/node_modules/.package-lock.json: tools/lint/package-lock.json
+	cd tools/lint && npm ci --no-fund --no-audit
 
 bench: build ## measure the server beside nginx and write docs/performance.md (some minutes)
 	scripts/need nginx wrk
-	$(GO) run ./internal/bench -update docs/performance.md
+	$(GO) run ./tools/bench -update docs/performance.md
 
 bench-engine: build ## measure import, publish and verify beside sqlite3 and write docs/performance.md (about a quarter of an hour, 4 GB)
 	scripts/need sqlite3 wrk
-	$(GO) run ./internal/bench -engine -update docs/performance.md
+	$(GO) run ./tools/bench -engine -update docs/performance.md
 
 bench-nodes: build ## measure PostgreSQL beside psql, nodes that share it and shared limits, and write docs/performance.md (about ten minutes, 6 GB)
 	scripts/need postgres redis-server wrk
-	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./internal/bench -nodes -update docs/performance.md
+	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -nodes -update docs/performance.md
 
 bench-short: build
 	scripts/need nginx sqlite3 wrk chromium postgres redis-server
-	$(GO) run ./internal/bench -short
-	$(GO) run ./internal/bench -engine -short
-	$(SERVICES) $(GO) run ./internal/bench -nodes -short
+	$(GO) run ./tools/bench -short
+	$(GO) run ./tools/bench -engine -short
+	$(SERVICES) $(GO) run ./tools/bench -nodes -short
 	cd ui && $(PLAYWRIGHT) --project bench --workers 1
 
 DRILLED := postgres etcd haproxy patroni redis-server
 
 drill: build ## break everything the nodes lean on, count what that cost, and write docs/operations.md (some minutes)
 	scripts/need $(DRILLED)
-	$(GO) run ./internal/drill -update docs/operations.md
+	$(GO) run ./tools/drill -update docs/operations.md
 
 drill-short: build
 	scripts/need $(DRILLED)
-	$(GO) run ./internal/drill -short
+	$(GO) run ./tools/drill -short
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -136,5 +136,5 @@ golden: ## write the golden files anew; look at the difference before you commit
 	$(GO) test ./internal/httpapi -update
 
 clean: ## remove what the targets made
-	rm -rf bin tools/bin tools/node_modules ui/node_modules ui/test-results
+	rm -rf bin tools/lint/bin tools/lint/node_modules ui/node_modules ui/test-results
 	find internal/dashboard/dist -mindepth 1 ! -name .gitkeep -delete

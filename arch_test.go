@@ -36,7 +36,7 @@ var rooms = map[string]struct {
 	"internal/sites":           {".", "what a list of sites answers depends on that list and the question only"},
 	"internal/limit":           {"", "a limiter counts keys of any type; it has no word of ours in it"},
 	"internal/store":           {".", "the database keeps what others compute and decides nothing itself"},
-	"internal/store/storetest": {". internal/process internal/relay internal/store", "tests of the store need servers that they may stop"},
+	"internal/store/storetest": {". internal/store tools/process tools/relay", "tests of the store need servers that they can stop"},
 	"internal/keys":            {". internal/access internal/store", "a key is checked in memory, and the store tells when keys change"},
 	"internal/account":         {". internal/access internal/keys internal/store", "people are looked up in memory, and the store tells when anything about them changes"},
 	"internal/ingest":          {". internal/sites internal/store", "rows come in whether or not anybody computes, serves or follows"},
@@ -49,11 +49,11 @@ var rooms = map[string]struct {
 	"internal/oidc":            {".", "whoever signs in elsewhere is nobody here yet"},
 	"internal/usage":           {". internal/store", "it counts what it is told, and knows neither callers nor routes"},
 	"internal/httpapi":         {". internal/access internal/account internal/coding internal/dashboard internal/index internal/keys internal/limit internal/limit/sharedlimit internal/memory internal/oidc internal/proof internal/sites internal/snapshot internal/tokens internal/usage", "answers come from memory"},
-	"internal/relay":           {"", "it carries bytes between programs of any kind, and knows none"},
-	"internal/measured":        {"", "it writes figures down, whatever they are of"},
-	"internal/process":         {"", "it runs programs of any kind, and knows none"},
-	"internal/bench":           {"internal/measured internal/process", "it measures the program from outside, as it measures others"},
-	"internal/drill":           {"internal/measured internal/process internal/relay", "it breaks what the program leans on, from outside"},
+	"tools/relay":              {"", "it relays bytes between any two programs"},
+	"tools/report":             {"", "it writes figures into documents, whatever they measure"},
+	"tools/process":            {"", "it runs any program"},
+	"tools/bench":              {"tools/process tools/report", "it measures the program from outside, as it measures nginx or psql"},
+	"tools/drill":              {"tools/process tools/relay tools/report", "it breaks the servers that the program depends on, from outside"},
 	"cmd/assay":                {everyone, "the command ties the rooms together"},
 }
 
@@ -204,6 +204,22 @@ func TestArch_ReadsNeverWaitForTheDatabase(t *testing.T) {
 		}
 		if slices.Contains(found["internal/httpapi"].ours(), dep) {
 			t.Errorf("httpapi imports %s; it must not: %s", dep, why)
+		}
+	}
+}
+
+// testHelpers are the packages under internal that only tests import.
+var testHelpers = []string{"internal/store/storetest"}
+
+func TestArch_TheProductDoesNotImportTools(t *testing.T) {
+	for name, r := range readRooms(t) {
+		if strings.HasPrefix(name, "tools/") || slices.Contains(testHelpers, name) {
+			continue
+		}
+		for _, dep := range r.ours() {
+			if strings.HasPrefix(dep, "tools/") || slices.Contains(testHelpers, dep) {
+				t.Errorf("%s imports %s; only tools and tests may: internal/ and cmd/ are the product", name, dep)
+			}
 		}
 	}
 }

@@ -25,8 +25,12 @@
 //	internal/dashboard the web pages, embedded; they read the API like any other program
 //	internal/httpapi   routes, parameters, answers
 //	internal/demo      a synthetic market that goes through ingest like any other feed
-//	internal/relay     spoils what passes between a program and a server, for tests and drills
 //	cmd/assay          the command; the only place that knows all rooms
+//	tools/bench        measures the program beside nginx, sqlite3 and psql
+//	tools/drill        breaks the servers a cluster depends on, and counts what that costs
+//	tools/relay        delays, silences or resets connections between a program and a server, for tests and drills
+//	tools/process      starts and stops other programs, for tools and tests
+//	tools/report       writes measured figures into the documents
 //
 // Arrows point towards this package, which imports only the standard library. The arrow that matters most is the one
 // that is missing: httpapi does not import store, so a read never waits for the database. arch_test.go keeps the map.

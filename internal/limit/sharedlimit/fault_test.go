@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/assaydata/assay/internal/relay"
+	"github.com/assaydata/assay/tools/relay"
 )
 
 // behindRelay is a server of the test's own and a relay to it.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/assaydata/assay/internal/process"
+	"github.com/assaydata/assay/tools/process"
 )
 
 // Standby is a streaming replica of the tests' PostgreSQL server, with all of its databases.

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/assaydata/assay/internal/relay"
+	"github.com/assaydata/assay/tools/relay"
 )
 
 // Wire leads to a server, and can be spoiled.

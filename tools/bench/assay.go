@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/assaydata/assay/tools/process"
+)
+
+// assayServer is the server under test.
+type assayServer struct {
+	*process.Process
+	base  string // http://127.0.0.1:port
+	keys  apiKeys
+	start time.Duration // until it answered, to a tenth of a second
+}
+
+// apiKeys are the keys the demo hands out in its keys file.
+type apiKeys struct {
+	Premium string `json:"premium"`
+	Full    string `json:"full"`
+}
+
+// startDemo starts the demo market in dir and waits until it serves. Building the market takes a while.
+func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
+	keysFile := filepath.Join(dir, "keys.json")
+	a, err := startServer(ctx, program, dir, "demo",
+		"--dir", filepath.Join(dir, "data"),
+		"--no-feed",              // the same answer from the first round to the last
+		"--key-limit", "1000000", // all keyed routes share one key
+		"--keys-file", keysFile)
+	if err != nil {
+		return nil, err
+	}
+	if a.keys, err = readKeys(keysFile); err != nil {
+		a.Stop()
+		return nil, err
+	}
+	return a, nil
+}
+
+// startServer starts a serving command of the program, with its log in dir, and waits until it answers.
+func startServer(ctx context.Context, program, dir string, command ...string) (*assayServer, error) {
+	return startNode(ctx, node{name: "assay", program: program, dir: dir, command: command})
+}
+
+// node is a server beside others.
+type node struct {
+	name, program, dir string
+	command            []string
+	env                []string
+}
+
+// startNode starts a server and waits until it answers.
+func startNode(ctx context.Context, n node) (*assayServer, error) {
+	ports, err := process.SparePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	addr := process.Loopback(ports[0])
+	p, err := process.Command{
+		Name: n.name, Dir: n.dir, LastWill: syscall.SIGKILL, Env: n.env,
+		Program: n.program, Args: append(n.command, "--addr", addr, "--trusted-proxies", "127.0.0.0/8"),
+	}.Start()
+	if err != nil {
+		return nil, err
+	}
+	a := &assayServer{Process: p, base: "http://" + addr}
+	begun := time.Now()
+	if err := p.Await(ctx, 2*time.Minute, a.healthy); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	a.start = time.Since(begun)
+	return a, nil
+}
+
+func (a *assayServer) healthy(ctx context.Context) error {
+	_, err := fetch(ctx, a.base, scenario{path: "/health"})
+	return err
+}
+
+func readKeys(path string) (apiKeys, error) {
+	var k apiKeys
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return k, err
+	}
+	if err := json.Unmarshal(text, &k); err != nil {
+		return k, fmt.Errorf("parse %s: %w", path, err)
+	}
+	if k.Premium == "" || k.Full == "" {
+		return k, fmt.Errorf("%s: want keys named premium and full", path)
+	}
+	return k, nil
+}
+
+// fetchBodies asks for each answer once and keeps it. A compressed one must hold what the plain one says.
+func (a *assayServer) fetchBodies(ctx context.Context, scenarios []scenario) error {
+	for i := range scenarios {
+		s := &scenarios[i]
+		if err := a.fetchBody(ctx, s); err != nil {
+			return a.Explain(fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	return nil
+}
+
+func (a *assayServer) fetchBody(ctx context.Context, s *scenario) error {
+	raw := *s
+	raw.gzip = false
+	var err error
+	if s.plain, err = fetch(ctx, a.base, raw); err != nil {
+		return err
+	}
+	if s.body = s.plain; !s.gzip {
+		return nil
+	}
+	if s.body, err = fetch(ctx, a.base, *s); err != nil {
+		return err
+	}
+	unpacked, err := gunzip(s.body)
+	if err != nil {
+		return fmt.Errorf("decompress %s: %w", s.path, err)
+	}
+	if !bytes.Equal(unpacked, s.plain) {
+		return fmt.Errorf("%s: the compressed answer (%d bytes unpacked) differs from the plain one (%d bytes)",
+			s.path, len(unpacked), len(s.plain))
+	}
+	return nil
+}
+
+func gunzip(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// asker neither adds Accept-Encoding nor unpacks by itself, and takes no detour.
+var asker = &http.Client{
+	Timeout:       10 * time.Second,
+	Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// fetch gives the bytes one request is answered with. Anything but a 200 in the coding asked for is an error.
+func fetch(ctx context.Context, base string, s scenario) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+s.path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("X-Forwarded-For", nextAddress())
+	for _, h := range s.headers() {
+		req.Header.Set(h.name, h.value)
+	}
+	res, err := asker.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %s: %.200s", s.path, res.Status, body)
+	}
+	if got := res.Header.Get("Content-Encoding"); (got == "gzip") != s.gzip {
+		return nil, fmt.Errorf("GET %s: content encoding %q, asked for gzip: %t", s.path, got, s.gzip)
+	}
+	return body, nil
+}
+
+var asked int
+
+// nextAddress is another client address for each call, so that waiting for the server never meets its limiter. These
+// addresses are not among those of wrk.lua.
+func nextAddress() string {
+	asked++
+	return fmt.Sprintf("10.255.%d.%d", asked/256%256, asked%256)
+}
+
+// memory is what the process holds in RAM, in bytes: now, and at its largest.
+type memory struct {
+	resident, peak int64
+}
+
+func (a *assayServer) memory() (memory, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.Pid()))
+	if err != nil {
+		return memory{}, err
+	}
+	return parseMemory(string(text))
+}
+
+// parseMemory reads lines such as "VmRSS:	  123456 kB" of /proc/PID/status.
+func parseMemory(status string) (memory, error) {
+	var m memory
+	for line := range strings.Lines(status) {
+		name, rest, _ := strings.Cut(line, ":")
+		into, wanted := map[string]*int64{"VmRSS": &m.resident, "VmHWM": &m.peak}[name]
+		if !wanted {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		if err != nil {
+			return m, fmt.Errorf("parse memory line %q: %w", line, err)
+		}
+		*into = kib * 1024
+	}
+	if m.resident == 0 || m.peak == 0 {
+		return m, errors.New("no VmRSS and VmHWM in the process status")
+	}
+	return m, nil
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/assaydata/assay/tools/report"
+)
+
+// The goals of the engine. Rates are judged by the clock.
+const (
+	importFloor = 100_000   // rows a second
+	verifyFloor = 1_000_000 // transactions a second, on two cores
+	// growthLimit is how much longer an hour may take with the largest size than with the smallest. Twenty times the
+	// transactions would take twenty times as long if the cost followed what is stored; a deeper tree and a colder cache
+	// are allowed for.
+	growthLimit = 2.0
+)
+
+// engineReport is everything one run of the engine found.
+type engineReport struct {
+	options options
+	tools   tools
+	at      time.Time
+	whole   whole
+	growth  []growth
+	reading reading
+}
+
+func (r engineReport) judge(v *verdicts) {
+	load, verify := r.whole.load.rate(), r.growth[len(r.growth)-1].verify.rate()
+	v.add(load >= importFloor, "import: %s rows a second, at least %s", thousands(load), thousands(importFloor))
+	v.add(verify >= verifyFloor, "verify: %s transactions a second, at least %s", thousands(verify), thousands(verifyFloor))
+	_, publish := r.growthRatios()
+	v.add(publish <= growthLimit, "publishing an hour: %.2f times as long with the largest size, at most %.2f", publish, growthLimit)
+}
+
+func (r engineReport) print(w io.Writer) {
+	for _, table := range r.tables() {
+		printTable(w, table)
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, r.growthLine())
+}
+
+func (r engineReport) markdown() string {
+	machine := machineList(report.CPU(), goVersion(r.options.assay), sqliteVersion(r.tools["sqlite3"]), wrkVersion(r.tools["wrk"]))
+	return heading(r.at, r.options.args) + r.body(machine)
+}
+
+// body is the report without what depends on the machine's name and the day.
+func (r engineReport) body(machine string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "one file of %s transactions; medians of %d hours of %s transactions; reads for %s, %d connections.\n\n",
+		thousands(float64(r.whole.rows)), r.options.rounds, thousands(float64(r.options.hourRows)), r.options.duration, wrkConnections)
+	b.WriteString(machine)
+	tables := r.tables()
+	b.WriteString(markdownTable(tables[0]))
+	b.WriteString("\n" + markdownTable(tables[1]))
+	fmt.Fprintf(&b, "\n%s\n", r.growthLine())
+	b.WriteString("\n" + markdownTable(tables[2]))
+	return b.String()
+}
+
+// tables are the three parts of the result in cells, with the heading in the first row of each.
+func (r engineReport) tables() [3][][]string {
+	return [3][][]string{r.wholeTable(), r.growthTable(), r.readingTable()}
+}
+
+func (r engineReport) wholeTable() [][]string {
+	w := r.whole
+	return [][]string{
+		{"one file", "seconds", "a second", "as the program says", "sqlite3 a second", "ratio"},
+		w.load.row("import, rows", &w.sqliteLoad),
+		w.again.row("import again, rows known before", nil),
+		w.publish.row(fmt.Sprintf("publish, %s values", thousands(float64(w.publish.count))), nil),
+		w.verify.row("verify, transactions", &w.sqliteRead),
+	}
+}
+
+// row is a line of the first table; there need not be a peer.
+func (t timing) row(name string, peer *timing) []string {
+	said, other, ratio := "", "", ""
+	if t.said > 0 {
+		said = thousands(float64(t.said))
+	}
+	if peer != nil {
+		other, ratio = thousands(peer.rate()), fmt.Sprintf("%.2f", t.rate()/peer.rate())
+	}
+	return []string{name, fmt.Sprintf("%.1f", t.took.Seconds()), thousands(t.rate()), said, other, ratio}
+}
+
+func (r engineReport) growthTable() [][]string {
+	rows := [][]string{{"stored transactions", "import of an hour", "publication of an hour", "verified a second"}}
+	for _, g := range r.growth {
+		rows = append(rows, []string{thousands(float64(g.stored)), millis(g.load), millis(g.publish), thousands(g.verify.rate())})
+	}
+	return rows
+}
+
+// growthRatios is how many times as long an hour takes with the largest size as with the smallest.
+func (r engineReport) growthRatios() (load, publish float64) {
+	small, large := r.growth[0], r.growth[len(r.growth)-1]
+	return float64(large.load) / float64(small.load), float64(large.publish) / float64(small.publish)
+}
+
+func (r engineReport) growthLine() string {
+	small, large := r.growth[0], r.growth[len(r.growth)-1]
+	load, publish := r.growthRatios()
+	return fmt.Sprintf("With %.0f times as much stored, an hour takes %.2f times as long to import and %.2f times as long to publish.",
+		float64(large.stored)/float64(small.stored), load, publish)
+}
+
+func (r engineReport) readingTable() [][]string {
+	row := func(name string, s sample, hours int) []string {
+		return []string{name, thousands(s.rate), millis(s.p50), millis(s.p99), fmt.Sprint(hours)}
+	}
+	return [][]string{
+		{"reads of `" + readingScenario.path + "`", "req/s", "p50", "p99", "hours published"},
+		row("in quiet", r.reading.quiet, 0),
+		row("while hours are published", r.reading.busy, r.reading.hours),
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/assaydata/assay/tools/report"
+)
+
+// memoryLimit is the most Assay may hold after the load, the demo market and the limiter's addresses included.
+const memoryLimit = 300e6
+
+// serverReport is everything one run beside nginx found.
+type serverReport struct {
+	options options
+	tools   tools
+	at      time.Time
+	results []result
+	memory  memory
+	steady  []*steadyRoute
+}
+
+// result is one scenario's medians.
+type result struct {
+	scenario     scenario
+	assay, nginx sample
+}
+
+func (r result) ratio() float64 { return r.assay.rate / r.nginx.rate }
+
+// judge holds the result against the floors.
+func (r serverReport) judge(v *verdicts) {
+	for _, res := range r.results {
+		if floor := res.scenario.floor; floor > 0 {
+			v.add(res.ratio() >= floor, "%s: %.2f of nginx, at least %.2f", res.scenario.name, res.ratio(), floor)
+		}
+	}
+	v.add(r.memory.resident < memoryLimit, "resident memory: %s, less than %s",
+		megabytes(r.memory.resident), megabytes(memoryLimit))
+	slow := slowest(r.steady)
+	v.add(slow.sample.p99 < steadyLimit, "every route at %s requests a second: p99 of the slowest, %s, is %s, less than %s",
+		thousands(steadyRate), slow.route, millis(slow.sample.p99), millis(steadyLimit))
+}
+
+func (r serverReport) print(w io.Writer) {
+	printTable(w, r.table())
+	fmt.Fprintln(w, r.memoryLine())
+	printTable(w, steadyTable(r.steady))
+}
+
+// table is the result in cells, with the heading in the first row.
+func (r serverReport) table() [][]string {
+	rows := [][]string{{"case", "Assay req/s", "nginx req/s", "ratio", "Assay p50", "Assay p99", "nginx p50", "nginx p99"}}
+	for _, res := range r.results {
+		a, n := res.assay, res.nginx
+		rows = append(rows, []string{
+			res.scenario.name, thousands(a.rate), thousands(n.rate), fmt.Sprintf("%.2f", res.ratio()),
+			millis(a.p50), millis(a.p99), millis(n.p50), millis(n.p99),
+		})
+	}
+	return rows
+}
+
+func (r serverReport) memoryLine() string {
+	return fmt.Sprintf("Assay's resident memory after the load: %s, at its peak %s.",
+		megabytes(r.memory.resident), megabytes(r.memory.peak))
+}
+
+// markdown is what goes between the markers.
+func (r serverReport) markdown() string {
+	var b strings.Builder
+	b.WriteString(heading(r.at, r.options.args))
+	fmt.Fprintf(&b, "medians of %d rounds of %s, %d connections.\n\n", r.options.rounds, r.options.duration, wrkConnections)
+	b.WriteString(machineList(report.CPU(), goVersion(r.options.assay), nginxVersion(r.tools["nginx"]), wrkVersion(r.tools["wrk"])))
+	b.WriteString(markdownTable(r.table()))
+	fmt.Fprintf(&b, "\n%s\n\n", r.memoryLine())
+	b.WriteString(markdownTable(steadyTable(r.steady)))
+	return b.String()
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/assaydata/assay/tools/process"
+)
+
+// Two threads and 32 connections keep two cores busy without queueing for long.
+const (
+	wrkThreads     = 2 // wrk.lua has addresses for four
+	wrkConnections = 32
+)
+
+//go:embed wrk.lua
+var wrkScript []byte
+
+// loader runs wrk.
+type loader struct {
+	program, script string
+}
+
+func newLoader(program, dir string) (loader, error) {
+	script := filepath.Join(dir, "wrk.lua")
+	return loader{program, script}, os.WriteFile(script, wrkScript, 0o600)
+}
+
+// load asks for the scenario as fast as it is answered. A single answer that is not the whole one is an error.
+func (l loader) load(ctx context.Context, base string, s scenario, d time.Duration) (sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, d+30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, l.program, l.args(base, s, d)...)
+	cmd.SysProcAttr = process.DieWithUs(syscall.SIGKILL, nil)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return sample{}, fmt.Errorf("run wrk: %w: %s", err, strings.TrimSpace(errOut.String()))
+	}
+	t, err := parseTally(out.String())
+	if err != nil {
+		return sample{}, err
+	}
+	return t.sample(), t.check(len(s.body))
+}
+
+func (l loader) args(base string, s scenario, d time.Duration) []string {
+	args := []string{
+		fmt.Sprintf("-t%d", wrkThreads),
+		fmt.Sprintf("-c%d", wrkConnections),
+		fmt.Sprintf("-d%ds", int(d.Seconds())),
+		"--timeout", "10s", // a stall on a shared machine is slow, not wrong
+		"--latency",
+		"-s", l.script,
+		base + s.path, "--",
+	}
+	for _, h := range s.headers() {
+		args = append(args, h.name+": "+h.value)
+	}
+	return args
+}
+
+// tally is the line wrk.lua prints, in its order. Times are in microseconds.
+type tally struct {
+	requests, bytes, duration, p50, p99 int64
+	status                              int64 // answers with a status above 399
+	connect, read, write, timeout       int64 // socket errors
+}
+
+func parseTally(out string) (tally, error) {
+	var t tally
+	_, line, found := strings.Cut(out, "bench: ")
+	if !found {
+		return t, fmt.Errorf("wrk printed no result line: %q", out)
+	}
+	_, err := fmt.Sscan(line, &t.requests, &t.bytes, &t.duration, &t.p50, &t.p99,
+		&t.status, &t.connect, &t.read, &t.write, &t.timeout)
+	if err != nil {
+		return t, fmt.Errorf("parse wrk's result line %q: %w", line, err)
+	}
+	return t, nil
+}
+
+// check says whether every answer was a good and whole one. The size finds what wrk does not count as an error: an
+// empty 204, a redirect.
+func (t tally) check(bodySize int) error {
+	switch {
+	case t.connect+t.read+t.write+t.timeout > 0:
+		return fmt.Errorf("socket errors: %d connect, %d read, %d write, %d timeout", t.connect, t.read, t.write, t.timeout)
+	case t.status > 0:
+		return fmt.Errorf("%d of %d answers were errors by their status (if it is 429, the server does not take client "+
+			"addresses from X-Forwarded-For)", t.status, t.requests)
+	case t.requests == 0 || t.duration == 0:
+		return errors.New("no request was answered")
+	case t.bytes/t.requests < int64(bodySize):
+		return fmt.Errorf("answers had %d bytes on average, the body alone has %d", t.bytes/t.requests, bodySize)
+	}
+	return nil
+}
+
+// sample is what one run, or the medians of several, came to.
+type sample struct {
+	rate     float64 // requests per second
+	p50, p99 time.Duration
+}
+
+func (t tally) sample() sample {
+	return sample{
+		rate: float64(t.requests) / max(float64(t.duration)/1e6, 1e-6),
+		p50:  time.Duration(t.p50) * time.Microsecond,
+		p99:  time.Duration(t.p99) * time.Microsecond,
+	}
+}
+
+// medians takes each number's median on its own.
+func medians(samples []sample) sample {
+	return sample{
+		rate: median(samples, func(s sample) float64 { return s.rate }),
+		p50:  median(samples, func(s sample) time.Duration { return s.p50 }),
+		p99:  median(samples, func(s sample) time.Duration { return s.p99 }),
+	}
+}
+
+func median[T number](samples []sample, of func(sample) T) T {
+	values := make([]T, len(samples))
+	for i, s := range samples {
+		values[i] = of(s)
+	}
+	return middle(values)
+}
+
+type number interface{ ~int64 | ~float64 }
+
+// middle is the middle value, or the mean of the middle two. There must be one.
+func middle[T number](values []T) T {
+	values = slices.Sorted(slices.Values(values))
+	upper := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[upper]
+	}
+	return (values[upper-1] + values[upper]) / 2
+}

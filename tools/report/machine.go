@@ -1,0 +1,48 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// By says when something was measured, and by which of our tools.
+func By(at time.Time, tool string, args []string) string {
+	command := strings.Join(append([]string{"go run", tool}, args...), " ")
+	return fmt.Sprintf("Measured on %s by `%s`:\n", at.UTC().Format(time.DateOnly), command)
+}
+
+// CPU says what the machine computes with.
+func CPU() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return fmt.Sprintf("%d cores", runtime.NumCPU())
+	}
+	return parseCPU(string(text))
+}
+
+func parseCPU(info string) string {
+	model, cores := "unknown processor", 0
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "processor":
+			cores++
+		case "model name":
+			model = strings.TrimSpace(value)
+		}
+	}
+	return fmt.Sprintf("%s, %d cores", model, cores)
+}
+
+// Load is how many processes have wanted a core in the last minute, on the average: on a busy machine figures are worse.
+func Load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	load, _, _ := strings.Cut(string(text), " ")
+	return load
+}
