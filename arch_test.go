@@ -43,7 +43,8 @@ var rooms = map[string]struct {
 	"internal/live":            {". internal/snapshot internal/store", "it carries points from the store into the snapshot, and computes none"},
 	"internal/proof":           {".", "what is hashed and signed must be checkable with nothing else at hand"},
 	"internal/publish":         {". internal/index internal/proof internal/store", "it writes for readers that may be other processes, so it knows none of them"},
-	"internal/audit":           {". internal/index internal/proof internal/publish internal/store", "it computes again what publish has computed, by the same code, and serves nobody"},
+	"internal/verify":          {". internal/index internal/proof internal/publish internal/store", "it recomputes what was published with the publisher's code"},
+	"internal/backtest":        {". internal/index internal/publish internal/store", "it computes what would have been published, and proves nothing"},
 	"internal/demo":            {". internal/ingest internal/publish internal/store", "a synthetic market goes in by the same door as a real feed"},
 	"internal/dashboard":       {"", "the pages are files, and read the API like any other program"},
 	"internal/oidc":            {".", "whoever signs in elsewhere is nobody here yet"},
@@ -60,12 +61,13 @@ var rooms = map[string]struct {
 // never says why httpapi keeps away from rooms that would be tempting. keys imports the store for its own refresh, which
 // no request waits for; so this is about what httpapi itself can call.
 var never = map[string]string{
-	"internal/store":   "a read never waits for the database",
-	"internal/ingest":  "the API only reads",
-	"internal/publish": "a request must not be able to make a value",
-	"internal/audit":   "proving takes a while, and is the work of a command",
-	"internal/live":    "the holder is all that the follower and the server share",
-	"internal/demo":    "the server does not know made-up data from real but by the snapshot's mark",
+	"internal/store":    "a read never waits for the database",
+	"internal/ingest":   "the API only reads",
+	"internal/publish":  "a request must not be able to make a value",
+	"internal/verify":   "proving takes a while, and is the work of a command",
+	"internal/backtest": "so does a backtest",
+	"internal/live":     "the holder is all that the follower and the server share",
+	"internal/demo":     "the server does not know made-up data from real but by the snapshot's mark",
 }
 
 // pure says which standard packages the rooms without side effects leave alone, and why.

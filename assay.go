@@ -16,7 +16,8 @@
 //	internal/store     the database
 //	internal/ingest    files and feeds to the store
 //	internal/publish   the writer's loop: compute what is due and publish a version
-//	internal/audit     computes published values again and proves them
+//	internal/verify    recomputes published values and proves them
+//	internal/backtest  compares another methodology with what was published
 //	internal/live      the reader's loop: keep the snapshot current
 //	internal/keys      API keys: minting, hashing, the keyring in memory
 //	internal/account   who signs in, what they were given, and the keys they make of it

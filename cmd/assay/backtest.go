@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/audit"
+	"github.com/assaydata/assay/internal/backtest"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/live"
 )
@@ -105,7 +105,7 @@ func readMethodology(name string) (m index.Methodology, err error) {
 }
 
 // compare replays the database; the note says what readers of the figures must know.
-func (f *backtestFlags) compare(ctx context.Context, candidate index.Methodology, s streams) (comparison *audit.Comparison, note string, err error) {
+func (f *backtestFlags) compare(ctx context.Context, candidate index.Methodology, s streams) (comparison *backtest.Comparison, note string, err error) {
 	db, err := openExisting(ctx, f.at)
 	if err != nil {
 		return nil, "", err
@@ -124,13 +124,13 @@ func (f *backtestFlags) compare(ctx context.Context, candidate index.Methodology
 		note = "SYNTHETIC DATA: no figure here is a market price."
 	}
 	bar, begun := newProgress(s.err), time.Now()
-	backtester := &audit.Backtester{
-		Store: db, Candidate: candidate, Against: f.against, GPU: f.gpu, From: f.from, To: f.to,
+	options := backtest.Options{
+		Candidate: candidate, Against: f.against, GPU: f.gpu, From: f.from, To: f.to,
 		Progress: func(done float64, transactions int) {
 			bar.show("replaying", done, fmt.Sprintf("%s transactions, %s/s", thousands(transactions), rate(transactions, time.Since(begun))))
 		},
 	}
-	if comparison, err = backtester.Run(ctx); err != nil {
+	if comparison, err = backtest.Run(ctx, db, options); err != nil {
 		bar.leave()
 		return nil, "", err
 	}
@@ -152,7 +152,7 @@ func mayReplace(name string) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if strings.TrimRight(line, "\r\n") != audit.ChartMark {
+	if strings.TrimRight(line, "\r\n") != backtest.ChartMark {
 		return fmt.Errorf("%s is there, and it is not the chart of a backtest: name another file", name)
 	}
 	return nil
@@ -172,7 +172,7 @@ func writeChart(name string, svg []byte) error {
 }
 
 // printComparison prints the table.
-func printComparison(w io.Writer, c *audit.Comparison, note string) {
+func printComparison(w io.Writer, c *backtest.Comparison, note string) {
 	first, last := c.Period()
 	fmt.Fprintf(w, "methodology %s against %s, %s to %s\n", c.Candidate, c.BaseName(), assay.FormatDay(first), assay.FormatDay(last))
 	if note != "" {
@@ -180,8 +180,8 @@ func printComparison(w io.Writer, c *audit.Comparison, note string) {
 	}
 	fmt.Fprintln(w)
 	rows := [][]string{{"", "days", "base", "candidate", "moved", "mean %", "mean abs %", "largest %", "on"}}
-	for i := range c.Lines {
-		rows = append(rows, summaryRow(c.Lines[i].GPU, c.Lines[i].Summary()))
+	for i := range c.GPUs {
+		rows = append(rows, summaryRow(c.GPUs[i].GPU, c.GPUs[i].Summary()))
 	}
 	printTable(w, append(rows, summaryRow("all", c.Summary())))
 	if stale := c.Stale(); stale > 0 {
@@ -190,10 +190,10 @@ func printComparison(w io.Writer, c *audit.Comparison, note string) {
 	}
 }
 
-func summaryRow(name string, s audit.Summary) []string {
+func summaryRow(name string, s backtest.Summary) []string {
 	row := []string{name, thousands(s.Days), thousands(s.Base), thousands(s.Candidate), thousands(s.Moved), "-", "-", "-", "-"}
 	if s.Compared > 0 {
-		row[5], row[6], row[7] = audit.Percent(s.Mean, true), audit.Percent(s.MeanAbsolute, false), audit.Percent(s.Largest, true)
+		row[5], row[6], row[7] = backtest.Percent(s.Mean, true), backtest.Percent(s.MeanAbsolute, false), backtest.Percent(s.Largest, true)
 	}
 	if s.LargestAt != 0 {
 		row[8] = assay.FormatDay(s.LargestAt)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assaydata/assay/internal/audit"
+	"github.com/assaydata/assay/internal/backtest"
 )
 
 func TestMayReplace(t *testing.T) {
@@ -25,10 +25,10 @@ func TestMayReplace(t *testing.T) {
 	}
 	const refused = "is not the chart of a backtest"
 	f("missing.svg", "", "")
-	f("chart.svg", audit.ChartMark+"\n<svg/>", "")
-	f("windows.svg", audit.ChartMark+"\r\n<svg/>", "") // an editor may have saved it so
-	f("cut-off.svg", audit.ChartMark, "")
-	f("drawing.svg", "<svg/>\n"+audit.ChartMark, refused)
+	f("chart.svg", backtest.ChartMark+"\n<svg/>", "")
+	f("windows.svg", backtest.ChartMark+"\r\n<svg/>", "") // an editor may have saved it so
+	f("cut-off.svg", backtest.ChartMark, "")
+	f("drawing.svg", "<svg/>\n"+backtest.ChartMark, refused)
 	f("notes.txt", "\n", refused)
 	f("long.txt", strings.Repeat("x", 5000), refused)
 	if err := mayReplace(t.TempDir()); err == nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/audit"
+	"github.com/assaydata/assay/internal/verify"
 )
 
 var exportCommand = &command{
@@ -49,7 +49,7 @@ func runExport(ctx context.Context, c *command, args []string, s streams) error 
 		return err
 	}
 	defer db.Close()
-	report, err := (&audit.Exporter{Store: db, From: from, To: to, Now: time.Now().UnixMilli()}).Export(ctx, *bundle)
+	report, err := verify.Export(ctx, db, *bundle, verify.ExportOptions{From: from, To: to, Now: time.Now().UnixMilli()})
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/assaydata/assay/internal/audit"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/verify"
 )
 
 var migrateCommand = &command{
@@ -61,7 +61,7 @@ func runMigrate(ctx context.Context, c *command, args []string, s streams) error
 }
 
 // proveCopy verifies a copy, and that its ledger, with the heads of all chains, is that of the database it was made of.
-func proveCopy(ctx context.Context, source, target *store.DB) (report audit.Report, err error) {
+func proveCopy(ctx context.Context, source, target *store.DB) (report verify.Report, err error) {
 	want, err := source.Ledger(ctx)
 	if err != nil {
 		return report, err
@@ -73,5 +73,5 @@ func proveCopy(ctx context.Context, source, target *store.DB) (report audit.Repo
 	if !reflect.DeepEqual(got, want) {
 		return report, errors.New("the ledgers differ: something was written to the old database meanwhile")
 	}
-	return (&audit.Verifier{Store: target, Workers: runtime.GOMAXPROCS(0)}).Verify(ctx)
+	return verify.Database(ctx, target, verify.Options{Workers: runtime.GOMAXPROCS(0)})
 }

@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/assaydata/assay/internal/audit"
+	"github.com/assaydata/assay/internal/verify"
 )
 
 var verifyCommand = &command{
@@ -47,11 +47,13 @@ func runVerify(ctx context.Context, c *command, args []string, s streams) error 
 	progress := func(done float64, transactions int) {
 		bar.show("verifying", done, fmt.Sprintf("%s transactions, %s/s", thousands(transactions), rate(transactions, time.Since(begun))))
 	}
-	var report audit.Report
+	var report verify.Report
 	if *bundle != "" {
-		report, err = audit.VerifyBundle(ctx, *bundle, key, progress)
+		report, err = verify.Bundle(ctx, *bundle, key, progress)
 	} else {
-		report, err = verifyStore(ctx, at, &audit.Verifier{From: from, To: to, GPU: *gpu, PublicKey: key, Workers: runtime.GOMAXPROCS(0), Progress: progress})
+		report, err = verifyStore(ctx, at, verify.Options{
+			From: from, To: to, GPU: *gpu, PublicKey: key, Workers: runtime.GOMAXPROCS(0), Progress: progress,
+		})
 	}
 	if err != nil {
 		bar.leave()
@@ -65,22 +67,22 @@ func runVerify(ctx context.Context, c *command, args []string, s streams) error 
 // verifyGC lets the heap grow further before it is collected: it is small, and is thrown away at the end.
 const verifyGC = 400
 
-func verifyStore(ctx context.Context, at place, v *audit.Verifier) (report audit.Report, err error) {
+func verifyStore(ctx context.Context, at place, o verify.Options) (report verify.Report, err error) {
 	debug.SetGCPercent(verifyGC)
-	v.Store, err = openExisting(ctx, at)
+	db, err := openExisting(ctx, at)
 	if err != nil {
 		return report, err
 	}
-	defer v.Store.Close()
-	if v.GPU != "" {
-		if err := knownGPU(ctx, v.Store, v.GPU); err != nil {
+	defer db.Close()
+	if o.GPU != "" {
+		if err := knownGPU(ctx, db, o.GPU); err != nil {
 			return report, err
 		}
 	}
-	return v.Verify(ctx)
+	return verify.Database(ctx, db, o)
 }
 
-func printReport(s streams, r audit.Report, took time.Duration) {
+func printReport(s streams, r verify.Report, took time.Duration) {
 	fmt.Fprintf(s.out, "verified: %s values from %s transactions, %s signed days (%.1f s, %s transactions/s)\n",
 		thousands(r.Records), thousands(r.Transactions), thousands(r.Manifests), took.Seconds(), rate(r.Transactions, took))
 	for _, key := range r.PublicKeys {

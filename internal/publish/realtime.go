@@ -26,7 +26,7 @@ func (p *Publisher) Realtime(ctx context.Context) error {
 	if first > last {
 		return nil
 	}
-	batch, err := known(ctx, p.Store, nil, first-assay.RealtimeWindow, last, counters.Receipt)
+	batch, err := Known(ctx, p.Store, nil, first-assay.RealtimeWindow, last, counters.Receipt)
 	if err != nil {
 		return err
 	}

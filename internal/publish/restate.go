@@ -105,15 +105,9 @@ func (s *step) restated(r Restatement) store.Coverage {
 	return due
 }
 
-// slotKey names a slot of a series.
-type slotKey struct {
-	store.SeriesKey
-	at int64
-}
-
 // lastRevisions reads the newest record of every slot that is due.
-func (p *Publisher) lastRevisions(ctx context.Context, due store.Coverage) (map[slotKey]assay.Determination, error) {
-	last := map[slotKey]assay.Determination{}
+func (p *Publisher) lastRevisions(ctx context.Context, due store.Coverage) (map[Slot]assay.Determination, error) {
+	last := map[Slot]assay.Determination{}
 	chains, err := p.Store.Chains(ctx)
 	if err != nil {
 		return nil, err
@@ -125,7 +119,7 @@ func (p *Publisher) lastRevisions(ctx context.Context, due store.Coverage) (map[
 				return nil, err
 			}
 			for i := range records {
-				last[slotKey{chain.SeriesKey, records[i].At}] = records[i].Determination
+				last[SlotOf(&records[i].Determination)] = records[i].Determination
 			}
 		}
 	}
@@ -133,9 +127,9 @@ func (p *Publisher) lastRevisions(ctx context.Context, due store.Coverage) (map[
 }
 
 // revise makes the next revision of a slot, if there is anything new about it.
-func (s *step) revise(d assay.Determination, published bool, last map[slotKey]assay.Determination, done *Restated) {
+func (s *step) revise(d assay.Determination, published bool, last map[Slot]assay.Determination, done *Restated) {
 	var before *assay.Determination
-	if known, ok := last[slotKey{store.SeriesKey{Line: d.Line, Grain: d.Grain}, d.At}]; ok {
+	if known, ok := last[SlotOf(&d)]; ok {
 		before = &known
 	}
 	if !Revises(before, &d, published) {

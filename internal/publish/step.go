@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
@@ -46,7 +47,7 @@ func (s *step) window(ctx context.Context, due store.Coverage, from, to int64, t
 	if len(due) == 0 {
 		return nil
 	}
-	if s.batch, err = known(ctx, s.store, s.batch[:0], from, to, s.state.Receipt); err != nil {
+	if s.batch, err = Known(ctx, s.store, s.batch[:0], from, to, s.state.Receipt); err != nil {
 		return err
 	}
 	s.calculator.Load(s.batch)
@@ -66,8 +67,8 @@ func (s *step) window(ctx context.Context, due store.Coverage, from, to int64, t
 	})
 }
 
-// known reads the transactions executed in [from, to) as they were known at a receipt, in the order of their digest.
-func known(ctx context.Context, db *store.DB, dst []assay.Transaction, from, to, receipt int64) ([]assay.Transaction, error) {
+// Known reads the transactions executed in [from, to) as they were known at a receipt, in the order of index.Order.
+func Known(ctx context.Context, db *store.DB, dst []assay.Transaction, from, to, receipt int64) ([]assay.Transaction, error) {
 	batch, err := db.AppendWindow(ctx, dst, from, to)
 	if err != nil {
 		return nil, err
@@ -79,6 +80,21 @@ func known(ctx context.Context, db *store.DB, dst []assay.Transaction, from, to,
 	batch = index.Known(batch, events, receipt)
 	index.Order(batch)
 	return batch, nil
+}
+
+// Slot names a slot of a series.
+type Slot struct {
+	store.SeriesKey
+	At int64
+}
+
+// SlotOf is the slot that a determination is of.
+func SlotOf(d *assay.Determination) Slot {
+	return Slot{SeriesKey: store.SeriesKey{Line: d.Line, Grain: d.Grain}, At: d.At}
+}
+
+func (s Slot) String() string {
+	return fmt.Sprintf("%s %s %s at %s", s.GPU, s.Region, s.Grain, assay.FormatInstant(s.At))
 }
 
 // Determine computes a window of the batch that the calculator has loaded, as a record without its place in time and

@@ -1,4 +1,4 @@
-package audit
+package backtest
 
 import (
 	"bytes"
@@ -19,14 +19,14 @@ import (
 	"github.com/assaydata/assay"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // noisy makes a comparison of days whose prices wander.
 func noisy(gpus, days int) *Comparison {
 	c := &Comparison{Candidate: "2.0.0", Published: []string{"1.0.0"}}
 	dice := rand.New(rand.NewPCG(1, 2))
 	for g := range gpus {
-		line := Compared{GPU: fmt.Sprintf("GPU %d", g)}
+		line := GPUDays{GPU: fmt.Sprintf("GPU %d", g)}
 		for d := range days {
 			price := assay.Nanos(2_000_000_000 + dice.Int64N(900_000_000))
 			line.Days = append(line.Days, Day{
@@ -34,7 +34,7 @@ func noisy(gpus, days int) *Comparison {
 				Candidate: price + assay.Nanos(dice.Int64N(200_000_000)-100_000_000), HasCandidate: true,
 			})
 		}
-		c.Lines = append(c.Lines, line)
+		c.GPUs = append(c.GPUs, line)
 	}
 	return c
 }
@@ -42,10 +42,10 @@ func noisy(gpus, days int) *Comparison {
 // The golden file is a chart to look at: two GPUs, a month, a gap, days lost, a spike.
 func TestChart_Golden(t *testing.T) {
 	c := noisy(2, 30)
-	c.Lines[0].GPU, c.Lines[1].GPU = "H100 SXM", "RTX PRO 6000 WS"
-	c.Lines[0].Days[11].Candidate += assay.One
-	c.Lines[1].Days[5].HasCandidate, c.Lines[1].Days[6].HasCandidate = false, false
-	c.Lines[1].Days = append(c.Lines[1].Days[:14], c.Lines[1].Days[20:]...)
+	c.GPUs[0].GPU, c.GPUs[1].GPU = "H100 SXM", "RTX PRO 6000 WS"
+	c.GPUs[0].Days[11].Candidate += assay.One
+	c.GPUs[1].Days[5].HasCandidate, c.GPUs[1].Days[6].HasCandidate = false, false
+	c.GPUs[1].Days = append(c.GPUs[1].Days[:14], c.GPUs[1].Days[20:]...)
 	got := c.Chart("A note.")
 	const file = "testdata/backtest.svg"
 	if *update {
@@ -58,14 +58,14 @@ func TestChart_Golden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got); go test ./internal/audit -update writes it anew:\n%s", file, diff)
+		t.Errorf("%s (-want +got); go test ./internal/backtest -update updates it:\n%s", file, diff)
 	}
 }
 
 func TestChart_IsPlainSVG(t *testing.T) {
 	c := noisy(3, 40)
 	c.Candidate, c.Against = "2.0--draft-", "1.0"
-	c.Lines[1].GPU = `<script>"A" & B</script>`
+	c.GPUs[1].GPU = `<script>"A" & B</script>`
 	svg := c.Chart("<b>")
 	if first, _, _ := strings.Cut(string(svg), "\n"); first != ChartMark {
 		t.Errorf("the first line is %s, want %s", first, ChartMark)
@@ -122,7 +122,7 @@ func TestChart_Size(t *testing.T) {
 
 func TestChart_NothingToShow(t *testing.T) {
 	c := noisy(1, 1)
-	c.Lines[0].Days[0] = neither(marchUTC(5, 21))
+	c.GPUs[0].Days[0] = neither(marchUTC(5, 21))
 	if svg := string(c.Chart("")); !strings.Contains(svg, "No day of this period has a value.") || strings.Contains(svg, "GPU 0") {
 		t.Errorf("a comparison without a value gives\n%s", svg)
 	}
@@ -193,11 +193,11 @@ func TestWithGaps(t *testing.T) {
 }
 
 func TestReduce(t *testing.T) {
-	days := noisy(1, maxDays).Lines[0].Days
+	days := noisy(1, maxDays).GPUs[0].Days
 	if diff := cmp.Diff(days, reduce(days)); diff != "" {
 		t.Errorf("what can be seen is reduced (-want +got):\n%s", diff)
 	}
-	days = noisy(1, 5000).Lines[0].Days
+	days = noisy(1, 5000).GPUs[0].Days
 	f := func(what string, at int, change func(*Day)) {
 		t.Helper()
 		before := days[at]
@@ -289,7 +289,7 @@ func TestPercent(t *testing.T) {
 // A base of next to nothing makes percentages that no picture is made for; the chart must stand it.
 func TestChart_AbsurdDifference(t *testing.T) {
 	c := noisy(1, 3)
-	c.Lines[0].Days[1] = both(c.Lines[0].Days[1].At, "0.0001", "1000")
+	c.GPUs[0].Days[1] = both(c.GPUs[0].Days[1].At, "0.0001", "1000")
 	svg := string(c.Chart(""))
 	if !strings.Contains(svg, "largest +999999900.0000 %") || !strings.Contains(svg, ">+1000000000 %<") && !strings.Contains(svg, ">+500000000 %<") {
 		t.Errorf("the difference is not named:\n%s", svg)

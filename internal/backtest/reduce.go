@@ -1,14 +1,14 @@
-package audit
+package backtest
 
 import "github.com/assaydata/assay"
 
-// maxDays is how many days a panel draws one by one: two years and a little.
+// maxDays is how many days a panel draws one by one: a little more than two years.
 const maxDays = 800
 
-// withGaps puts an empty day where days are not published, so that no line is drawn across.
+// withGaps inserts an empty day where days are not published, so that no line is drawn across the gap.
 func withGaps(days []Day) (all []Day) {
 	for _, d := range days {
-		if n := len(all); n > 0 && d.At-all[n-1].At > assay.Day+2*assay.Hour { // clocks may have changed
+		if n := len(all); n > 0 && d.At-all[n-1].At > assay.Day+2*assay.Hour { // the clocks may have changed
 			all = append(all, Day{At: all[n-1].At + assay.Day})
 		}
 		all = append(all, d)
@@ -16,16 +16,16 @@ func withGaps(days []Day) (all []Day) {
 	return all
 }
 
-// reduce leaves out days where there are more than can be seen. Of each stretch it keeps the edges, the lowest and the
-// highest value of both, the largest differences up and down, and a day without a value, where there are such: so a spike
-// stays as high as it was, and a gap a gap.
+// reduce drops days if there are more than can be seen. Of each part it keeps the edges, the lowest and the highest value
+// of both methodologies, the largest differences up and down, and a day without a value. So spikes keep their height, and
+// gaps stay.
 func reduce(days []Day) (kept []Day) {
 	if len(days) <= maxDays {
 		return days
 	}
-	const stretches = 100
-	for i := range stretches {
-		part := days[i*len(days)/stretches : (i+1)*len(days)/stretches]
+	const parts = 100
+	for i := range parts {
+		part := days[i*len(days)/parts : (i+1)*len(days)/parts]
 		keep := make([]bool, len(part))
 		keep[0], keep[len(part)-1] = true, true
 		for _, rank := range ranks {
@@ -42,7 +42,7 @@ func reduce(days []Day) (kept []Day) {
 	return kept
 }
 
-// ranks are the reasons to keep a day: of those for which ok is true, the one with the highest rank.
+// ranks are the reasons to keep a day: each keeps the day with the highest rank among those with ok.
 var ranks = []func(*Day) (rank assay.Nanos, ok bool){
 	func(d *Day) (assay.Nanos, bool) { return d.Base, d.HasBase },
 	func(d *Day) (assay.Nanos, bool) { return -d.Base, d.HasBase },

@@ -1,4 +1,4 @@
-package audit
+package verify
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ import (
 func exported(t *testing.T, db *store.DB, from, to int64) (dir string, report Report) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "bundle")
-	report, err := (&Exporter{Store: db, From: from, To: to, Now: marketEnd}).Export(t.Context(), dir)
+	report, err := Export(t.Context(), db, dir, ExportOptions{From: from, To: to, Now: marketEnd})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func exported(t *testing.T, db *store.DB, from, to int64) (dir string, report Re
 
 func verifyBundle(t *testing.T, dir string) (Report, error) {
 	t.Helper()
-	return VerifyBundle(t.Context(), dir, nil, nil)
+	return Bundle(t.Context(), dir, nil, nil)
 }
 
 // Any days that follow one another make a bundle that proves itself, without the database.
@@ -62,7 +62,7 @@ func TestBundle_AnyPeriod(t *testing.T) {
 func TestBundle_Everything(t *testing.T) {
 	dir, _ := exported(t, openMarket(t), instant(1, 0), instant(30, 0))
 	done := 0.0
-	got, err := VerifyBundle(t.Context(), dir, marketKey.Public().(ed25519.PublicKey), func(d float64, _ int) { done = d })
+	got, err := Bundle(t.Context(), dir, marketKey.Public().(ed25519.PublicKey), func(d float64, _ int) { done = d })
 	if err != nil || done != 1 {
 		t.Fatalf("%v at %g", err, done)
 	}
@@ -73,14 +73,14 @@ func TestBundle_Everything(t *testing.T) {
 	if head.From != "2026-03-04" || head.To != "2026-03-11" {
 		t.Errorf("the bundle is of %s to %s, want the days that have something", head.From, head.To)
 	}
-	if _, err := VerifyBundle(t.Context(), dir, make([]byte, ed25519.PublicKeySize), nil); !errors.Is(err, ErrDiffers) {
+	if _, err := Bundle(t.Context(), dir, make([]byte, ed25519.PublicKeySize), nil); !errors.Is(err, ErrDiffers) {
 		t.Errorf("with another key: %v", err)
 	}
 }
 
 func TestBundle_NothingThere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bundle")
-	_, err := (&Exporter{Store: openMarket(t), From: instant(1, 0), To: instant(3, 0)}).Export(t.Context(), dir)
+	_, err := Export(t.Context(), openMarket(t), dir, ExportOptions{From: instant(1, 0), To: instant(3, 0)})
 	if err == nil || !strings.Contains(err.Error(), "nothing is published for the days from 2026-03-01 up to 2026-03-03") {
 		t.Error(err)
 	}
@@ -93,7 +93,7 @@ func TestBundle_NothingThere(t *testing.T) {
 func TestBundle_KeepsWhatIsThere(t *testing.T) {
 	db := openMarket(t)
 	dir, _ := exported(t, db, instant(5, 0), instant(6, 0))
-	if _, err := (&Exporter{Store: db, From: instant(5, 0), To: instant(7, 0)}).Export(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "exists") {
+	if _, err := Export(t.Context(), db, dir, ExportOptions{From: instant(5, 0), To: instant(7, 0)}); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("exported over a bundle: %v", err)
 	}
 	if _, err := verifyBundle(t, dir); err != nil {
@@ -107,7 +107,7 @@ func TestBundle_WhileOthersWrite(t *testing.T) {
 	for n := int64(1); n < 200; n += n/3 + 1 {
 		dir := filepath.Join(t.TempDir(), "bundle")
 		wrote := whileWriting(t, n, func(ctx context.Context, db *store.DB) {
-			if _, err := (&Exporter{Store: db, From: instant(4, 0), To: instant(30, 0)}).Export(ctx, dir); err != nil {
+			if _, err := Export(ctx, db, dir, ExportOptions{From: instant(4, 0), To: instant(30, 0)}); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -1,4 +1,4 @@
-package audit
+package backtest
 
 import (
 	"fmt"
@@ -7,22 +7,22 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// frame is a rectangle of the chart and the values its edges stand for.
+// frame is a rectangle of the chart and the values at its edges.
 type frame struct {
 	left, top, width, height int
 	first, last              int64
 	low, high                assay.Nanos
 }
 
-// tenths is how finely lines are drawn: their coordinates are whole tenths of a unit, counted from the frame's corner.
+// tenths is the resolution of lines: their coordinates are whole tenths of a unit, from the frame's corner.
 const tenths = 10
 
 func (f frame) x(at int64) int {
 	return int((at - f.first) * int64(f.width) * tenths / (f.last - f.first))
 }
 
-// y is where a value stands. Values are below 10^12 billionths of a dollar, but a percentage may have 10^18: such a scale
-// can do without its last digits.
+// y is the coordinate of a value. Prices stay below 10^12 billionths of a dollar, but a percentage may reach 10^18; such a
+// scale drops its last digits, so that the products fit.
 func (f frame) y(value assay.Nanos) int {
 	below, span := int64(f.high-value), int64(f.high-f.low)
 	for span > 1e14 {
@@ -31,10 +31,10 @@ func (f frame) y(value assay.Nanos) int {
 	return int(below * int64(f.height) * tenths / span)
 }
 
-// priceRange is the lowest and the highest price, with some room around.
+// priceRange is the lowest and the highest price, with a margin.
 func priceRange(days []Day) (low, high assay.Nanos) {
 	found := false
-	see := func(value assay.Nanos, ok bool) {
+	include := func(value assay.Nanos, ok bool) {
 		if !ok {
 			return
 		}
@@ -44,42 +44,42 @@ func priceRange(days []Day) (low, high assay.Nanos) {
 		low, high = min(low, value), max(high, value)
 	}
 	for i := range days {
-		see(days[i].Base, days[i].HasBase)
-		see(days[i].Candidate, days[i].HasCandidate)
+		include(days[i].Base, days[i].HasBase)
+		include(days[i].Candidate, days[i].HasCandidate)
 	}
-	room := max((high-low)/12, high/200, 10*assay.Unit(4))
-	return max(low-room, 0), high + room
+	margin := max((high-low)/12, high/200, 10*assay.Unit(4))
+	return max(low-margin, 0), high + margin
 }
 
-// levels draws horizontal lines and their labels, about so many. Those of percentages have a sign.
-func (d *chart) levels(f frame, wish int64, unit string) {
-	step, decimals := niceStep(int64(f.high-f.low) / wish)
+// levels draws about count horizontal lines and their labels. Percentages get a sign.
+func (d *chart) levels(f frame, count int64, unit string) {
+	step, decimals := niceStep(int64(f.high-f.low) / count)
 	level := f.low / step * step
-	if level < f.low { // of a positive number, division leads below it
+	if level < f.low { // division rounds a positive number down
 		level += step
 	}
 	for ; level <= f.high; level += step {
-		colour, label := gridColour, fixed(max(level, -level), decimals)+unit
+		color, label := gridColor, fixed(max(level, -level), decimals)+unit
 		switch {
 		case level < 0:
 			label = "-" + label
 		case level == 0:
-			colour = zeroColour
+			color = zeroColor
 		case unit != "":
 			label = "+" + label
 		}
 		y := f.top + f.y(level)/tenths
-		fmt.Fprintf(d, `<path d="M%d %d.5h%d" stroke="%s"/>`+"\n", f.left, y, f.width, colour)
-		d.text(f.left-8, y+4, `text-anchor="end" font-size="11" fill="`+paleInkColour+`"`, label)
+		fmt.Fprintf(d, `<path d="M%d %d.5h%d" stroke="%s"/>`+"\n", f.left, y, f.width, color)
+		d.text(f.left-8, y+4, `text-anchor="end" font-size="11" fill="`+paleInkColor+`"`, label)
 	}
 }
 
-// niceStep is the least of 1, 2, 5, 10, 20, 50… billionths that is not below a wish, and the decimals it needs.
-func niceStep(wish int64) (step assay.Nanos, decimals int) {
+// niceStep is the smallest of 1, 2, 5, 10, 20, 50… billionths that is not below least, and the decimals it needs.
+func niceStep(least int64) (step assay.Nanos, decimals int) {
 	step = 1
 	for decimals = 9; ; decimals-- {
 		for _, factor := range []assay.Nanos{1, 2, 5} {
-			if int64(step*factor) >= wish {
+			if int64(step*factor) >= least {
 				return step * factor, max(decimals, 0)
 			}
 		}
@@ -91,8 +91,8 @@ func niceStep(wish int64) (step assay.Nanos, decimals int) {
 func (d *chart) dates(f frame, bottom int) {
 	for _, tick := range ticks(f.first, f.last, f.width) {
 		x := f.left + f.x(tick.at)/tenths
-		fmt.Fprintf(d, `<path d="M%d.5 %dV%d" stroke="%s"/>`+"\n", x, f.top, bottom, gridColour)
-		d.text(x, bottom+16, `text-anchor="middle" font-size="11" fill="`+paleInkColour+`"`, tick.label)
+		fmt.Fprintf(d, `<path d="M%d.5 %dV%d" stroke="%s"/>`+"\n", x, f.top, bottom, gridColor)
+		d.text(x, bottom+16, `text-anchor="middle" font-size="11" fill="`+paleInkColor+`"`, tick.label)
 	}
 }
 
@@ -102,20 +102,20 @@ type tick struct {
 	label string
 }
 
-// The room that a label needs.
+// The width of a label.
 const (
 	dayWidth   = 84
 	monthWidth = 60
 )
 
-// ticks are fixings or, where there would be too many, the beginnings of months, in even steps.
+// ticks are fixings or, if there would be too many, the beginnings of months, in even steps.
 func ticks(first, last int64, width int) (list []tick) {
 	for _, days := range []int64{1, 2, 7, 14} {
 		if (last-first)/(days*assay.Day) >= int64(width/dayWidth) {
 			continue
 		}
 		for at := first; at <= last; at += days * assay.Day {
-			list = append(list, tick{at, assay.FormatDay(at)})
+			list = append(list, tick{at: at, label: assay.FormatDay(at)})
 		}
 		return list
 	}
@@ -133,12 +133,12 @@ func ticks(first, last int64, width int) (list []tick) {
 		case at.After(to):
 			return list
 		case !at.Before(from):
-			list = append(list, tick{at.UnixMilli(), at.Format("Jan 2006")})
+			list = append(list, tick{at: at.UnixMilli(), label: at.Format("Jan 2006")})
 		}
 	}
 }
 
-// Percent writes a percentage with four decimals, and where it is signed with its sign.
+// Percent formats a percentage with four decimals; signed puts a plus before a positive one.
 func Percent(n assay.Nanos, signed bool) string {
 	text := fixed(max(n, -n), 4)
 	switch {
@@ -150,7 +150,7 @@ func Percent(n assay.Nanos, signed bool) string {
 	return text
 }
 
-// fixed writes a number that is not negative with so many decimals; it has no more.
+// fixed formats a number that is not negative and has at most the given decimals.
 func fixed(n assay.Nanos, decimals int) string {
 	if decimals == 0 {
 		return fmt.Sprint(int64(n / assay.One))

@@ -1,4 +1,4 @@
-package audit
+package verify
 
 import (
 	"database/sql"
@@ -85,7 +85,7 @@ var places = map[string]string{
 // wantDifference wants a verification to fail, and to name a place of one of the kinds.
 func (p *patient) wantDifference(what string, kinds string) {
 	p.t.Helper()
-	_, err := (&Verifier{Store: p.db}).Verify(p.t.Context())
+	_, err := Database(p.t.Context(), p.db, Options{})
 	if err == nil {
 		p.t.Errorf("%s: not noticed", what)
 		return
@@ -103,7 +103,7 @@ func (p *patient) wantDifference(what string, kinds string) {
 
 func (p *patient) wantWell() {
 	p.t.Helper()
-	if _, err := (&Verifier{Store: p.db}).Verify(p.t.Context()); err != nil {
+	if _, err := Database(p.t.Context(), p.db, Options{}); err != nil {
 		p.t.Fatalf("put back as it was: %v", err)
 	}
 }

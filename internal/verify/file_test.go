@@ -1,4 +1,4 @@
-package audit
+package verify
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func verifyFile(ctx context.Context, dir string) error {
 		return err
 	}
 	defer db.Close()
-	_, err = (&Verifier{Store: db}).Verify(ctx)
+	_, err = Database(ctx, db, Options{})
 	return err
 }
 

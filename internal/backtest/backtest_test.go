@@ -1,4 +1,4 @@
-package audit
+package backtest
 
 import (
 	"errors"
@@ -84,12 +84,12 @@ func addRentals(t *testing.T, db *store.DB, batch ...assay.Transaction) {
 	}
 }
 
-func mustRun(t *testing.T, b Backtester) *Comparison {
+func mustRun(t *testing.T, db *store.DB, o Options) *Comparison {
 	t.Helper()
-	if b.Candidate.Version == "" {
-		b.Candidate = mustMethodology(t, candidateText)
+	if o.Candidate.Version == "" {
+		o.Candidate = mustMethodology(t, candidateText)
 	}
-	c, err := b.Run(t.Context())
+	c, err := Run(t.Context(), db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,22 +115,22 @@ func neither(at int64) Day { return Day{At: at} }
 
 func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
 	db, _ := comparedMarket(t)
-	got := mustRun(t, Backtester{Store: db})
+	got := mustRun(t, db, Options{})
 	if got.Candidate != "2.0.0" || got.Against != "" || cmp.Diff([]string{"1.0.0"}, got.Published) != "" {
 		t.Errorf("%s against %q of %q, want 2.0.0 against what 1.0.0 published", got.Candidate, got.Against, got.Published)
 	}
-	if len(got.Lines) != len(assay.DefaultCatalog().GPUs) {
-		t.Errorf("%d GPUs, want those of the catalog", len(got.Lines))
+	if len(got.GPUs) != len(assay.DefaultCatalog().GPUs) {
+		t.Errorf("%d GPUs, want those of the catalog", len(got.GPUs))
 	}
-	f := func(line Compared, gpu string, want ...Day) {
+	f := func(line GPUDays, gpu string, want ...Day) {
 		t.Helper()
-		if diff := cmp.Diff(Compared{GPU: gpu, Days: want}, line); diff != "" {
+		if diff := cmp.Diff(GPUDays{GPU: gpu, Days: want}, line); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", gpu, diff)
 		}
 	}
-	f(got.Lines[0], "H100 SXM",
+	f(got.GPUs[0], "H100 SXM",
 		both(marchUTC(5, 21), "2.25", "2.5"), both(marchUTC(6, 21), "2", "2"), onlyBase(marchUTC(7, 21), "4"), neither(marchUTC(8, 20)), both(marchUTC(9, 20), "2.75", "2.5"))
-	f(got.Lines[1], "H200",
+	f(got.GPUs[1], "H200",
 		onlyBase(marchUTC(5, 21), "3"), neither(marchUTC(6, 21)), neither(marchUTC(7, 21)), neither(marchUTC(8, 20)), neither(marchUTC(9, 20)))
 
 	want := Summary{
@@ -138,10 +138,10 @@ func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
 		// +11.1111…, 0 and -9.0909…
 		Mean: decimal("0.6734"), MeanAbsolute: decimal("6.734"), Largest: decimal("11.1111"), LargestAt: marchUTC(5, 21),
 	}
-	if diff := cmp.Diff(want, got.Lines[0].Summary()); diff != "" {
+	if diff := cmp.Diff(want, got.GPUs[0].Summary()); diff != "" {
 		t.Errorf("summary of the H100 (-want +got):\n%s", diff)
 	}
-	want.Days, want.Base = 5*len(got.Lines), 5
+	want.Days, want.Base = 5*len(got.GPUs), 5
 	if diff := cmp.Diff(want, got.Summary()); diff != "" {
 		t.Errorf("summary of all (-want +got):\n%s", diff)
 	}
@@ -151,9 +151,9 @@ func TestBacktest_InputsAsTheyAreKnownNow(t *testing.T) {
 	db, p := comparedMarket(t)
 	f := func(against, base, candidate string, stale int) {
 		t.Helper()
-		got := mustRun(t, Backtester{Store: db, Against: against, GPU: "H100 SXM", From: marchUTC(6, 0), To: marchUTC(7, 0)})
-		want := []Compared{{GPU: "H100 SXM", Days: []Day{both(marchUTC(6, 21), base, candidate)}, Stale: stale}}
-		if diff := cmp.Diff(want, got.Lines); diff != "" {
+		got := mustRun(t, db, Options{Against: against, GPU: "H100 SXM", From: marchUTC(6, 0), To: marchUTC(7, 0)})
+		want := []GPUDays{{GPU: "H100 SXM", Days: []Day{both(marchUTC(6, 21), base, candidate)}, Stale: stale}}
+		if diff := cmp.Diff(want, got.GPUs); diff != "" {
 			t.Errorf("against %q (-want +got):\n%s", against, diff)
 		}
 		if got.Stale() != stale {
@@ -192,8 +192,8 @@ func TestBacktest_TakenBack(t *testing.T) {
 	if _, err := p.Restate(t.Context(), publish.Restatement{GPU: "H100 SXM", From: marchUTC(6, 21), To: marchUTC(7, 21), Reason: "a mistake", Actor: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	got := mustRun(t, Backtester{Store: db, GPU: "H100 SXM", From: marchUTC(7, 21), To: marchUTC(7, 22)})
-	if diff := cmp.Diff([]Compared{{GPU: "H100 SXM", Days: []Day{neither(marchUTC(7, 21))}}}, got.Lines); diff != "" {
+	got := mustRun(t, db, Options{GPU: "H100 SXM", From: marchUTC(7, 21), To: marchUTC(7, 22)})
+	if diff := cmp.Diff([]GPUDays{{GPU: "H100 SXM", Days: []Day{neither(marchUTC(7, 21))}}}, got.GPUs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -203,7 +203,7 @@ func TestBacktest_DaysAskedFor(t *testing.T) {
 	f := func(from, to int64, want ...int64) {
 		t.Helper()
 		var got []int64
-		for _, d := range mustRun(t, Backtester{Store: db, GPU: "H100 SXM", From: from, To: to}).Lines[0].Days {
+		for _, d := range mustRun(t, db, Options{GPU: "H100 SXM", From: from, To: to}).GPUs[0].Days {
 			got = append(got, d.At)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -218,20 +218,20 @@ func TestBacktest_DaysAskedFor(t *testing.T) {
 
 func TestBacktest_Refuses(t *testing.T) {
 	db, _ := comparedMarket(t)
-	f := func(b Backtester, want string) {
+	f := func(o Options, want string) {
 		t.Helper()
-		_, err := b.Run(t.Context())
+		_, err := Run(t.Context(), db, o)
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
 	candidate := mustMethodology(t, candidateText)
-	f(Backtester{Store: db, Candidate: candidate, Against: "1.1.0"}, `there is no version "1.1.0"; this database has 1.0.0`)
-	f(Backtester{Store: db, Candidate: candidate, From: marchUTC(10, 0)}, ErrNothingPublished.Error())
-	f(Backtester{Store: db, Candidate: candidate, GPU: "H300"}, ErrNothingPublished.Error())
-	f(Backtester{Store: db, Candidate: mustMethodology(t, strings.Replace(candidateText, "16:00", "15:00", 1))},
+	f(Options{Candidate: candidate, Against: "1.1.0"}, `there is no version "1.1.0"; this database has 1.0.0`)
+	f(Options{Candidate: candidate, From: marchUTC(10, 0)}, ErrNothingPublished.Error())
+	f(Options{Candidate: candidate, GPU: "H300"}, ErrNothingPublished.Error())
+	f(Options{Candidate: mustMethodology(t, strings.Replace(candidateText, "16:00", "15:00", 1))},
 		"fixing: version 2.0.0 fixes days at 15:00 America/New_York and this database at 16:00 America/New_York, so their days cannot be compared")
-	f(Backtester{Store: db, Candidate: mustMethodology(t, strings.Replace(candidateText, "America/New_York", "Europe/London", 1))},
+	f(Options{Candidate: mustMethodology(t, strings.Replace(candidateText, "America/New_York", "Europe/London", 1))},
 		"fixing: version 2.0.0 fixes days at 16:00 Europe/London and this database at 16:00 America/New_York, so their days cannot be compared")
 }
 
@@ -254,7 +254,7 @@ func TestBacktest_LeavesNoTrace(t *testing.T) {
 	f := func(db *store.DB, want error) {
 		t.Helper()
 		before := look(db)
-		if _, err := (&Backtester{Store: db, Candidate: mustMethodology(t, candidateText)}).Run(t.Context()); !errors.Is(err, want) {
+		if _, err := Run(t.Context(), db, Options{Candidate: mustMethodology(t, candidateText)}); !errors.Is(err, want) {
 			t.Errorf("error %v, want %v", err, want)
 		}
 		if diff := cmp.Diff(before, look(db)); diff != "" {
@@ -270,7 +270,7 @@ func TestBacktest_Progress(t *testing.T) {
 	db, _ := comparedMarket(t)
 	var steps []float64
 	seen := 0
-	mustRun(t, Backtester{Store: db, Progress: func(done float64, transactions int) {
+	mustRun(t, db, Options{Progress: func(done float64, transactions int) {
 		steps, seen = append(steps, done), transactions
 	}})
 	if len(steps) != 2 || steps[0] <= 0 || steps[0] >= 1 || steps[1] != 1 || seen != 8 {
@@ -284,7 +284,7 @@ func TestSummary(t *testing.T) {
 		for i := range days {
 			days[i].At = int64(i + 1)
 		}
-		line := Compared{Days: days}
+		line := GPUDays{Days: days}
 		want.Days = len(days)
 		if diff := cmp.Diff(want, line.Summary()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -308,7 +308,7 @@ func TestSummary(t *testing.T) {
 
 // Of all GPUs, the earliest day is named among differences of one size.
 func TestSummary_OfAll(t *testing.T) {
-	c := Comparison{Lines: []Compared{{Days: []Day{both(2, "1", "2")}}, {Days: []Day{both(1, "2", "4")}}}}
+	c := Comparison{GPUs: []GPUDays{{Days: []Day{both(2, "1", "2")}}, {Days: []Day{both(1, "2", "4")}}}}
 	if s := c.Summary(); s.Largest != decimal("100") || s.LargestAt != 1 {
 		t.Errorf("largest %s at %d, want 100 at 1", s.Largest, s.LargestAt)
 	}

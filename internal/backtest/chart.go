@@ -1,4 +1,4 @@
-package audit
+package backtest
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// ChartMark is the first line of every chart, so that a chart can be told from a file that somebody else made.
+// ChartMark is the first line of every chart. It distinguishes a chart from any other file.
 const ChartMark = "<!-- assay backtest -->"
 
-// Sizes of the chart, in its own units, which are pixels where nobody scales it.
+// Sizes of the chart, in its units, which are pixels unless it is scaled.
 const (
 	chartWidth  = 1200
 	chartMargin = 36
@@ -20,7 +20,7 @@ const (
 	chartFoot   = 34
 
 	panelGap    = 36 // between two panels
-	panelHead   = 46 // the GPU and what its days come to
+	panelHead   = 46 // the GPU and its summary
 	panelLeft   = 56 // price levels
 	priceHeight = 180
 	stripGap    = 20
@@ -29,77 +29,78 @@ const (
 	panelHeight = panelHead + priceHeight + stripGap + stripHeight + panelFoot
 )
 
-// Colours: the base is a broad pale line and the candidate a thin strong one over it, so that both show where they agree.
+// Colors: the base is a broad pale line and the candidate a thin strong one over it, so that both show where they agree.
 const (
-	inkColour       = "#1f2933"
-	paleInkColour   = "#66727f"
-	gridColour      = "#e4e8ec"
-	zeroColour      = "#aab4be"
-	baseColour      = "#8fb3d9"
-	candidateColour = "#c2410c"
-	gapColour       = "#6d4ba3" // of the difference
-	lostColour      = "#4b5563"
+	inkColor       = "#1f2933"
+	paleInkColor   = "#66727f"
+	gridColor      = "#e4e8ec"
+	zeroColor      = "#aab4be"
+	baseColor      = "#8fb3d9"
+	candidateColor = "#c2410c"
+	diffColor      = "#6d4ba3" // of the difference
+	lostColor      = "#4b5563"
 )
 
 // chart is a chart being drawn.
 type chart struct {
 	bytes.Buffer
 	*Comparison
-	lines       []Compared // with a value to show
+	gpus        []GPUDays // those with a value to show
 	columns     int
 	first, last int64       // instants at the left and the right edge of every panel
-	low, high   assay.Nanos // differences at the bottom and the top of every strip, in percent: one scale, to be compared
+	low, high   assay.Nanos // differences at the bottom and the top of every strip, in percent; the same for all GPUs
 	lost        bool        // there are days with a base and no candidate
 }
 
-// Chart draws the comparison as SVG: a panel a GPU, with both prices over the days and the difference below. The note, if
-// there is one, stands at the foot. The drawing depends on nothing but the comparison: all of it is computed in whole
-// numbers.
+// Chart draws the comparison as SVG: one panel per GPU, with both prices over the days and the difference below. The note,
+// if any, stands at the foot. All coordinates are computed in integers, so the same comparison gives the same bytes.
 func (c *Comparison) Chart(note string) []byte {
 	d := newChart(c)
-	rows := (len(d.lines) + d.columns - 1) / d.columns
+	rows := (len(d.gpus) + d.columns - 1) / d.columns
 	height := chartHead + max(rows, 1)*(panelHeight+panelGap) - panelGap + chartFoot
 	fmt.Fprint(d, ChartMark+"\n")
-	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="%s">`+"\n",
-		chartWidth, height, chartWidth, height, inkColour)
+	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="%d" height="%d" viewBox="0 0 %d %d" `+
+		`font-family="sans-serif" font-size="12" fill="%s">`+"\n", chartWidth, height, chartWidth, height, inkColor)
 	fmt.Fprintf(d, "<title>%s</title>\n", escape(c.title()))
 	fmt.Fprintf(d, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", chartWidth, height)
 	d.head()
 	width := (chartWidth - 2*chartMargin - (d.columns-1)*panelGap) / d.columns
-	for i := range d.lines {
-		d.panel(&d.lines[i], chartMargin+i%d.columns*(width+panelGap), chartHead+i/d.columns*(panelHeight+panelGap), width)
+	for i := range d.gpus {
+		left := chartMargin + i%d.columns*(width+panelGap)
+		top := chartHead + i/d.columns*(panelHeight+panelGap)
+		d.panel(&d.gpus[i], left, top, width)
 	}
-	if len(d.lines) == 0 {
+	if len(d.gpus) == 0 {
 		d.text(chartMargin, chartHead+panelHead, "", "No day of this period has a value.")
 	}
-	d.text(chartMargin, height-12, `font-size="11" fill="`+paleInkColour+`"`, note)
+	d.text(chartMargin, height-12, `font-size="11" fill="`+paleInkColor+`"`, note)
 	fmt.Fprint(d, "</svg>\n")
 	return d.Bytes()
 }
 
-// newChart finds out what all panels share.
+// newChart computes what all panels share.
 func newChart(c *Comparison) *chart {
 	d := &chart{Comparison: c, columns: 2}
-	for _, line := range c.Lines {
-		if s := line.Summary(); s.Base+s.Candidate > 0 {
-			d.lines = append(d.lines, line)
-			d.look(line.Days)
+	for _, gpu := range c.GPUs {
+		if s := gpu.Summary(); s.Base+s.Candidate > 0 {
+			d.gpus = append(d.gpus, gpu)
+			d.include(gpu.Days)
 		}
 	}
-	room := max((d.high-d.low)/10, assay.Unit(2))
-	d.low, d.high = d.low-room, d.high+room
+	margin := max((d.high-d.low)/10, assay.Unit(2))
+	d.low, d.high = d.low-margin, d.high+margin
 	d.first, d.last = c.Period()
 	if d.first == d.last { // one day stands in the middle
 		d.first, d.last = d.first-assay.Day, d.last+assay.Day
 	}
-	if len(d.lines) < 2 {
+	if len(d.gpus) < 2 {
 		d.columns = 1
 	}
 	return d
 }
 
-// look makes room for the differences of a panel.
-func (d *chart) look(days []Day) {
+// include extends the scale of the strips to the differences of a panel.
+func (d *chart) include(days []Day) {
 	for i := range days {
 		percent, _ := days[i].Difference()
 		d.low, d.high = min(d.low, percent), max(d.high, percent)
@@ -107,14 +108,14 @@ func (d *chart) look(days []Day) {
 	}
 }
 
-// lost tells that the candidate gives no value where the base has one.
+// lost tells whether the base has a value and the candidate has none.
 func (d *Day) lost() bool { return d.HasBase && !d.HasCandidate }
 
 // Period gives the first and the last day.
 func (c *Comparison) Period() (first, last int64) {
-	for _, line := range c.Lines {
-		for i := range line.Days {
-			at := line.Days[i].At
+	for _, gpu := range c.GPUs {
+		for i := range gpu.Days {
+			at := gpu.Days[i].At
 			if first == 0 || at < first {
 				first = at
 			}
@@ -124,7 +125,7 @@ func (c *Comparison) Period() (first, last int64) {
 	return first, last
 }
 
-// BaseName says what the candidate is compared with.
+// BaseName names what the candidate is compared with.
 func (c *Comparison) BaseName() string {
 	switch last := len(c.Published) - 1; {
 	case c.Against != "":
@@ -148,23 +149,25 @@ func (d *chart) head() {
 	}
 	d.text(chartMargin, 38, fmt.Sprintf(`font-size="%d" font-weight="bold"`, size), d.title())
 	first, last := d.Period()
-	d.text(chartMargin, 60, `font-size="13" fill="`+paleInkColour+`"`, fmt.Sprintf(
-		"Daily global index in USD per GPU-hour, %s to %s. Below each GPU, the difference in percent.", assay.FormatDay(first), assay.FormatDay(last)))
+	subtitle := fmt.Sprintf("Daily global index in USD per GPU-hour, %s to %s. Below each GPU, the difference in percent.",
+		assay.FormatDay(first), assay.FormatDay(last))
+	d.text(chartMargin, 60, `font-size="13" fill="`+paleInkColor+`"`, subtitle)
 	x := chartMargin
 	entry := func(sample, label string) {
 		fmt.Fprintf(d, `<g transform="translate(%d,86)">%s</g>`+"\n", x, sample)
 		d.text(x+34, 90, `font-size="13"`, label)
-		x += 34 + 24 + len(label)*7 // letters of this size are seldom broader
+		x += 34 + 24 + len(label)*7 // letters of this size are seldom wider
 	}
-	entry(`<path d="M0 0h26" stroke="`+baseColour+`" stroke-width="3.4" stroke-linecap="round"/>`, d.BaseName())
-	entry(`<path d="M0 0h26" stroke="`+candidateColour+`" stroke-width="1.3"/>`, "candidate "+d.Candidate)
-	entry(`<path d="M0 5l7 -9 6 7 7 -9 6 11z" fill="`+gapColour+`" fill-opacity=".35" stroke="`+gapColour+`"/>`, "difference")
+	entry(`<path d="M0 0h26" stroke="`+baseColor+`" stroke-width="3.4" stroke-linecap="round"/>`, d.BaseName())
+	entry(`<path d="M0 0h26" stroke="`+candidateColor+`" stroke-width="1.3"/>`, "candidate "+d.Candidate)
+	entry(`<path d="M0 5l7 -9 6 7 7 -9 6 11z" fill="`+diffColor+`" fill-opacity=".35" stroke="`+diffColor+`"/>`,
+		"difference")
 	if d.lost {
-		entry(`<path d="M8 -4v8m5 -8v8m5 -8v8" stroke="`+lostColour+`"/>`, "day without a candidate value")
+		entry(`<path d="M8 -4v8m5 -8v8m5 -8v8" stroke="`+lostColor+`"/>`, "day without a candidate value")
 	}
 }
 
-// text writes a line of text that begins at a place, with attributes.
+// text writes a line of text that begins at (x, y).
 func (d *chart) text(x, y int, attributes, text string) {
 	if text == "" {
 		return
@@ -177,25 +180,30 @@ func (d *chart) text(x, y int, attributes, text string) {
 
 func escape(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a builder takes everything
+	_ = xml.EscapeText(&b, []byte(text)) // a builder never fails
 	return b.String()
 }
 
-// panel draws a GPU into the rectangle that begins at a place.
-func (d *chart) panel(line *Compared, x, y, width int) {
-	s := line.Summary()
-	d.text(x, y+14, `font-size="16" font-weight="bold"`, line.GPU)
+// panel draws a GPU into the rectangle that begins at (x, y).
+func (d *chart) panel(gpu *GPUDays, x, y, width int) {
+	s := gpu.Summary()
+	d.text(x, y+14, `font-size="16" font-weight="bold"`, gpu.GPU)
 	if s.Candidate != s.Base {
-		d.text(x+width, y+14, `text-anchor="end" fill="`+paleInkColour+`"`, fmt.Sprintf("%d of %d days have a candidate value", s.Candidate, s.Days))
+		d.text(x+width, y+14, `text-anchor="end" fill="`+paleInkColor+`"`,
+			fmt.Sprintf("%d of %d days have a candidate value", s.Candidate, s.Days))
 	}
-	d.text(x, y+32, `fill="`+paleInkColour+`"`, describe(s))
-	days := reduce(withGaps(line.Days))
-	plot := frame{left: x + panelLeft, top: y + panelHead, width: width - panelLeft, height: priceHeight, first: d.first, last: d.last}
+	d.text(x, y+32, `fill="`+paleInkColor+`"`, describe(s))
+	days := reduce(withGaps(gpu.Days))
+	plot := frame{
+		left: x + panelLeft, top: y + panelHead, width: width - panelLeft, height: priceHeight, first: d.first, last: d.last,
+	}
 	plot.low, plot.high = priceRange(days)
 	d.dates(plot, plot.top+priceHeight+stripGap+stripHeight)
 	d.levels(plot, 7, "")
-	d.series(plot, days, `stroke="`+baseColour+`" stroke-width="34"`, func(day *Day) (assay.Nanos, bool) { return day.Base, day.HasBase })
-	d.series(plot, days, `stroke="`+candidateColour+`" stroke-width="11"`, func(day *Day) (assay.Nanos, bool) { return day.Candidate, day.HasCandidate })
+	base := func(day *Day) (assay.Nanos, bool) { return day.Base, day.HasBase }
+	d.series(plot, days, `stroke="`+baseColor+`" stroke-width="34"`, base)
+	candidate := func(day *Day) (assay.Nanos, bool) { return day.Candidate, day.HasCandidate }
+	d.series(plot, days, `stroke="`+candidateColor+`" stroke-width="11"`, candidate)
 
 	strip := plot
 	strip.top, strip.height = plot.top+priceHeight+stripGap, stripHeight
@@ -205,7 +213,7 @@ func (d *chart) panel(line *Compared, x, y, width int) {
 	d.largest(strip, s)
 }
 
-// describe says in a line what days come to.
+// describe is a summary in one line.
 func describe(s Summary) string {
 	text := fmt.Sprintf("%d of %d days moved", s.Moved, s.Base)
 	if s.Compared > 0 {
@@ -217,7 +225,7 @@ func describe(s Summary) string {
 	return text
 }
 
-// series draws a line through the values, interrupted where one is missing. A day between two missing ones is a dot.
+// series draws a line through the values, with a gap where one is missing. A day between two missing ones is a dot.
 func (d *chart) series(f frame, days []Day, attributes string, value func(*Day) (assay.Nanos, bool)) {
 	p := d.beginPath(f, `fill="none" stroke-linejoin="round" stroke-linecap="round" `+attributes)
 	open := false
@@ -235,10 +243,11 @@ func (d *chart) series(f frame, days []Day, attributes string, value func(*Day) 
 	d.endPath()
 }
 
-// differences draws the area between zero and the difference, and below it a mark for each day that has lost its value.
+// differences draws the area between zero and the difference, and below it a mark for each day without a candidate value.
 func (d *chart) differences(f frame, days []Day) {
 	zero := f.y(0)
-	p := d.beginPath(f, `fill="`+gapColour+`" fill-opacity=".35" stroke="`+gapColour+`" stroke-width="7" stroke-linejoin="round"`)
+	p := d.beginPath(f, `fill="`+diffColor+`" fill-opacity=".35" stroke="`+diffColor+
+		`" stroke-width="7" stroke-linejoin="round"`)
 	for i := range days {
 		at := f.x(days[i].At)
 		percent, ok := days[i].Difference()
@@ -258,7 +267,7 @@ func (d *chart) differences(f frame, days []Day) {
 	if !d.lost {
 		return
 	}
-	p = d.beginPath(f, `stroke="`+lostColour+`" stroke-width="8"`)
+	p = d.beginPath(f, `stroke="`+lostColor+`" stroke-width="8"`)
 	for i := range days {
 		if days[i].lost() {
 			p.move(f.x(days[i].At), (f.height-6)*tenths)
@@ -272,11 +281,11 @@ func (d *chart) differences(f frame, days []Day) {
 func (d *chart) largest(f frame, s Summary) {
 	if s.LargestAt != 0 {
 		fmt.Fprintf(d, `<circle cx="%d" cy="%d" r="4" fill="none" stroke="%s" stroke-width="1.2"/>`+"\n",
-			f.left+f.x(s.LargestAt)/tenths, f.top+f.y(s.Largest)/tenths, inkColour)
+			f.left+f.x(s.LargestAt)/tenths, f.top+f.y(s.Largest)/tenths, inkColor)
 	}
 }
 
-// path writes the steps of a path, each relative to the place before it, which takes half the room.
+// path writes the steps of a path in relative coordinates, which take half the bytes.
 type path struct {
 	*chart
 	x, y int

@@ -1,4 +1,4 @@
-package audit
+package verify
 
 import (
 	"reflect"
@@ -18,11 +18,11 @@ func TestVerify_Postgres(t *testing.T) {
 	if err := market.CopyTo(t.Context(), db, func(string, int) {}); err != nil {
 		t.Fatal(err)
 	}
-	want, err := (&Verifier{Store: market}).Verify(t.Context())
+	want, err := Database(t.Context(), market, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := (&Verifier{Store: db}).Verify(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := Database(t.Context(), db, Options{}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("the copy is proven with %+v (%v), the market with %+v", got, err, want)
 	}
 	p := &patient{t: t, db: db, raw: storetest.Raw(t, db)}

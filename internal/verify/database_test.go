@@ -1,4 +1,4 @@
-package audit
+package verify
 
 import (
 	"context"
@@ -22,10 +22,9 @@ var marketReport = Report{Transactions: 475, Records: 377, Manifests: 11, Unsign
 
 func TestVerify_ProvesTheMarket(t *testing.T) {
 	db := openMarket(t)
-	f := func(v Verifier, want Report) {
+	f := func(o Options, want Report) {
 		t.Helper()
-		v.Store = db
-		got, err := v.Verify(t.Context())
+		got, err := Database(t.Context(), db, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,9 +32,9 @@ func TestVerify_ProvesTheMarket(t *testing.T) {
 			t.Errorf("the report (-want +got):\n%s", diff)
 		}
 	}
-	f(Verifier{}, marketReport)
-	f(Verifier{Workers: 3, PublicKey: marketKey.Public().(ed25519.PublicKey)}, marketReport)
-	f(Verifier{GPU: "H200"}, marketReport) // all are read, and one is computed
+	f(Options{}, marketReport)
+	f(Options{Workers: 3, PublicKey: marketKey.Public().(ed25519.PublicKey)}, marketReport)
+	f(Options{GPU: "H200"}, marketReport) // all are read, and one is computed
 }
 
 // The other tests damage what is in the market; so it must be in it.
@@ -93,11 +92,11 @@ func TestVerify_Periods(t *testing.T) {
 	storetest.Exec(t, damaged, `UPDATE segments SET checksum = checksum + 1 WHERE segment >> 32 = $1`, hour/assay.Hour)
 	f := func(from, to int64, holds bool) {
 		t.Helper()
-		report, err := (&Verifier{Store: db, From: from, To: to}).Verify(t.Context())
+		report, err := Database(t.Context(), db, Options{From: from, To: to})
 		if err != nil || report.Records == 0 {
 			t.Errorf("from %s to %s: %d records, %v", assay.FormatInstant(from), assay.FormatInstant(to), report.Records, err)
 		}
-		_, err = (&Verifier{Store: damaged, From: from, To: to}).Verify(t.Context())
+		_, err = Database(t.Context(), damaged, Options{From: from, To: to})
 		if holds != (err != nil) || holds && !strings.Contains(err.Error(), assay.FormatInstant(hour)) {
 			t.Errorf("from %s to %s, damaged: %v", assay.FormatInstant(from), assay.FormatInstant(to), err)
 		}
@@ -115,7 +114,7 @@ func TestVerify_Periods(t *testing.T) {
 func TestVerify_NothingThere(t *testing.T) {
 	f := func(db *store.DB, from, to int64) {
 		t.Helper()
-		if report, err := (&Verifier{Store: db, From: from, To: to}).Verify(t.Context()); err != nil || report.Records != 0 {
+		if report, err := Database(t.Context(), db, Options{From: from, To: to}); err != nil || report.Records != 0 {
 			t.Errorf("%+v, %v", report, err)
 		}
 	}
@@ -125,7 +124,7 @@ func TestVerify_NothingThere(t *testing.T) {
 }
 
 func TestVerify_AnotherKey(t *testing.T) {
-	_, err := (&Verifier{Store: openMarket(t), PublicKey: make([]byte, ed25519.PublicKeySize)}).Verify(t.Context())
+	_, err := Database(t.Context(), openMarket(t), Options{PublicKey: make([]byte, ed25519.PublicKeySize)})
 	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "manifest of 2026-03-04, revision 0: it is signed with another key") {
 		t.Error(err)
 	}
@@ -136,7 +135,7 @@ func TestVerify_WhileOthersWrite(t *testing.T) {
 	written := 0
 	for n := int64(1); n < 500; n += n/4 + 1 { // more uses than a verification makes
 		wrote := whileWriting(t, n, func(ctx context.Context, db *store.DB) {
-			got, err := (&Verifier{Store: db}).Verify(ctx)
+			got, err := Database(ctx, db, Options{})
 			if err != nil || got.Records < marketReport.Records {
 				t.Fatalf("written at use %d: %+v, %v", n, got, err)
 			}
@@ -194,7 +193,7 @@ func TestVerify_NamesTheFirst(t *testing.T) {
 	storetest.Exec(t, db, `UPDATE segments SET checksum = checksum + 1`)
 	var want string
 	for workers := range 4 {
-		_, err := (&Verifier{Store: db, Workers: workers}).Verify(t.Context())
+		_, err := Database(t.Context(), db, Options{Workers: workers})
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -212,8 +211,8 @@ func TestVerify_NamesTheFirst(t *testing.T) {
 
 func TestVerify_Progress(t *testing.T) {
 	var done []float64
-	v := Verifier{Store: openMarket(t), Workers: 2, Progress: func(d float64, _ int) { done = append(done, d) }}
-	if _, err := v.Verify(t.Context()); err != nil {
+	o := Options{Workers: 2, Progress: func(d float64, _ int) { done = append(done, d) }}
+	if _, err := Database(t.Context(), openMarket(t), o); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(done); n < 2 || done[n-1] != 1 {

@@ -1,0 +1,320 @@
+package verify
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// Bundle proves what an exported folder holds, or names the first difference. If publicKey is not nil, it must have signed
+// every manifest.
+func Bundle(ctx context.Context, dir string, publicKey []byte, progress Progress) (report Report, err error) {
+	b := &bundle{dir: dir}
+	if err := b.open(); err != nil {
+		return report, fmt.Errorf("bundle %s: %w", dir, err)
+	}
+	defer b.close()
+	found := &findings{links: links{}}
+	err = b.checkChunks(ctx, found, progress)
+	if err == nil {
+		err = b.conclude(found, publicKey)
+	}
+	if err != nil {
+		return found.report, fmt.Errorf("bundle %s: %w", dir, err)
+	}
+	return found.report, nil
+}
+
+// checkChunks reads and checks the bundle, a day from fixing to fixing at a time.
+func (b *bundle) checkChunks(ctx context.Context, found *findings, progress Progress) error {
+	checker := newChecker(b.schedule, b.covers, "")
+	begin := b.schedule.LastSlot(assay.Daily, b.from-1)
+	for from := begin; from < b.to; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		to := min(b.schedule.NextSlot(assay.Daily, from), b.to)
+		c, err := b.chunk(from, to)
+		if err != nil {
+			return err
+		}
+		if err := checker.check(c); err != nil {
+			return err
+		}
+		found.add(c)
+		from = to
+		if progress != nil {
+			progress(float64(from-begin)/float64(b.to-begin), found.report.Transactions)
+		}
+	}
+	return nil
+}
+
+// conclude checks the chains and the manifests once all records are read.
+func (b *bundle) conclude(found *findings, publicKey []byte) error {
+	if _, err := b.transactions.next(); !errors.Is(err, io.EOF) {
+		return differs("%s line %d: there are transactions after the period", transactionsFile, b.transactions.line)
+	}
+	if _, err := b.records.next(); !errors.Is(err, io.EOF) {
+		return differs("%s line %d: there are records after the period", recordsFile, b.records.line)
+	}
+	if found.verifications != len(b.verifications) {
+		return differs("%s: there are verifications of transactions outside the period", verificationsFile)
+	}
+	for key, list := range found.links {
+		if err := checkLinks(key, list); err != nil {
+			return err
+		}
+	}
+	if err := checkManifests(b.manifests, false); err != nil {
+		return err
+	}
+	if err := found.checkSigners(b.manifests, publicKey); err != nil {
+		return err
+	}
+	found.report.Manifests = len(b.manifests)
+	found.report.Unsigned = len(b.unsigned)
+	outside := func(day int64) bool { return day < b.from || day >= b.to }
+	return checkSigned(b.manifests, b.unsigned, found.links.days(), outside)
+}
+
+// bundle is an exported folder being read: transactions and records one chunk at a time, everything else at once.
+type bundle struct {
+	dir           string
+	from, to      int64
+	unsigned      []int64
+	methodology   []string // its files
+	schedule      index.Schedule
+	covers        store.Covers
+	verifications []assay.Verification
+	manifests     []assay.Manifest
+	transactions  *transactionReader
+	records       *recordReader
+	files         []*os.File
+}
+
+func (b *bundle) close() {
+	for _, f := range b.files {
+		_ = f.Close() // only read
+	}
+}
+
+func (b *bundle) openFile(name string) (io.Reader, error) {
+	f, err := os.Open(filepath.Join(b.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	b.files = append(b.files, f)
+	return bufio.NewReaderSize(f, 1<<16), nil
+}
+
+func (b *bundle) open() (err error) {
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	for _, read := range []func() error{
+		b.readHead, b.readSchedule, b.readCovers, b.checkPeriod, b.readVerifications, b.readManifests, b.openChunks,
+	} {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bundle) readHead() error {
+	text, err := os.ReadFile(filepath.Join(b.dir, bundleFile))
+	if err != nil {
+		return err
+	}
+	var head bundleHead
+	if err := json.Unmarshal(text, &head); err != nil {
+		return fmt.Errorf("%s: %w", bundleFile, err)
+	}
+	if head.Format != bundleFormat {
+		return fmt.Errorf("%s: the format is %q; this program reads %s", bundleFile, head.Format, bundleFormat)
+	}
+	again, err := head.text()
+	if err != nil || !bytes.Equal(again, text) {
+		return differs("%s: it is not in the form that export writes", bundleFile)
+	}
+	days := make([]int64, 0, 2+len(head.Unsigned))
+	for _, text := range append([]string{head.From, head.To}, head.Unsigned...) {
+		day, err := time.Parse(assay.DayLayout, text)
+		if err != nil {
+			return differs("%s: %v", bundleFile, err)
+		}
+		days = append(days, day.UnixMilli())
+	}
+	b.from, b.to, b.unsigned = days[0], days[1], days[2:]
+	return b.checkFiles(head.Files)
+}
+
+// checkFiles checks that the files are those that were exported.
+func (b *bundle) checkFiles(sums map[string]string) error {
+	for _, name := range []string{transactionsFile, verificationsFile, coversFile, recordsFile, manifestsFile} {
+		if sums[name] == "" {
+			return differs("%s: the sum of %s is missing", bundleFile, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		if !filepath.IsLocal(name) {
+			return differs("%s: %s is not a file of a bundle", bundleFile, name)
+		}
+		sum, err := fileSum(filepath.Join(b.dir, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		if sum != sums[name] {
+			return differs("%s: it is not the file that was exported", name)
+		}
+		if strings.HasPrefix(name, methodologyFolder+"/") {
+			b.methodology = append(b.methodology, name)
+		}
+	}
+	return nil
+}
+
+// checkPeriod checks that the covers span the days that bundle.json names.
+func (b *bundle) checkPeriod() error {
+	if err := checkCovers(b.covers, b.schedule); err != nil {
+		return err
+	}
+	from, to := coveredDays(b.covers, b.schedule)
+	if from != b.from || to != b.to {
+		return differs("%s: the period is not that of %s", bundleFile, coversFile)
+	}
+	return nil
+}
+
+func (b *bundle) readSchedule() (err error) {
+	var files []assay.MethodologyFile
+	for _, name := range b.methodology {
+		text, err := os.ReadFile(filepath.Join(b.dir, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		m, err := index.ParseMethodology(string(text))
+		if err != nil {
+			return differs("%s: %v", name, err)
+		}
+		files = append(files, assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: string(text)})
+	}
+	slices.SortFunc(files, func(a, b assay.MethodologyFile) int { return cmp.Compare(a.Effective, b.Effective) })
+	if b.schedule, err = index.ParseSchedule(files); err != nil {
+		return differs("%s: %v", methodologyFolder, err)
+	}
+	return nil
+}
+
+func (b *bundle) readCovers() error {
+	b.covers = store.Covers{}
+	err := b.readCSV(coversFile, coverColumns, func(p *parser, cells []string) {
+		key := store.CoverageKey{GPU: cells[0], Grain: p.grain(cells[1])}
+		b.covers[key] = append(b.covers[key], store.Cover{
+			Span: store.Span{From: p.instant(cells[2]), To: p.instant(cells[3])}, Version: p.integer(cells[4]),
+			PublishedAt: p.instant(cells[5]), Receipt: p.integer(cells[6]), Restatement: p.boolean(cells[7]),
+		})
+	})
+	for _, list := range b.covers {
+		store.SortCovers(list)
+	}
+	return err
+}
+
+func (b *bundle) readVerifications() error {
+	return b.readCSV(verificationsFile, verificationColumns, func(p *parser, cells []string) {
+		b.verifications = append(b.verifications, assay.Verification{
+			ID: cells[0], Source: cells[1], ExecutedAt: p.instant(cells[2]), Verified: p.boolean(cells[3]),
+			Actor: cells[4], Reason: cells[5], Receipt: p.integer(cells[6]), RecordedAt: p.instant(cells[7]),
+		})
+	})
+}
+
+func (b *bundle) readManifests() error {
+	r, err := b.openFile(manifestsFile)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		m, err := proof.ParseManifest(lines.Bytes())
+		if err == nil && (m.Day < b.from || m.Day >= b.to) {
+			err = fmt.Errorf("the manifest of %s is outside the period", assay.FormatDay(m.Day))
+		}
+		if err != nil {
+			return differs("%s line %d: %v", manifestsFile, n, err)
+		}
+		b.manifests = append(b.manifests, m)
+	}
+	return lines.Err()
+}
+
+func (b *bundle) openChunks() error {
+	rows, err := b.openCSV(transactionsFile, transactionColumns)
+	if err != nil {
+		return err
+	}
+	rows.ReuseRecord = true
+	records, err := b.openFile(recordsFile)
+	if err != nil {
+		return err
+	}
+	b.transactions = &transactionReader{rows: rows}
+	b.records = &recordReader{lines: bufio.NewScanner(records)}
+	return nil
+}
+
+// chunk reads what belongs to the next chunk, which is of [from, to).
+func (b *bundle) chunk(from, to int64) (*chunk, error) {
+	c := &chunk{}
+	for _, e := range b.verifications {
+		if e.ExecutedAt >= from && e.ExecutedAt < to {
+			c.verifications = append(c.verifications, e)
+		}
+	}
+	for {
+		t, err := b.transactions.next()
+		if errors.Is(err, io.EOF) || err == nil && t.ExecutedAt >= to {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.ExecutedAt < from {
+			return nil, differs("%s line %d: transaction %s of %s is out of order or before the period",
+				transactionsFile, b.transactions.line, t.ID, t.Source)
+		}
+		c.transactions = append(c.transactions, t)
+		b.transactions.consume()
+	}
+	for {
+		r, err := b.records.next()
+		if errors.Is(err, io.EOF) || err == nil && r.At > to {
+			return c, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.records = append(c.records, r)
+		b.records.consume()
+	}
+}

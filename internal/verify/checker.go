@@ -1,0 +1,164 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// checker recomputes chunks. Each worker has one.
+type checker struct {
+	schedule index.Schedule
+	covers   store.Covers
+	gpu      string // the only GPU to check; empty for all
+
+	// Of the current chunk:
+	windows    *index.Windows
+	calculator index.Calculator
+	digests    []assay.Hash
+	newest     int64 // receipt
+	expected   map[publish.Slot][]store.Record
+
+	// Of one window, as it was known at a receipt:
+	partBatch      []assay.Transaction
+	partDigests    []assay.Hash
+	partRows       []int32
+	partCalculator index.Calculator
+}
+
+func newChecker(schedule index.Schedule, covers store.Covers, gpu string) *checker {
+	return &checker{
+		schedule: schedule, covers: covers, gpu: gpu, windows: index.NewWindows(schedule, assay.Grains...),
+		expected: map[publish.Slot][]store.Record{},
+	}
+}
+
+// check recomputes a chunk and compares it with its records.
+func (c *checker) check(k *chunk) error {
+	c.load(k)
+	if err := checkVerifications(k); err != nil {
+		return err
+	}
+	err := c.windows.Each(k.transactions, func(w index.Window) error {
+		if c.gpu != "" && w.GPU != c.gpu {
+			return nil
+		}
+		return c.window(w, k)
+	})
+	if err != nil {
+		return err
+	}
+	for slot, records := range c.expected { // no window has claimed these
+		if len(records) > 0 && (c.gpu == "" || slot.GPU == c.gpu) {
+			return differs("%s: there is a record but no transaction", slot)
+		}
+	}
+	return nil
+}
+
+func (c *checker) load(k *chunk) {
+	index.Order(k.transactions)
+	c.digests, c.newest = c.digests[:0], 0
+	for i := range k.transactions {
+		c.newest = max(c.newest, k.transactions[i].Receipt)
+		c.digests = append(c.digests, proof.Transaction(&k.transactions[i]))
+	}
+	c.calculator.Load(k.transactions)
+	clear(c.expected)
+	for _, r := range k.records {
+		slot := publish.SlotOf(&r.Determination)
+		c.expected[slot] = append(c.expected[slot], r)
+	}
+}
+
+// window replays the determinations of one slot. Each version that covered the slot used the transactions known to it.
+func (c *checker) window(w index.Window, k *chunk) error {
+	slot := publish.Slot{SeriesKey: store.SeriesKey{Line: w.Line, Grain: w.Grain}, At: w.At}
+	records := c.expected[slot]
+	delete(c.expected, slot)
+	var before *assay.Determination
+	for _, cover := range c.covers.At(store.CoverageKey{GPU: w.GPU, Grain: w.Grain}, w.At-1) {
+		d, published := c.determine(w, k, cover.Receipt)
+		if !publish.Revises(before, &d, published) {
+			continue
+		}
+		if len(records) == 0 {
+			return differs("%s: the transactions give %s, but there is no record of it", slot, value(&d))
+		}
+		r := &records[0]
+		records = records[1:]
+		d.Receipt, d.PublishedAt = cover.Receipt, cover.PublishedAt
+		if err := compare(slot, &d, r, cover.Version); err != nil {
+			return err
+		}
+		before = &r.Determination
+	}
+	if len(records) > 0 {
+		return differs("%s: there is a record of revision %d, but no publication made it", slot, records[0].Revision)
+	}
+	return nil
+}
+
+// determine computes a window as it was known at a receipt. Nearly always that is all of it.
+func (c *checker) determine(w index.Window, k *chunk, receipt int64) (d assay.Determination, published bool) {
+	if len(k.verifications) == 0 && c.newest <= receipt {
+		return publish.Determine(&c.calculator, c.schedule, w, k.transactions, c.digests)
+	}
+	c.partBatch, c.partDigests, c.partRows = c.partBatch[:0], c.partDigests[:0], c.partRows[:0]
+	for _, row := range w.Rows {
+		c.partBatch = append(c.partBatch, k.transactions[row])
+	}
+	c.partBatch = index.Known(c.partBatch, k.verifications, receipt)
+	for i := range c.partBatch {
+		c.partDigests = append(c.partDigests, proof.Transaction(&c.partBatch[i]))
+		c.partRows = append(c.partRows, int32(i))
+	}
+	w.Rows = c.partRows
+	c.partCalculator.Load(c.partBatch)
+	return publish.Determine(&c.partCalculator, c.schedule, w, c.partBatch, c.partDigests)
+}
+
+// compare checks a record against the recomputed determination.
+func compare(slot publish.Slot, d *assay.Determination, r *store.Record, version int64) error {
+	d.Previous, d.Hash = r.Previous, r.Hash
+	if *d != r.Determination {
+		return differs("%s, revision %d: the record says %s, the transactions give %s (%s)",
+			slot, r.Revision, value(&r.Determination), value(d), difference(d, &r.Determination))
+	}
+	if proof.Record(d) != r.Hash {
+		return differs("%s, revision %d: the record's hash is not the hash of its text", slot, r.Revision)
+	}
+	if r.Version != version {
+		return differs("%s, revision %d: the record names publication %d, but publication %d made it",
+			slot, r.Revision, r.Version, version)
+	}
+	return nil
+}
+
+func value(d *assay.Determination) string {
+	if !d.HasValue {
+		return "no value"
+	}
+	return d.Value.String()
+}
+
+// difference names the first field in which two records differ.
+func difference(computed, stored *assay.Determination) string {
+	switch {
+	case computed.Inputs != stored.Inputs:
+		return "other inputs"
+	case computed.Methodology != stored.Methodology:
+		return "methodology " + stored.Methodology + " instead of " + computed.Methodology
+	case computed.Revision != stored.Revision:
+		return fmt.Sprintf("revision %d instead of %d", stored.Revision, computed.Revision)
+	case computed.Receipt != stored.Receipt || computed.PublishedAt != stored.PublishedAt:
+		return "another publication"
+	case computed.Value != stored.Value || computed.HasValue != stored.HasValue:
+		return "another value"
+	}
+	return "other facts about the same inputs"
+}

@@ -1,0 +1,156 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// scheduleOf parses the methodology's versions. A database that has published nothing may have none.
+func scheduleOf(files []assay.MethodologyFile) (index.Schedule, error) {
+	if len(files) == 0 {
+		return index.Schedule{index.Plain()}, nil
+	}
+	schedule, err := index.ParseSchedule(files)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range schedule {
+		if m.Version != files[i].Version || m.Effective != files[i].Effective {
+			return nil, differs("methodology %s: its text says version %s, in effect from %s",
+				files[i].Version, m.Version, assay.FormatInstant(m.Effective))
+		}
+	}
+	return schedule, nil
+}
+
+// checkLedger checks the ledger alone: receipts match verifications, and the publications cover the time that counts as
+// determined.
+func checkLedger(l *store.Ledger, schedule index.Schedule) error {
+	if err := checkReceipts(l); err != nil {
+		return err
+	}
+	if err := checkCovers(l.Covers, schedule); err != nil {
+		return err
+	}
+	return checkCoverage(l)
+}
+
+// checkReceipts checks that each receipt is for transactions or for one verification, and that no verification shares its
+// receipt.
+func checkReceipts(l *store.Ledger) error {
+	verifications := map[int64]int{}
+	for _, e := range l.Events {
+		verifications[e.Receipt]++
+	}
+	for _, r := range l.Receipts {
+		if n := verifications[r.Number]; n > 1 || (n == 1) != (r.Rows == 0) {
+			return differs("receipt %d of %s: %d transactions and %d verifications came with it",
+				r.Number, assay.FormatInstant(r.ReceivedAt), r.Rows, n)
+		}
+		delete(verifications, r.Number)
+	}
+	for _, e := range l.Events {
+		if verifications[e.Receipt] > 0 {
+			return differs("%s: its receipt %d is missing", verificationName(&e), e.Receipt)
+		}
+	}
+	return nil
+}
+
+func verificationName(e *assay.Verification) string {
+	return fmt.Sprintf("verification of transaction %s of %s, executed at %s", e.ID, e.Source, assay.FormatInstant(e.ExecutedAt))
+}
+
+// checkCovers checks that every publication determined whole slots, that only restatements determined time again, and that
+// they restated time that was determined before.
+func checkCovers(covers store.Covers, schedule index.Schedule) error {
+	for key, list := range covers {
+		for i, c := range list {
+			name := fmt.Sprintf("publication %d, %s %s from %s to %s",
+				c.Version, key.GPU, key.Grain, assay.FormatInstant(c.From), assay.FormatInstant(c.To))
+			wholeSlots := schedule.LastSlot(key.Grain, c.From) == c.From && schedule.LastSlot(key.Grain, c.To) == c.To
+			switch {
+			case c.From >= c.To || !wholeSlots:
+				return differs("%s: these are not whole slots", name)
+			case !c.Restatement && i > 0 && c.From < list[i-1].To:
+				return differs("%s: publication %d determined the same time", name, list[i-1].Version)
+			case c.Restatement && !determinedBefore(list, c):
+				return differs("%s: it restates time that was not determined", name)
+			}
+		}
+	}
+	return nil
+}
+
+// determinedBefore tells whether regular versions before a restatement determined all of its time.
+func determinedBefore(list []store.Cover, restatement store.Cover) bool {
+	at := restatement.From
+	for _, c := range list {
+		if !c.Restatement && c.Version < restatement.Version && c.From <= at && c.To > at {
+			at = c.To
+		}
+	}
+	return at >= restatement.To
+}
+
+// checkCoverage compares the time that counts as determined with what the publications determined.
+func checkCoverage(l *store.Ledger) error {
+	keys := map[store.CoverageKey]bool{}
+	for key := range l.Covers {
+		keys[key] = true
+	}
+	for key := range l.Coverage {
+		keys[key] = true
+	}
+	for key := range keys {
+		if !slices.Equal(joined(l.Covers[key]), l.Coverage[key]) {
+			return differs("%s %s: the time that counts as determined is not what the publications determined", key.GPU, key.Grain)
+		}
+	}
+	return nil
+}
+
+// joined is the time of the regular covers, which are in the order of time; adjacent spans become one.
+func joined(list []store.Cover) (spans []store.Span) {
+	for _, c := range list {
+		switch n := len(spans); {
+		case c.Restatement:
+		case n > 0 && spans[n-1].To == c.From:
+			spans[n-1].To = c.To
+		default:
+			spans = append(spans, c.Span)
+		}
+	}
+	return spans
+}
+
+// checkVerifications checks that every verification is of a transaction in the chunk and changed its state. The
+// transactions are in order.
+func checkVerifications(k *chunk) error {
+	verified := map[int]bool{} // the state so far, by the row of the transaction
+	for i := range k.verifications {
+		e := &k.verifications[i]
+		row, found := slices.BinarySearchFunc(k.transactions, e, compareExecution)
+		if !found {
+			return differs("%s: there is no such transaction", verificationName(e))
+		}
+		before, ok := verified[row]
+		if !ok {
+			before = k.transactions[row].Verified
+		}
+		if before == e.Verified || e.Receipt <= k.transactions[row].Receipt {
+			return differs("%s: it changes nothing", verificationName(e))
+		}
+		verified[row] = e.Verified
+	}
+	return nil
+}
+
+func compareExecution(t assay.Transaction, e *assay.Verification) int {
+	return cmp.Or(cmp.Compare(t.ExecutedAt, e.ExecutedAt), cmp.Compare(t.Source, e.Source), cmp.Compare(t.ID, e.ID))
+}
