@@ -78,7 +78,7 @@ race: ## the tests of all packages under the race detector, but for long ones th
 
 script: build ## the whole program, by scripts
 	scripts/need curl
-	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|Nodes|README)'
+	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|Nodes|Docs)'
 
 lint: lint-go lint-openapi lint-ui ## all linters
 
@@ -117,9 +117,9 @@ bench-short: build
 
 DRILLED := postgres etcd haproxy patroni redis-server
 
-drill: build ## break everything the nodes lean on, count what that cost, and write docs/operations.md (some minutes)
+drill: build ## break everything the nodes lean on, count what that cost, and write docs/operate.md (some minutes)
 	scripts/need $(DRILLED)
-	$(GO) run ./tools/drill -update docs/operations.md
+	$(GO) run ./tools/drill -update docs/operate.md
 
 drill-short: build
 	scripts/need $(DRILLED)

@@ -26,7 +26,7 @@ Several processes may share the work: --role publish publishes and answers nothi
 without publishing. Both wait for a database that is away when they start, and serve what they know when it
 goes away later. With --drain, an interrupt first turns /health to 503 for so long, so that balancers send nobody
 here any more. With --store-read the data are read from a replica; keys and accounts are where they are written, at
---store. docs/operations.md tells how nodes are put together.`,
+--store. docs/operate.md tells how nodes are put together.`,
 	run: runServe,
 }
 

@@ -86,7 +86,7 @@ func (d *drill) pick(turn int) *reader {
 	return nil
 }
 
-// check is the balancer's look at a node. It is up when it answers, with or without its database, as docs/operations.md has it.
+// check is the balancer's look at a node. It is up when it answers, with or without its database, as docs/operate.md has it.
 func (d *drill) check(ctx context.Context, r *reader) {
 	for every(ctx, checkEvery) {
 		h, err := r.health(ctx)

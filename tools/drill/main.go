@@ -4,7 +4,7 @@
 //
 //	make build && scripts/need postgres etcd haproxy patroni redis-server
 //	go run ./tools/drill                             # every fault by itself: some minutes
-//	go run ./tools/drill -update docs/operations.md  # and write the table down
+//	go run ./tools/drill -update docs/operate.md  # and write the table down
 //	go run ./tools/drill -short                      # faults at the same time: about a minute
 //
 // # What is built
