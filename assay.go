@@ -5,6 +5,9 @@
 // REST API. The work is split into rooms, each a package that hides one subject:
 //
 //	internal/index     transactions to index values; pure, exact integers
+//	internal/family    what a data family is: one value that import, storage, snapshot and health work from
+//	internal/registry  the list of data families
+//	internal/appendonly a list that only grows, for snapshots
 //	internal/memory    readings of memory prices to daily points; pure
 //	internal/coding    what coding tools did to the values of products; pure
 //	internal/tokens    token prices and the workload cost index; pure

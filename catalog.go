@@ -1,5 +1,7 @@
 package assay
 
+import "slices"
+
 // Catalog is what the operator publishes: data, not code. The order of each list is the registry order, which the API
 // uses wherever it does not say otherwise.
 type Catalog struct {
@@ -28,6 +30,18 @@ func (c *Catalog) Memory(idOrName string) (MemoryType, bool) {
 		}
 	}
 	return MemoryType{}, false
+}
+
+// CodingTools returns the tools of the coding products in the order of the catalog, each once.
+func (c *Catalog) CodingTools() (tools []string) {
+	for _, p := range c.CodingProducts {
+		for _, tool := range p.Tools {
+			if !slices.Contains(tools, tool) {
+				tools = append(tools, tool)
+			}
+		}
+	}
+	return tools
 }
 
 // CodingProduct finds a product by its id.

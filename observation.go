@@ -1,20 +1,39 @@
 package assay
 
-// Family is a kind of data that sources report, beside transactions and utilization, which have tables of their own.
-type Family string
+// Family names a data family: observations that sources report, from which indices are computed. Transactions and
+// utilization readings are not among them, because they have tables of their own.
+type Family uint8
 
-// The families, by the name that imports, tables and counters have for them.
+// The data families. Package registry has the definition of each.
 const (
-	FamilyMemory Family = "memory"
-	FamilyModels Family = "models"
-	FamilyCoding Family = "coding"
-	FamilySites  Family = "sites"
+	FamilyMemory Family = iota
+	FamilyModels
+	FamilyCoding
+	FamilySites
+	NumFamilies // the number of families, not a family
 )
 
-// Observed is an observation of a family as it was received. Other content under a known key is a later revision.
+var familyNames = [NumFamilies]string{
+	FamilyMemory: "memory", FamilyModels: "models", FamilyCoding: "coding", FamilySites: "sites",
+}
+
+// String returns the name that imports, the API and the database use.
+func (f Family) String() string { return familyNames[f] }
+
+// FamilyByName returns the family with the given name.
+func FamilyByName(name string) (family Family, ok bool) {
+	for i, known := range familyNames {
+		if known == name {
+			return Family(i), true
+		}
+	}
+	return 0, false
+}
+
+// Observed is an observation of a family as it was received. Other content under the same key is a later revision.
 type Observed[T any] struct {
 	Value    T
-	Key      string // what it is known by, within its family
+	Key      string // identifies the observation within its family
 	Revision int    // from 0
 	Received int64  // when we learned of it; rises from batch to batch
 }

@@ -55,7 +55,11 @@ func (m *market) importing(family, text string, revise bool) {
 	m.t.Helper()
 	catalog, err := m.db.Catalog(m.t.Context())
 	m.must(err)
-	im := importers[family](ingest.Options{
+	importable, ok := ingest.FindFamily(family)
+	if !ok {
+		m.t.Fatalf("there is no family %s", family)
+	}
+	im := importable.New(ingest.Options{
 		Store: m.db, Catalog: catalog, Source: "exchange", Revise: revise, NotAfter: func() int64 { return m.now.UnixMilli() },
 		Rejected: func(r ingest.Reject) { m.t.Errorf("%s:%d: %s: %s", r.File, r.Line, r.Reason, r.Row) },
 	})

@@ -39,12 +39,12 @@ content under a known key is reported too, and kept out, unless --revise says th
 // schemasHelp lists the families with their columns.
 func schemasHelp() string {
 	var b strings.Builder
-	for _, s := range ingest.Schemas {
+	for _, s := range ingest.Families {
 		width := 0
 		for _, c := range s.Columns {
 			width = max(width, len(c.Name))
 		}
-		fmt.Fprintf(&b, "A row of %s is %s:\n\n", s.Family, s.About)
+		fmt.Fprintf(&b, "A row of %s is %s:\n\n", s.Name, s.About)
 		for _, c := range s.Columns {
 			fmt.Fprintf(&b, "  %-*s  %s\n", width, c.Name, c.About)
 		}
@@ -55,28 +55,11 @@ func schemasHelp() string {
 
 // families are the words for what can be imported.
 func families() string {
-	names := make([]string, len(ingest.Schemas))
-	for i, s := range ingest.Schemas {
-		names[i] = s.Family
+	names := make([]string, len(ingest.Families))
+	for i, s := range ingest.Families {
+		names[i] = s.Name
 	}
 	return strings.Join(names, ", ")
-}
-
-// importer is what the importers of all families have in common.
-type importer interface {
-	File(ctx context.Context, name string, r io.Reader) error
-	Follow(ctx context.Context, name string, r io.Reader, delay time.Duration) error
-	Counts() ingest.Counts
-}
-
-// importers are the families that can be imported, by their word on the command line.
-var importers = map[string]func(ingest.Options) importer{
-	"transactions": func(o ingest.Options) importer { return ingest.Transactions(o) },
-	"utilization":  func(o ingest.Options) importer { return ingest.Utilization(o) },
-	"memory":       func(o ingest.Options) importer { return ingest.Memory(o) },
-	"coding":       func(o ingest.Options) importer { return ingest.Coding(o) },
-	"models":       func(o ingest.Options) importer { return ingest.Models(o) },
-	"sites":        func(o ingest.Options) importer { return ingest.Sites(o) },
 }
 
 // futureAllowance is how far a reporting clock may be ahead of ours.
@@ -152,10 +135,11 @@ func parseImport(c *command, args []string, s streams) (config importConfig, err
 }
 
 func (c *importConfig) check() error {
+	family, known := ingest.FindFamily(c.family)
 	switch {
-	case importers[c.family] == nil:
+	case !known:
 		return errors.New("say what to import, for example assay import transactions FILE…; the families are " + families())
-	case c.revise && (c.family == "transactions" || c.family == "utilization"):
+	case c.revise && !family.Revises:
 		return fmt.Errorf("--revise does not go with %s: what is known there stays as it was reported", c.family)
 	case c.format != "" && c.format != "csv" && c.format != "ndjson":
 		return fmt.Errorf("invalid value %q for flag --format: allowed are csv and ndjson; a Parquet file cannot come from standard input", c.format)
@@ -183,7 +167,7 @@ type importRun struct {
 	bar      *progress
 	streams  streams
 	found    inputs
-	importer importer
+	importer ingest.AnyImporter
 	begun    time.Time
 	read     atomic.Int64 // bytes; by the parser, while the writer looks at it
 	said     time.Time    // when a commit was told of last
@@ -195,7 +179,8 @@ func (r *importRun) files(ctx context.Context) error {
 		return err
 	}
 	r.begun = time.Now()
-	r.importer = importers[r.family](ingest.Options{
+	family, _ := ingest.FindFamily(r.family)
+	r.importer = family.New(ingest.Options{
 		Store: r.db, Catalog: catalog, Revise: r.revise, Source: r.source,
 		NotAfter: func() int64 { return time.Now().Add(futureAllowance).UnixMilli() },
 		Rejected: r.report.add, Committed: r.committed,

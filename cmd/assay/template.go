@@ -35,11 +35,11 @@ func runTemplate(_ context.Context, c *command, args []string, s streams) error 
 	} else if err := noArguments(flags); err != nil {
 		return err
 	}
-	schema := ingest.FindSchema(family)
+	schema, known := ingest.FindFamily(family)
 	switch {
 	case family == "":
 		return usageError{errors.New("name a family; there are " + families())}
-	case schema == nil:
+	case !known:
 		return usageError{fmt.Errorf("there is no family %q; there are %s", family, families())}
 	case *format == "csv":
 		return schema.WriteCSV(s.out)

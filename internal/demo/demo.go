@@ -217,7 +217,7 @@ func (d *Demo) tell(ctx context.Context, from, until int64) error {
 // of them is missing, as in a folder from before it was there. What is known changes nothing.
 func (d *Demo) toldUntil(ctx context.Context, now int64) (int64, error) {
 	c, err := d.Store.Counters(ctx)
-	if err != nil || min(c.Utilization, c.Memory, c.Models, c.Coding, c.Sites) > 0 {
+	if err != nil || min(c.Utilization, slices.Min(c.Observed[:])) > 0 {
 		return d.fed, err
 	}
 	return min(d.fed, d.begin(now)), nil

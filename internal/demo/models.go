@@ -7,6 +7,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/ingest"
+	"github.com/assaydata/assay/internal/tokens"
 )
 
 // class is a family of a lab's models. It has one model at a time, and for a while two: generations follow one another.
@@ -133,16 +134,16 @@ const modelsAfter = 10 * assay.Minute
 
 // readModels imports the models' days that come in (from, until].
 func (d *Demo) readModels(ctx context.Context, from, until int64) error {
-	importer := ingest.Models(ingest.Options{
+	importer := ingest.Observations(ingest.Options{
 		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return until },
 		Rejected: func(r ingest.Reject) { d.Log.Error("demo model rejected", "reason", r.Reason) },
-	})
+	}, tokens.Family)
 	const delay = assay.Day + modelsAfter // from the beginning of a day to the coming of its numbers
 	var days []assay.ModelDay
 	for day := assay.StartOfDay(from-delay) + assay.Day; day+delay <= until; day += assay.Day {
 		days = d.market.AppendModels(days[:0], day)
 		for _, m := range days {
-			if err := importer.Add(ctx, m); err != nil {
+			if err := importer.Add(ctx, tokens.Family.Row(m)); err != nil {
 				return err
 			}
 		}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/coding"
 	"github.com/assaydata/assay/internal/ingest"
+	"github.com/assaydata/assay/internal/memory"
 )
 
 // memoryRead is when, after midnight UTC, memory prices are read: as the session in Taipei ends.
@@ -86,50 +88,36 @@ func (m *Market) AppendCoding(dst []assay.CodingDay, tools []string, midnight in
 	return dst
 }
 
-// tools are those of the catalog's coding products, each once.
-func tools(catalog assay.Catalog) (names []string) {
-	known := map[string]bool{}
-	for _, p := range catalog.CodingProducts {
-		for _, tool := range p.Tools {
-			if !known[tool] {
-				known[tool] = true
-				names = append(names, tool)
-			}
-		}
-	}
-	return names
-}
-
 // observe imports the memory prices and the coding metrics that were told in (from, until].
 func (d *Demo) observe(ctx context.Context, from, until int64) error {
 	options := ingest.Options{
 		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return until },
 		Rejected: func(r ingest.Reject) { d.Log.Error("demo observation rejected", "reason", r.Reason) },
 	}
-	memory, coding := ingest.Memory(options), ingest.Coding(options)
+	memories, codings := ingest.Observations(options, memory.Family), ingest.Observations(options, coding.Family)
 	var readings []assay.MemoryReading
 	var days []assay.CodingDay
 	for midnight := firstDay(from, memoryRead); midnight+memoryRead <= until; midnight += assay.Day {
 		readings = d.market.AppendMemory(readings[:0], d.catalog.MemoryTypes, midnight)
 		for _, r := range readings {
-			if err := memory.Add(ctx, r); err != nil {
+			if err := memories.Add(ctx, memory.Family.Row(r)); err != nil {
 				return err
 			}
 		}
 	}
-	names := tools(d.catalog)
+	names := d.catalog.CodingTools()
 	for midnight := firstDay(from, assay.Day+codingTold); midnight+assay.Day+codingTold <= until; midnight += assay.Day {
 		days = d.market.AppendCoding(days[:0], names, midnight)
 		for _, day := range days {
-			if err := coding.Add(ctx, day); err != nil {
+			if err := codings.Add(ctx, coding.Family.Row(day)); err != nil {
 				return err
 			}
 		}
 	}
-	if err := memory.Flush(ctx); err != nil {
+	if err := memories.Flush(ctx); err != nil {
 		return err
 	}
-	return coding.Flush(ctx)
+	return codings.Flush(ctx)
 }
 
 // firstDay is the first day that is told after an instant, when days are told so long after they begin.

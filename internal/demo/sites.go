@@ -8,6 +8,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/ingest"
+	"github.com/assaydata/assay/internal/sites"
 )
 
 // The demo has firstSites at the beginning of November 2024, when its capacity was counted first, and one more every day.
@@ -162,18 +163,18 @@ func (d *Demo) openSites(ctx context.Context, from, until int64) error {
 	if err != nil {
 		return err
 	}
-	if counters.Sites == 0 {
+	if counters.Observed[assay.FamilySites] == 0 {
 		from = math.MinInt64
 	}
-	importer := ingest.Sites(ingest.Options{
+	importer := ingest.Observations(ingest.Options{
 		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return until }, Revise: true,
 		Rejected: func(r ingest.Reject) { d.Log.Error("demo site rejected", "reason", r.Reason) },
-	})
+	}, sites.Family)
 	for n := int64(0); siteBorn(n) <= until; n++ {
 		if !siteChanged(n, from, until) {
 			continue
 		}
-		if err := importer.Add(ctx, siteAt(d.Seed, n, until)); err != nil {
+		if err := importer.Add(ctx, sites.Family.Row(siteAt(d.Seed, n, until))); err != nil {
 			return err
 		}
 	}

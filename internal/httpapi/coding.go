@@ -9,6 +9,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	products "github.com/assaydata/assay/internal/coding" // coding is a content coding here
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/snapshot"
 )
 
@@ -23,7 +24,7 @@ type codingModel struct {
 }
 
 func codingModelOf(snap *snapshot.Snapshot, known int64) *codingModel {
-	return snapshot.Model(&snap.Coding, known, func(days []assay.Observed[assay.CodingDay]) *codingModel {
+	return family.Model(products.Family.In(&snap.Observations), known, func(days []assay.Observed[assay.CodingDay]) *codingModel {
 		m := &codingModel{series: products.Build(days, snap.Catalog.CodingProducts)}
 		for i := range days {
 			m.received = max(m.received, days[i].Received)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -73,13 +74,28 @@ type limits struct {
 	sharedlimit.Counts
 }
 
-// datasets tells how fresh each family is.
+// datasets says how recent the GPU index and each data family are. In JSON it is one object, with a member for each.
 type datasets struct {
-	GPU    dataset `json:"gpu"`
-	Memory dataset `json:"memory"`
-	Models dataset `json:"models"`
-	Coding dataset `json:"coding"`
-	Sites  dataset `json:"sites"`
+	gpu      dataset
+	families [assay.NumFamilies]dataset
+}
+
+// MarshalJSON writes the members in the order of the families.
+func (d datasets) MarshalJSON() ([]byte, error) {
+	out := []byte(`{"gpu":`)
+	raw, err := json.Marshal(d.gpu)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, raw...)
+	for i, recent := range d.families {
+		if raw, err = json.Marshal(recent); err != nil {
+			return nil, err
+		}
+		out = assay.AppendString(append(out, ','), assay.Family(i).String())
+		out = append(append(out, ':'), raw...)
+	}
+	return append(out, '}'), nil
 }
 
 // datasets tells nothing on a node that holds no data.
@@ -87,13 +103,11 @@ func (c *call) datasets() (d datasets) {
 	if c.snap == nil {
 		return d
 	}
-	return datasets{
-		GPU:    c.freshness(c.snap.Latest),
-		Memory: c.freshness(c.snap.Memory.Latest()),
-		Models: c.freshness(c.snap.Models.Latest()),
-		Coding: c.freshness(c.snap.Coding.Latest()),
-		Sites:  c.freshness(c.snap.Sites.Latest()),
+	d.gpu = c.freshness(c.snap.Latest)
+	for i, observations := range c.snap.Observations {
+		d.families[i] = c.freshness(observations.Latest())
 	}
+	return d
 }
 
 // freshness is the age of a family's newest instant; 0 stands for none.

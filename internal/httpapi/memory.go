@@ -7,6 +7,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/snapshot"
@@ -23,7 +24,7 @@ type memoryModel struct {
 }
 
 func memoryModelOf(snap *snapshot.Snapshot, known int64) *memoryModel {
-	return snapshot.Model(&snap.Memory, known, func(readings []assay.Observed[assay.MemoryReading]) *memoryModel {
+	return family.Model(memory.Family.In(&snap.Observations), known, func(readings []assay.Observed[assay.MemoryReading]) *memoryModel {
 		m := &memoryModel{series: memory.Build(readings)}
 		for i := range readings {
 			m.received = max(m.received, readings[i].Received)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	products "github.com/assaydata/assay/internal/coding"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/snapshot"
 )
@@ -220,19 +222,22 @@ func TestObserved_AnswersWhatWasServed(t *testing.T) {
 		"2026-02-02T08:59:59.999Z", "2026-02-02T09:00:00Z", "2026-02-02T21:00:00Z", "2026-02-03T01:00:00Z", "2026-02-03T10:04:59Z", "2026-02-04T11:00:00Z",
 	} {
 		r.now = time.UnixMilli(fixtureInstant(text)).UTC()
-		var u snapshot.Update
+		var newReadings []assay.Observed[assay.MemoryReading]
+		var newDays []assay.Observed[assay.CodingDay]
 		for _, o := range readings {
 			if o.Received > last && o.Received <= r.now.UnixMilli() {
-				u.Memory = append(u.Memory, o)
+				newReadings = append(newReadings, o)
 			}
 		}
 		for _, o := range days {
 			if o.Received > last && o.Received <= r.now.UnixMilli() {
-				u.Coding = append(u.Coding, o)
+				newDays = append(newDays, o)
 			}
 		}
 		last = r.now.UnixMilli()
-		r.use(r.Snapshots.Load().With(u))
+		r.use(r.Snapshots.Load().With(snapshot.Update{Observations: family.Batches{
+			assay.FamilyMemory: memory.Family.BatchOf(newReadings...), assay.FamilyCoding: products.Family.BatchOf(newDays...),
+		}}))
 		moments = append(moments, r.now)
 		for _, target := range observedTargets {
 			served[fmt.Sprint(r.now, target)] = r.get("full", target)

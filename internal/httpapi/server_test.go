@@ -24,10 +24,15 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
+	products "github.com/assaydata/assay/internal/coding"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/memory"
+	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/internal/tokens"
 	"github.com/assaydata/assay/internal/usage"
 )
 
@@ -146,9 +151,12 @@ var fixtureUpdate = sync.OnceValue(func() snapshot.Update {
 	}
 	u.Realtime = []snapshot.RealtimeUpdate{{Line: assay.Line{GPU: "H200", Region: assay.Global}, Prints: fixturePrints()}}
 	u.Utilization = fixtureReadings()
-	u.Memory, u.Coding = fixtureMemory(), fixtureCoding()
-	u.Models = fixtureModels()
-	u.Sites = fixtureSites()
+	u.Observations = family.Batches{
+		assay.FamilyMemory: memory.Family.BatchOf(fixtureMemory()...),
+		assay.FamilyModels: tokens.Family.BatchOf(fixtureModels()...),
+		assay.FamilyCoding: products.Family.BatchOf(fixtureCoding()...),
+		assay.FamilySites:  sites.Family.BatchOf(fixtureSites()...),
+	}
 	u.Methodologies = []assay.MethodologyFile{
 		{Version: "1.0.0", Effective: 0, Adopted: fixtureInstant("2025-07-01T09:00:00Z"), Text: fixtureMethodology("1.0.0", "1970-01-01", 4)},
 		{Version: "1.1.0", Effective: fixtureInstant("2026-03-01"), Adopted: fixtureInstant("2026-02-01T09:00:00Z"), Text: fixtureMethodology("1.1.0", "2026-03-01", 5)},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/snapshot"
 )
@@ -40,11 +41,13 @@ func newSiteAnswers(observed []assay.Observed[assay.Site]) *siteAnswers {
 }
 
 // sites gives the sites that were known at the moment asked for.
-func (c *call) sites() *siteAnswers { return snapshot.Model(&c.snap.Sites, c.known(), newSiteAnswers) }
+func (c *call) sites() *siteAnswers {
+	return family.Model(sites.Family.In(&c.snap.Observations), c.known(), newSiteAnswers)
+}
 
 // warmSites makes the answers about all sites before somebody waits for them.
 func warmSites(snap *snapshot.Snapshot) {
-	a := snapshot.Model(&snap.Sites, math.MaxInt64, newSiteAnswers)
+	a := family.Model(sites.Family.In(&snap.Observations), math.MaxInt64, newSiteAnswers)
 	for scope := range siteScopes {
 		for i := range 2 {
 			a.aggregates[scope][i]()

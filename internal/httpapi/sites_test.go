@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/snapshot"
 )
@@ -254,7 +255,7 @@ func TestSites_BucketsAreWhatIsListed(t *testing.T) {
 		}
 		observed = append(observed, assay.Observed[assay.Site]{Value: s, Key: s.ID, Received: 1})
 	}
-	r.use(snapshot.New(assay.DefaultCatalog(), 1).With(snapshot.Update{Version: 1, Sites: observed}))
+	r.use(snapshot.New(assay.DefaultCatalog(), 1).With(snapshot.Update{Version: 1, Observations: family.Batches{assay.FamilySites: sites.Family.BatchOf(observed...)}}))
 	for _, scope := range siteScopes {
 		var aggregate struct{ Data []sites.Bucket }
 		if err := unmarshal([]byte(r.get("full", "/api/neocloud/sites/aggregate?scope="+scope).body), &aggregate); err != nil {
@@ -317,7 +318,7 @@ func TestSites_AsOf(t *testing.T) {
 	r := newRig(t)
 	all := fixtureSites()
 	whole := fixture()
-	early := snapshot.New(assay.DefaultCatalog(), 1).With(snapshot.Update{Version: 7, Sites: all[:7]})
+	early := snapshot.New(assay.DefaultCatalog(), 1).With(snapshot.Update{Version: 7, Observations: family.Batches{assay.FamilySites: sites.Family.BatchOf(all[:7]...)}})
 	for _, target := range siteTargets {
 		r.use(early)
 		then := r.get("full", target)
@@ -449,7 +450,7 @@ func BenchmarkSites(b *testing.B) {
 		}
 		observed[i] = assay.Observed[assay.Site]{Value: s, Key: s.ID, Received: 1}
 	}
-	r.use(snapshot.New(assay.DefaultCatalog(), 1).With(snapshot.Update{Version: 1, Sites: observed}))
+	r.use(snapshot.New(assay.DefaultCatalog(), 1).With(snapshot.Update{Version: 1, Observations: family.Batches{assay.FamilySites: sites.Family.BatchOf(observed...)}}))
 	for _, radius := range []string{"10", "50", "500"} {
 		b.Run(radius+"km", func(b *testing.B) {
 			b.ReportAllocs()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/tokens"
@@ -28,7 +29,7 @@ type tokenFilter struct {
 
 // tokenModelOf gives the model of what was known at a moment.
 func (s *Server) tokenModelOf(snap *snapshot.Snapshot, moment int64) *tokenModel {
-	return snapshot.Model(&snap.Models, moment, func(known []assay.Observed[assay.ModelDay]) *tokenModel {
+	return family.Model(tokens.Family.In(&snap.Observations), moment, func(known []assay.Observed[assay.ModelDay]) *tokenModel {
 		return newTokenModel(known, snap.Catalog.Labs, *s.schedule.Load())
 	})
 }
@@ -292,7 +293,7 @@ func otpi(c *call) (answer, error) {
 	default:
 		head = appendDayField(head, `,"date":`, first)
 	}
-	return view.answer("otpi", head, c.snap.Models.Received(c.known())), nil
+	return view.answer("otpi", head, tokens.Family.In(&c.snap.Observations).Received(c.known())), nil
 }
 
 // dayOrRange reads a day or a range, order, limit and as_of; to is the last instant asked for.
@@ -365,5 +366,5 @@ func workload(c *call) (answer, error) {
 	view.between(c.bounds(ask, grant, to))
 	head := appendGiven(appendTokenHead(grant), `,"lab":`, lab.Lab)
 	head = view.appendRange(appendGiven(head, `,"family":`, family))
-	return view.answer("workload", head, c.snap.Models.Received(c.known())), nil
+	return view.answer("workload", head, tokens.Family.In(&c.snap.Observations).Received(c.known())), nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/tokens"
@@ -239,7 +240,7 @@ func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
 			learned = append(learned, assay.Observed[assay.ModelDay]{Value: m, Key: m.Key(), Revision: revisions[m.Key()], Received: r.now.UnixMilli()})
 			revisions[m.Key()]++
 		}
-		r.use(r.Snapshots.Load().With(snapshot.Update{Models: learned}))
+		r.use(r.Snapshots.Load().With(snapshot.Update{Observations: family.Batches{assay.FamilyModels: tokens.Family.BatchOf(learned...)}}))
 		moments = append(moments, r.now)
 		for _, caller := range []string{"", "premium", "full"} {
 			for _, target := range targets {

@@ -7,51 +7,51 @@ import (
 	"fmt"
 )
 
-// Sizes of a batch. The store is fastest with the most; but a batch is also what a crash can lose, so an import begins
-// with the least and lets its batches grow to a quarter of the rows before them.
+// Batch sizes. Large batches are fastest, but a batch is also what a crash can lose. So an import starts with small ones
+// and lets them grow to a quarter of the rows before them.
 const (
 	leastRows = 20_000
 	mostRows  = 250_000
 )
 
-// batch is rows on their way into the store.
+// batch holds rows on their way into the store.
 type batch[T any] struct {
-	rows   []T
-	places []place // where each of the rows came from
+	rows []T
+	from []location // of each row
 
-	rejected int // rows between them that were not taken
+	rejected int // rows among them that were rejected
 }
 
-// add gives the batch one more row, to be filled.
-func (b *batch[T]) add(at place) *T {
+// add appends a row and returns it, to be filled.
+func (b *batch[T]) add(at location) *T {
 	var row T
-	b.rows, b.places = append(b.rows, row), append(b.places, at)
+	b.rows, b.from = append(b.rows, row), append(b.from, at)
 	return &b.rows[len(b.rows)-1]
 }
 
 func (b *batch[T]) dropLast() {
-	b.rows, b.places = b.rows[:len(b.rows)-1], b.places[:len(b.places)-1]
+	b.rows, b.from = b.rows[:len(b.rows)-1], b.from[:len(b.from)-1]
 }
 
 func (b *batch[T]) reset() {
-	clear(b.rows) // the texts of a large batch are not to live as long as the importer
-	clear(b.places)
-	b.rows, b.places, b.rejected = b.rows[:0], b.places[:0], 0
+	clear(b.rows) // lets the texts of a large batch be collected before the importer is
+	clear(b.from)
+	b.rows, b.from, b.rejected = b.rows[:0], b.from[:0], 0
 }
 
-// delivery is what the parser gives the writer: rejects to be told, and then a batch, if any, to be committed.
+// delivery is what the parser hands to the writer: rejects to report, then a batch to commit, if any.
 type delivery[T any] struct {
 	rejects []Reject
 	batch   *batch[T]
 }
 
-// writer commits batches in a goroutine of its own, so that the next batch is parsed meanwhile. There are two batches: the
-// writer has one, the parser the other.
+// writer commits batches in its own goroutine while the next batch is parsed. There are two batches: the writer has one,
+// the parser the other.
 type writer[T any] struct {
 	work  chan delivery[T]
-	spare chan *batch[T] // the batch that is neither filled nor written
-	done  chan struct{}  // closed when the writer has ended, by itself only when it failed
-	err   error          // why; to be read when done is closed
+	spare chan *batch[T] // the batch that is neither being filled nor written
+	done  chan struct{}  // closed when the writer ends, before work is closed only if it failed
+	err   error          // why it failed; read it after done is closed
 }
 
 var errWriterFailed = errors.New("the writer has failed")
@@ -66,7 +66,7 @@ func (im *Importer[T]) startWriter(ctx context.Context) {
 	go func() {
 		defer close(w.done)
 		for d := range w.work {
-			im.tell(d.rejects)
+			im.report(d.rejects)
 			if d.batch == nil {
 				continue
 			}
@@ -78,14 +78,14 @@ func (im *Importer[T]) startWriter(ctx context.Context) {
 	}()
 }
 
-// stopWriter waits until everything handed over is written, and gives the writer's error. Rejects are told even when the
-// rows beside them are lost.
+// stopWriter waits until everything handed over is written, and returns the writer's error. Rejects are reported even if
+// the rows next to them are lost.
 func (im *Importer[T]) stopWriter() error {
 	w := im.writer
 	close(w.work)
 	<-w.done
 	im.writer = nil
-	im.tell(im.rejects)
+	im.report(im.rejects)
 	im.rejects = nil
 	select {
 	case im.spare = <-w.spare:
@@ -105,7 +105,7 @@ func (im *Importer[T]) batchSize() int {
 	return min(max(leastRows, im.handed/4), mostRows)
 }
 
-// full tells whether it is time to hand over. Rejects count, because they may have to be kept until then.
+// full reports whether the batch should be handed over. Rejects count, because they may have to wait until then.
 func (im *Importer[T]) full() bool {
 	return len(im.filling.rows)+im.filling.rejected >= im.batchSize()
 }
@@ -117,7 +117,7 @@ func (im *Importer[T]) handFull() error {
 	return im.hand()
 }
 
-// hand gives the writer what has gathered, as soon as it is done with the batch before.
+// hand gives the current batch to the writer as soon as it is done with the previous one.
 func (im *Importer[T]) hand() error {
 	d, rows := delivery[T]{rejects: im.rejects}, len(im.filling.rows)
 	if rows > 0 {
@@ -133,32 +133,32 @@ func (im *Importer[T]) hand() error {
 			im.feed.due.Stop()
 		}
 		im.handed += rows
-		im.filling = <-im.writer.spare // the one that was written before
+		im.filling = <-im.writer.spare // the one written before
 	}
 	return nil
 }
 
-// reject keeps a row to be told of. It is told at once when the writer has nothing to do; otherwise later, because the
-// conflicts of the batch before come first. A feed may have nothing more to say for hours: there it waits for the writer.
-func (im *Importer[T]) reject(at place, reason string) error {
+// reject reports a bad row: at once if the writer is idle, otherwise later, because conflicts of the previous batch come
+// first. A feed may stay silent for hours, so there it waits for the writer.
+func (im *Importer[T]) reject(at location, reason string) error {
 	im.filling.rejected++
 	im.rejects = append(im.rejects, Reject{File: at.file, Line: at.line, Reason: reason, Row: at.text})
-	told := delivery[T]{rejects: im.rejects}
+	pending := delivery[T]{rejects: im.rejects}
 	if im.feed != nil {
-		if err := im.send(told); err != nil {
+		if err := im.send(pending); err != nil {
 			return err
 		}
 		return im.handFull()
 	}
 	select {
-	case im.writer.work <- told:
+	case im.writer.work <- pending:
 		im.rejects = nil
 	default:
 	}
 	return im.handFull()
 }
 
-// send waits until the writer takes a delivery with all rejects.
+// send hands over a delivery with all pending rejects.
 func (im *Importer[T]) send(d delivery[T]) error {
 	select {
 	case im.writer.work <- d:
@@ -174,15 +174,15 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
-	appended, err := im.family.append(im.Store, ctx, b.rows)
+	appended, err := im.rows.append(im.Store, ctx, b.rows)
 	if err != nil {
 		return fmt.Errorf("write a batch of %d rows: %w", len(b.rows), err)
 	}
 	for _, i := range appended.Conflicts {
-		source, key := im.family.describe(&b.rows[i])
-		reason := im.family.conflict(source, key)
-		at := b.places[i]
-		im.tell([]Reject{{File: cmp.Or(at.file, source), Line: at.line, Reason: reason, Row: at.text}})
+		source, key := im.rows.describe(&b.rows[i])
+		reason := im.rows.conflict(source, key)
+		at := b.from[i]
+		im.report([]Reject{{File: cmp.Or(at.file, source), Line: at.line, Reason: reason, Row: at.text}})
 	}
 	im.counts.Inserted += appended.Inserted
 	im.counts.Duplicates += appended.Duplicates
@@ -193,8 +193,8 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	return nil
 }
 
-// tell counts and reports rejects.
-func (im *Importer[T]) tell(rejects []Reject) {
+// report counts and reports rejects.
+func (im *Importer[T]) report(rejects []Reject) {
 	for _, r := range rejects {
 		im.counts.Rejected++
 		if im.Rejected != nil {

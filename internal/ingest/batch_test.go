@@ -49,7 +49,7 @@ func TestWriter_ParsesWhileItWrites(t *testing.T) {
 		im := Transactions(testOptions(storetest.Open(t), &out))
 		im.size = 10
 		readOn := make(chan struct{})
-		im.family.append = func(db *store.DB, ctx context.Context, rows []assay.Transaction) (store.Appended, error) {
+		im.rows.append = func(db *store.DB, ctx context.Context, rows []assay.Transaction) (store.Appended, error) {
 			<-readOn // no batch is written before rows of the next are read
 			return db.AppendTransactions(ctx, rows)
 		}
@@ -70,7 +70,7 @@ func TestWriter_TwoBatchesInMemory(t *testing.T) {
 		im := Transactions(testOptions(storetest.Open(t), &out))
 		im.size = 10
 		release := make(chan struct{})
-		im.family.append = func(db *store.DB, ctx context.Context, rows []assay.Transaction) (store.Appended, error) {
+		im.rows.append = func(db *store.DB, ctx context.Context, rows []assay.Transaction) (store.Appended, error) {
 			<-release
 			return db.AppendTransactions(ctx, rows)
 		}
@@ -134,7 +134,7 @@ func TestWriter_Fails(t *testing.T) {
 			im := Transactions(testOptions(storetest.Open(t), &out))
 			im.size = 10
 			commits := 0
-			im.family.append = func(db *store.DB, ctx context.Context, rows []assay.Transaction) (store.Appended, error) {
+			im.rows.append = func(db *store.DB, ctx context.Context, rows []assay.Transaction) (store.Appended, error) {
 				if commits == failing {
 					return store.Appended{}, broken
 				}

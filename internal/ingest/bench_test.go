@@ -34,7 +34,7 @@ func benchmarkParse(b *testing.B, name string, rows int, content []byte) {
 	for b.Loop() {
 		var out outcome
 		im := Transactions(testOptions(nil, &out))
-		im.family.append = func(_ *store.DB, _ context.Context, batch []assay.Transaction) (store.Appended, error) {
+		im.rows.append = func(_ *store.DB, _ context.Context, batch []assay.Transaction) (store.Appended, error) {
 			return store.Appended{Inserted: len(batch)}, nil
 		}
 		if err := im.File(b.Context(), name, bytes.NewReader(content)); err != nil || im.Counts().Inserted != rows {

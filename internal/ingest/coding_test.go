@@ -10,6 +10,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/coding"
+	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
@@ -21,8 +24,8 @@ func TestCoding_EveryFormat(t *testing.T) {
 	f := func(name, content string) {
 		t.Helper()
 		db := storetest.Open(t)
-		importInto(t, db, Coding, false, name, content).want(t, 1, 0, 0)
-		importInto(t, db, Coding, true, name, content).want(t, 0, 1, 0)
+		importInto(t, db, coding.Family, false, name, content).want(t, 1, 0, 0)
+		importInto(t, db, coding.Family, true, name, content).want(t, 0, 1, 0)
 		if got := storedObservations[assay.CodingDay](t, db, assay.FamilyCoding); !slices.Equal(got, []assay.CodingDay{want}) {
 			t.Errorf("%s became %+v, want %+v", name, got, want)
 		}
@@ -31,7 +34,7 @@ func TestCoding_EveryFormat(t *testing.T) {
 	f("a.csv.gz", gz(t, "commits,merged,prs,tool,date\n900,150,200,cc,2026-01-02 00:00:00\n"))
 	f("a.ndjson", jsonLine(goodCoding))
 	f("a.jsonl", `{"date":"2026-01-02","tool":"cc","prs":200,"merged":150,"commits":900}`)
-	columns, row := stringColumns(CodingColumns), textRow(goodCoding)
+	columns, row := stringColumns(coding.Family.Schema.Names()), textRow(goodCoding)
 	columns["date"], row["date"] = parquet.Date(), int32(want.Day/assay.Day)
 	columns["prs"], row["prs"] = parquet.Int(64), int64(200)
 	f("a.parquet", parquetFile(t, columns, []map[string]any{row}))
@@ -44,47 +47,47 @@ func TestCoding_Rejects(t *testing.T) { storetest.Each(t, testCodingRejects) }
 func testCodingRejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
 		t.Helper()
-		out := importInto(t, db, Coding, false, "a.ndjson", jsonLine(goodCoding)+jsonLine(changed(goodCoding, field, value)))
+		out := importInto(t, db, coding.Family, false, "a.ndjson", jsonLine(goodCoding)+jsonLine(changed(goodCoding, field, value)))
 		if len(out.rejects) != 1 || out.rejects[0].Line != 2 || out.rejects[0].Reason != reason || out.err != nil {
 			t.Errorf("%s %q is rejected as %+v (%v), want %s", field, value, out.rejects, out.err, reason)
 		}
 	}
-	const counts = ": allowed are whole numbers from 0 to 50000000"
+	const counts = ": must be an integer from 0 to 50000000"
 	f("date", "", `date is missing`)
-	f("date", "2026-02-30", `date "2026-02-30" is not a day, for example 2026-01-31`)
-	f("date", "2026-01-02T10:00:00Z", `date "2026-01-02T10:00:00Z" has a time of day: allowed are days, for example 2026-01-31`)
+	f("date", "2026-02-30", `date "2026-02-30" is not a day such as 2026-01-31`)
+	f("date", "2026-01-02T10:00:00Z", `date "2026-01-02T10:00:00Z" has a time of day: must be a day such as 2026-01-31`)
 	f("date", "2026-02-02", `date 2026-02-02T00:00:00.000Z is in the future`)
 	f("date", "1999-12-31", `date 1999-12-31T00:00:00.000Z is before the year 2000`)
 	f("tool", "", `tool is missing`)
-	f("tool", "vim", `tool "vim" is not in the catalog: allowed are cc, codex, copilot, cursor, devin`)
+	f("tool", "vim", `tool "vim" is not in the catalog: must be one of cc, codex, copilot, cursor, devin`)
 	f("prs", "", `prs is missing`)
 	f("prs", "-1", `prs -1 is out of bounds`+counts)
 	f("prs", "50000001", `prs 50000001 is out of bounds`+counts)
 	f("prs", "1,000", `prs "1,000" is not a plain decimal number`+counts)
-	f("merged", "201", `merged 201 is above prs 200`)
+	f("merged", "201", `merged 201 is greater than prs 200`)
 	f("merged", "", `merged is missing`)
-	f("merged", "75%", `merged "75%" is not a plain decimal number: allowed are whole numbers from 0 to prs`)
-	f("merged", "-1", `merged -1 is out of bounds: allowed are whole numbers from 0 to prs`)
+	f("merged", "75%", `merged "75%" is not a plain decimal number: must be an integer from 0 to prs`)
+	f("merged", "-1", `merged -1 is out of bounds: must be an integer from 0 to prs`)
 	f("commits", "", `commits is missing`)
 	f("commits", "0.5", `commits "0.5" has more than 0 decimals`+counts)
 	f("commits", "50000001", `commits 50000001 is out of bounds`+counts)
-	f("prs", "300", `the day 2026-01-02 of tool "cc" is known with other content; the first stays, or --revise makes a new revision of it`)
+	f("prs", "300", `the day 2026-01-02 of tool "cc" is known with different content; the first version stays. Use --revise to add a new revision.`)
 	if got := storedObservations[assay.CodingDay](t, db, assay.FamilyCoding); len(got) != 1 || got[0].PRs != 200 {
 		t.Errorf("stored are %+v, want the good day", got)
 	}
-	importInto(t, db, Coding, true, "a.ndjson", jsonLine(changed(goodCoding, "prs", "300"))).want(t, 1, 0, 0)
+	importInto(t, db, coding.Family, true, "a.ndjson", jsonLine(changed(goodCoding, "prs", "300"))).want(t, 1, 0, 0)
 	if got := storedObservations[assay.CodingDay](t, db, assay.FamilyCoding); len(got) != 2 || got[1].PRs != 300 {
 		t.Errorf("stored are %+v, want both revisions", got)
 	}
 }
 
-func TestCoding_MissingColumns(t *testing.T) { wantMissing(t, Coding, CodingColumns) }
+func TestCoding_MissingColumns(t *testing.T) { wantMissing(t, coding.Family) }
 
 // TestParquet_DayIsNoInstant: a DATE says no time of day, which an instant needs.
 func TestParquet_DayIsNoInstant(t *testing.T) {
-	columns, row := stringColumns(MemoryColumns), textRow(goodMemory)
+	columns, row := stringColumns(memory.Family.Schema.Names()), textRow(goodMemory)
 	columns["recorded_at"], row["recorded_at"] = parquet.Date(), int32(20455)
-	out := importInto(t, storetest.Open(t), Memory, false, "a.parquet", parquetFile(t, columns, []map[string]any{row}))
+	out := importInto(t, storetest.Open(t), memory.Family, false, "a.parquet", parquetFile(t, columns, []map[string]any{row}))
 	if len(out.rejects) != 1 || !strings.Contains(out.rejects[0].Reason, `recorded_at "2026-01-02" has no time of day`) {
 		t.Errorf("rejected are %+v (%v)", out.rejects, out.err)
 	}
@@ -96,13 +99,13 @@ func FuzzCodingCells(f *testing.F) {
 	f.Add("2026-01-02T00:00:00+00:00", "devin", "0", "0", "0")
 	f.Add("2026-01-02T10:00:00+10:00", "codex", "1.0", "-0", "50000000")
 	f.Add("9999-12-31", "", "1e9", "２", "99999999999999999999")
-	c := &checker{catalog: assay.DefaultCatalog(), notAfter: func() int64 { return notAfter }}
+	c := family.NewChecker(assay.DefaultCatalog(), "", func() int64 { return notAfter })
 	f.Fuzz(func(t *testing.T, date, tool, opened, merged, commits string) {
 		var d, again assay.CodingDay
-		if parseCoding(c, []string{date, tool, opened, merged, commits}, &d) != nil || checkCoding(c, &d) != nil {
+		if coding.Family.Parse(c, []string{date, tool, opened, merged, commits}, &d) != nil || coding.Family.Check(c, &d) != nil {
 			return
 		}
-		if d.Day%assay.Day != 0 || d.Day > notAfter || d.Merged < 0 || d.Merged > d.PRs || d.PRs > maxCoded || d.Commits < 0 || d.Commits > maxCoded {
+		if d.Day%assay.Day != 0 || d.Day > notAfter || d.Merged < 0 || d.Merged > d.PRs || d.PRs > 50_000_000 || d.Commits < 0 || d.Commits > 50_000_000 {
 			t.Errorf("%q, %q, %q, %q and %q became %+v", date, tool, opened, merged, commits, d)
 		}
 		body, err := json.Marshal(&d)

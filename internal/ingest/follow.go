@@ -27,7 +27,7 @@ func (im *Importer[T]) Follow(ctx context.Context, name string, r io.Reader, del
 	im.feed = f
 	defer func() { im.feed = nil }()
 	// What has been read is written, whatever ends the reading.
-	return im.rows(context.WithoutCancel(ctx), name, &ndjsonReader{newLineReader(f), im.family.columns})
+	return im.importRows(context.WithoutCancel(ctx), name, &ndjsonReader{newLineReader(f), im.rows.columns})
 }
 
 // feed is input that may fall silent. It is read by the parser, which cannot do anything else while it waits for a row:

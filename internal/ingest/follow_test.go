@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
@@ -197,7 +198,7 @@ func TestFollow_RejectsAsTheyCome(t *testing.T) {
 // A row from the future is one from the past some time later.
 func TestFollow_ClockMoves(t *testing.T) {
 	follow(t, time.Second, func(f *following) {
-		f.importer.values.notAfter = func() int64 { return time.Now().UnixMilli() }
+		f.importer.checker = family.NewChecker(f.importer.Catalog, "", func() int64 { return time.Now().UnixMilli() })
 		row := jsonLine(with("executed_at", assay.FormatInstant(time.Now().UnixMilli()+assay.Minute)))
 		f.write(row)
 		if r := <-f.rejected; !strings.HasSuffix(r.Reason, "is in the future") {
@@ -230,9 +231,9 @@ func TestFollow_CatalogGrows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		reject(`gpu_name "MI300X" is not in the catalog: allowed are H100 SXM`)
+		reject(`gpu_name "MI300X" is not in the catalog: must be one of H100 SXM`)
 		grow(assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}}})
-		reject(`region "sa-east" is not in the catalog: allowed are us-east`)
+		reject(`region "sa-east" is not in the catalog: must be one of us-east`)
 		grow(assay.Catalog{Regions: []string{"sa-east"}})
 		f.write(row)
 		<-f.committed
@@ -246,7 +247,7 @@ func TestFollow_WriterFails(t *testing.T) {
 	broken := errors.New("broken")
 	for _, text := range []string{jsonLine(good()), jsonLine(good()) + "bad\n" + jsonLine(good())} {
 		follow(t, time.Second, func(f *following) {
-			f.importer.family.append = func(*store.DB, context.Context, []assay.Transaction) (store.Appended, error) {
+			f.importer.rows.append = func(*store.DB, context.Context, []assay.Transaction) (store.Appended, error) {
 				return store.Appended{}, broken
 			}
 			f.write(text)

@@ -41,7 +41,7 @@ func suffixes(name string) (format, packing string) {
 type rowReader interface {
 	// next fills the cells of the next row, in the order of the family's columns, and says where it stood. The error
 	// badRow is about this row only; io.EOF and all others end the file.
-	next(cells []string) (place, error)
+	next(cells []string) (location, error)
 }
 
 // badRow is a row that cannot be read.

@@ -49,7 +49,7 @@ func checkLines(t *testing.T, asJSON bool, text string) {
 	}
 	var told, want []int
 	for i := range im.filling.rows {
-		told = append(told, im.filling.places[i].line)
+		told = append(told, im.filling.from[i].line)
 		if why := unbelievable(&im.filling.rows[i]); why != "" {
 			t.Errorf("took %+v: %s", im.filling.rows[i], why)
 		}

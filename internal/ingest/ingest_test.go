@@ -218,9 +218,9 @@ func testRejectsEveryReason(t *testing.T, db *store.DB) {
 		}
 	}
 	const (
-		prices    = "0.0001 to 1000, USD per GPU-hour with up to 9 decimals"
-		numbers   = "whole numbers from 1 to 1000000"
-		durations = "numbers above 0 and up to 100000, with up to 6 decimals"
+		prices    = "from 0.0001 to 1000 USD per GPU-hour, with up to 9 decimals"
+		numbers   = "an integer from 1 to 1000000"
+		durations = "greater than 0 and at most 100000, with up to 6 decimals"
 	)
 	long := strings.Repeat("x", 129)
 	f("id", "", `id is missing`)
@@ -229,43 +229,43 @@ func testRejectsEveryReason(t *testing.T, db *store.DB) {
 	f("provider", "", `provider is missing`)
 	f("provider", long, `provider is longer than 128 bytes`)
 	f("executed_at", "", `executed_at is missing`)
-	f("executed_at", "yesterday", `executed_at "yesterday" is not an ISO 8601 date-time, for example 2026-01-31T16:00:00Z`)
-	f("executed_at", "2026-02-30T00:00:00Z", `executed_at "2026-02-30T00:00:00Z" is not an ISO 8601 date-time, for example 2026-01-31T16:00:00Z`)
+	f("executed_at", "yesterday", `executed_at "yesterday" is not an ISO 8601 date-time such as 2026-01-31T16:00:00Z`)
+	f("executed_at", "2026-02-30T00:00:00Z", `executed_at "2026-02-30T00:00:00Z" is not an ISO 8601 date-time such as 2026-01-31T16:00:00Z`)
 	f("executed_at", "2026-01-01", `executed_at "2026-01-01" has no time of day`)
 	f("executed_at", "1999-12-31T23:59:59.999Z", `executed_at 1999-12-31T23:59:59.999Z is before the year 2000`)
 	f("executed_at", "2026-02-01T00:00:00.001Z", `executed_at 2026-02-01T00:00:00.001Z is in the future`)
-	f("gpu_name", "", `gpu_name "" is not in the catalog: allowed are H100 SXM, H200, A100 SXM4, RTX 5090, B200, RTX PRO 6000 WS`)
-	f("gpu_name", "h100 sxm", `gpu_name "h100 sxm" is not in the catalog: allowed are H100 SXM, H200, A100 SXM4, RTX 5090, B200, RTX PRO 6000 WS`)
-	f("region", "mars", `region "mars" is not in the catalog: allowed are us-east, us-west, eu-west, eu-north, ap-east, or nothing`)
-	f("region", "global", `region "global" is not in the catalog: allowed are us-east, us-west, eu-west, eu-north, ap-east, or nothing`)
+	f("gpu_name", "", `gpu_name "" is not in the catalog: must be one of H100 SXM, H200, A100 SXM4, RTX 5090, B200, RTX PRO 6000 WS`)
+	f("gpu_name", "h100 sxm", `gpu_name "h100 sxm" is not in the catalog: must be one of H100 SXM, H200, A100 SXM4, RTX 5090, B200, RTX PRO 6000 WS`)
+	f("region", "mars", `region "mars" is not in the catalog: must be one of us-east, us-west, eu-west, eu-north, ap-east, or empty`)
+	f("region", "global", `region "global" is not in the catalog: must be one of us-east, us-west, eu-west, eu-north, ap-east, or empty`)
 	f("price", "", `price is missing`)
 	for _, text := range []string{"1e400", "1e-3", "NaN", "Infinity", "+1", ".5", "5.", "1,5", "0x10", "1_000", "$2.35", "2.35 USD", "2,35", "-Inf", "nan", "--1", "２"} {
-		f("price", text, fmt.Sprintf(`price %q is not a plain decimal number: allowed are %s`, text, prices))
+		f("price", text, fmt.Sprintf(`price %q is not a plain decimal number: must be %s`, text, prices))
 	}
-	f("price", "2.3500000001", `price "2.3500000001" has more than 9 decimals: allowed are `+prices)
-	f("price", "99999999999999999", `price "99999999999999999" is too large: allowed are `+prices)
-	f("price", "0", `price 0 is out of bounds: allowed are `+prices)
-	f("price", "-0", `price 0 is out of bounds: allowed are `+prices)
-	f("price", "0.000099999", `price 0.000099999 is out of bounds: allowed are `+prices)
-	f("price", "-1.5", `price -1.5 is out of bounds: allowed are `+prices)
-	f("price", "1000.000000001", `price 1000.000000001 is out of bounds: allowed are `+prices)
+	f("price", "2.3500000001", `price "2.3500000001" has more than 9 decimals: must be `+prices)
+	f("price", "99999999999999999", `price "99999999999999999" is too large: must be `+prices)
+	f("price", "0", `price 0 is out of bounds: must be `+prices)
+	f("price", "-0", `price 0 is out of bounds: must be `+prices)
+	f("price", "0.000099999", `price 0.000099999 is out of bounds: must be `+prices)
+	f("price", "-1.5", `price -1.5 is out of bounds: must be `+prices)
+	f("price", "1000.000000001", `price 1000.000000001 is out of bounds: must be `+prices)
 	f("gpus", "", `gpus is missing`)
-	f("gpus", "1.5", `gpus "1.5" has more than 0 decimals: allowed are `+numbers)
-	f("gpus", "eight", `gpus "eight" is not a plain decimal number: allowed are `+numbers)
-	f("gpus", "8x", `gpus "8x" is not a plain decimal number: allowed are `+numbers)
-	f("gpus", "0", `gpus 0 is out of bounds: allowed are `+numbers)
-	f("gpus", "-8", `gpus -8 is out of bounds: allowed are `+numbers)
-	f("gpus", "1000001", `gpus 1000001 is out of bounds: allowed are `+numbers)
+	f("gpus", "1.5", `gpus "1.5" has more than 0 decimals: must be `+numbers)
+	f("gpus", "eight", `gpus "eight" is not a plain decimal number: must be `+numbers)
+	f("gpus", "8x", `gpus "8x" is not a plain decimal number: must be `+numbers)
+	f("gpus", "0", `gpus 0 is out of bounds: must be `+numbers)
+	f("gpus", "-8", `gpus -8 is out of bounds: must be `+numbers)
+	f("gpus", "1000001", `gpus 1000001 is out of bounds: must be `+numbers)
 	f("hours", "", `hours is missing`)
-	f("hours", "0.0000001", `hours "0.0000001" has more than 6 decimals: allowed are `+durations)
-	f("hours", "1h", `hours "1h" is not a plain decimal number: allowed are `+durations)
-	f("hours", "0", `hours 0 is out of bounds: allowed are `+durations)
-	f("hours", "-2.5", `hours -2.5 is out of bounds: allowed are `+durations)
-	f("hours", "100000.000001", `hours 100000.000001 is out of bounds: allowed are `+durations)
-	f("gpus", "40816327", `gpus 40816327 is out of bounds: allowed are `+numbers)
-	f("verified", "", `verified "": allowed are true and false`)
-	f("verified", "yes", `verified "yes": allowed are true and false`)
-	f("price", "3", `id "t-1" of source "exchange" is known with other content; the first stays`)
+	f("hours", "0.0000001", `hours "0.0000001" has more than 6 decimals: must be `+durations)
+	f("hours", "1h", `hours "1h" is not a plain decimal number: must be `+durations)
+	f("hours", "0", `hours 0 is out of bounds: must be `+durations)
+	f("hours", "-2.5", `hours -2.5 is out of bounds: must be `+durations)
+	f("hours", "100000.000001", `hours 100000.000001 is out of bounds: must be `+durations)
+	f("gpus", "40816327", `gpus 40816327 is out of bounds: must be `+numbers)
+	f("verified", "", `verified "": must be true or false`)
+	f("verified", "yes", `verified "yes": must be true or false`)
+	f("price", "3", `id "t-1" of source "exchange" is known with different content; the first version stays`)
 	if got := stored(t, db); len(got) != 2 || got[0] != goodTransaction() {
 		t.Errorf("stored are %+v, want the two good rows", got)
 	}
@@ -279,7 +279,7 @@ func TestRejects_GPUHours(t *testing.T) {
 	row["hours"] = "1000.000001"
 	out := importFile(t, storetest.Open(t), "a.ndjson", most+jsonLine(row))
 	out.want(t, 1, 0, 1)
-	if want := "gpus 1000000 times hours 1000.000001 is above the 1000000000 GPU-hours that one row may have"; out.rejects[0].Reason != want {
+	if want := "gpus 1000000 times hours 1000.000001 is more than 1000000000 GPU-hours, the limit of one row"; out.rejects[0].Reason != want {
 		t.Errorf("rejected because %s, want %s", out.rejects[0].Reason, want)
 	}
 }
@@ -344,7 +344,7 @@ func TestRejects_BrokenLines(t *testing.T) {
 	ndjson(`{"price":[1]}`, `price is an object or an array: allowed are strings, numbers, true and false`)
 	ndjson(strings.Replace(object, `"2.35"`, `1e400`, 1), `price "1e400" is not a plain decimal number`)
 	ndjson(strings.Replace(object, `"2.35"`, `-0`, 1), `price 0 is out of bounds`)
-	ndjson(strings.Replace(object, `"t-1"`, `"t\u0000"`, 1), `id has a control character`)
+	ndjson(strings.Replace(object, `"t-1"`, `"t\u0000"`, 1), `id contains a control character`)
 	ndjson(`{"id":"`+strings.Repeat("x", 64<<10)+`"}`, `the line is longer than 65536 bytes`)
 }
 
@@ -535,7 +535,7 @@ func testAdd(t *testing.T, db *store.DB) {
 	out.want(t, 1, 1, 2)
 	want := []Reject{
 		{File: "exchange", Reason: `id "late": executed_at 2026-02-01T00:00:00.001Z is in the future`},
-		{File: "exchange", Reason: `id "t-1" of source "exchange" is known with other content; the first stays`},
+		{File: "exchange", Reason: `id "t-1" of source "exchange" is known with different content; the first version stays`},
 	}
 	if !slices.Equal(out.rejects, want) {
 		t.Errorf("rejected are %+v, want %+v", out.rejects, want)

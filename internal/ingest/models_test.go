@@ -13,13 +13,14 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tokens"
 )
 
 func importModels(t *testing.T, db *store.DB, revise bool, name, content string) (out outcome) {
 	t.Helper()
 	options := testOptions(db, &out)
 	options.Revise = revise
-	im := Models(options)
+	im := Observations(options, tokens.Family)
 	out.err = im.File(t.Context(), name, strings.NewReader(content))
 	out.Counts = im.Counts()
 	return out
@@ -78,12 +79,12 @@ func TestModels_EveryFormat(t *testing.T) {
 		}
 	}
 	same := func(*assay.ModelDay) {}
-	f("a.csv", strings.Join(ModelColumns, ",")+"\n2026-01-02,anthropic,opus-5,opus,120,5000,700,0.125000001,false,false\n", same)
+	f("a.csv", strings.Join(tokens.Family.Schema.Names(), ",")+"\n2026-01-02,anthropic,opus-5,opus,120,5000,700,0.125000001,false,false\n", same)
 	f("a.csv.gz", gz(t, "dollars,date,family,model,lab,requests,input_tokens,output_tokens\n0.125000001,2026-01-02,opus,opus-5,anthropic,120,5000,700\n"), same)
 	f("a.ndjson", jsonLine(goodModel()), same)
 	f("a.jsonl", `{"date":"2026-01-02T00:00:00Z","lab":"anthropic","model":"opus-5","family":"opus","requests":120,"input_tokens":5000,"output_tokens":700,"dollars":0,"open_weight":true,"free":true}`,
 		func(m *assay.ModelDay) { m.Dollars, m.OpenWeight, m.Free = 0, true, true })
-	columns, row := stringColumns(ModelColumns), textRow(goodModel())
+	columns, row := stringColumns(tokens.Family.Schema.Names()), textRow(goodModel())
 	columns["date"], row["date"] = parquet.Timestamp(parquet.Millisecond), want.Day
 	columns["requests"], row["requests"] = parquet.Int(64), int64(120)
 	columns["dollars"], row["dollars"] = parquet.Leaf(parquet.DoubleType), 0.125000001
@@ -101,20 +102,20 @@ func TestModels_Rejects(t *testing.T) {
 		}
 	}
 	const (
-		requestsAllowed = ": allowed are whole numbers from 1 to 1000000000000"
-		tokensAllowed   = ": allowed are whole numbers from 0 to 1000000000000000"
-		dollarsAllowed  = ": allowed are 0 to 100000000, USD with up to 9 decimals"
+		requestsAllowed = ": must be an integer from 1 to 1000000000000"
+		tokensAllowed   = ": must be an integer from 0 to 1000000000000000"
+		dollarsAllowed  = ": must be from 0 to 100000000 USD, with up to 9 decimals"
 	)
 	f(`date is missing`, "date", "")
-	f(`date "2 January" is not a day, for example 2026-01-31`, "date", "2 January")
-	f(`date "2026-01-02T10:00:00Z" has a time of day: allowed are days, for example 2026-01-31`, "date", "2026-01-02T10:00:00Z")
+	f(`date "2 January" is not a day such as 2026-01-31`, "date", "2 January")
+	f(`date "2026-01-02T10:00:00Z" has a time of day: must be a day such as 2026-01-31`, "date", "2026-01-02T10:00:00Z")
 	f(`date 2026-02-02T00:00:00.000Z is in the future`, "date", "2026-02-02")
 	f(`date 1999-12-31T00:00:00.000Z is before the year 2000`, "date", "1999-12-31")
-	f(`lab "acme" is not in the catalog: allowed are anthropic, openai, google, deepseek, minimax, xiaomi, qwen, moonshotai, z-ai, mistralai, meta-llama`, "lab", "acme")
+	f(`lab "acme" is not in the catalog: must be one of anthropic, openai, google, deepseek, minimax, xiaomi, qwen, moonshotai, z-ai, mistralai, meta-llama`, "lab", "acme")
 	f(`model is missing`, "model", "")
 	f(`family is missing`, "family", "")
 	f(`family is longer than 128 bytes`, "family", strings.Repeat("x", 129))
-	f(`family "All" stands for all models of a lab: allowed is the name of a class of them`, "family", "All")
+	f(`family "All" stands for all models of a lab: must be the name of a class of models`, "family", "All")
 	f(`requests is missing`, "requests", "")
 	f(`requests 0 is out of bounds`+requestsAllowed, "requests", "0")
 	f(`requests "1.5" has more than 0 decimals`+requestsAllowed, "requests", "1.5")
@@ -126,14 +127,14 @@ func TestModels_Rejects(t *testing.T) {
 	f(`dollars -0.01 is out of bounds`+dollarsAllowed, "dollars", "-0.01")
 	f(`dollars "0.0000000001" has more than 9 decimals`+dollarsAllowed, "dollars", "0.0000000001")
 	f(`dollars 100000000.000000001 is out of bounds`+dollarsAllowed, "dollars", "100000000.000000001")
-	f(`open_weight "maybe": allowed are true and false`, "open_weight", "maybe")
-	f(`free "yes": allowed are true and false`, "free", "yes")
-	f(`dollars 0.125000001 of a free model: allowed is 0`, "free", "true")
-	f(`input_tokens and output_tokens are both 0: allowed is 1 token at least`, "input_tokens", "0", "output_tokens", "0")
-	f(`input_tokens and output_tokens are 12000000000 for 120 requests: allowed are fewer than 100000000 a request`, "input_tokens", "12000000000", "output_tokens", "0")
-	f(`dollars 1200000 for 120 requests: allowed are less than 10000 a request`, "dollars", "1200000", "input_tokens", "50000000")
-	f(`dollars 5700 for 5700 tokens: allowed are less than 1 a token`, "dollars", "5700")
-	f(`the day 2026-01-02 of lab "anthropic" and model "opus-5" is known with other content; the first stays, or --revise makes a new revision of it`, "requests", "121")
+	f(`open_weight "maybe": must be true or false`, "open_weight", "maybe")
+	f(`free "yes": must be true or false`, "free", "yes")
+	f(`dollars 0.125000001 for a free model: must be 0`, "free", "true")
+	f(`input_tokens and output_tokens are both 0: must be at least 1 together`, "input_tokens", "0", "output_tokens", "0")
+	f(`input_tokens and output_tokens are 12000000000 for 120 requests: must be fewer than 100000000 per request`, "input_tokens", "12000000000", "output_tokens", "0")
+	f(`dollars 1200000 for 120 requests: must be less than 10000 per request`, "dollars", "1200000", "input_tokens", "50000000")
+	f(`dollars 5700 for 5700 tokens: must be less than 1 per token`, "dollars", "5700")
+	f(`the day 2026-01-02 of lab "anthropic" and model "opus-5" is known with different content; the first version stays. Use --revise to add a new revision.`, "requests", "121")
 	if got := storedModels(t, db); len(got) != 1 || got[0].Requests != 120 {
 		t.Errorf("stored are %+v, want the good row", got)
 	}
@@ -150,11 +151,11 @@ func TestModels_Revise(t *testing.T) {
 
 func TestModels_MissingColumns(t *testing.T) {
 	db := openForReadings(t)
-	for _, column := range ModelColumns[:8] {
-		columns := slices.Clone(ModelColumns)
+	for _, column := range tokens.Family.Schema.Names()[:8] {
+		columns := slices.Clone(tokens.Family.Schema.Names())
 		columns[slices.Index(columns, column)] = "x"
 		out := importModels(t, db, false, "a.csv", strings.Join(columns, ","))
-		want := fmt.Sprintf("a.csv: line 1: column %q is missing: the header must name %s", column, strings.Join(ModelColumns, ", "))
+		want := fmt.Sprintf("a.csv: line 1: column %q is missing: the header must name %s", column, strings.Join(tokens.Family.Schema.Names(), ", "))
 		if out.err == nil || out.err.Error() != want {
 			t.Errorf("without %s the error is %v, want %s", column, out.err, want)
 		}
@@ -163,9 +164,9 @@ func TestModels_MissingColumns(t *testing.T) {
 
 // What help and template show can be imported.
 func TestModels_Example(t *testing.T) {
-	content := strings.Join(ModelColumns, ",") + "\n"
-	for _, row := range modelSchema.Example {
+	content := strings.Join(tokens.Family.Schema.Names(), ",") + "\n"
+	for _, row := range tokens.Family.Schema.Example {
 		content += strings.Join(row, ",") + "\n"
 	}
-	importModels(t, openForReadings(t), false, "a.csv", content).want(t, len(modelSchema.Example), 0, 0)
+	importModels(t, openForReadings(t), false, "a.csv", content).want(t, len(tokens.Family.Schema.Example), 0, 0)
 }

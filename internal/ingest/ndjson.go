@@ -12,7 +12,7 @@ type ndjsonReader struct {
 	columns []string
 }
 
-func (n *ndjsonReader) next(cells []string) (place, error) {
+func (n *ndjsonReader) next(cells []string) (location, error) {
 	line, at, err := n.lines.row()
 	if err != nil {
 		return at, err

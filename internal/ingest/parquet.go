@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
 )
 
 // parquetReader reads the rows of a Parquet file, a few at a time. Its values become text, and go the way of the other
@@ -98,14 +100,14 @@ func (p *parquetReader) match(found []*parquet.Column, columns, optional []strin
 	return nil
 }
 
-func (p *parquetReader) next(cells []string) (place, error) {
+func (p *parquetReader) next(cells []string) (location, error) {
 	if err := p.fill(); err != nil {
-		return place{line: p.number + 1}, err
+		return location{line: p.number + 1}, err
 	}
 	row := p.pending[0]
 	p.pending = p.pending[1:]
 	p.number++
-	at := place{line: p.number}
+	at := location{line: p.number}
 	starts := make([]int, 0, 16)
 	p.line = p.line[:0]
 	var bad error
@@ -127,7 +129,7 @@ func (p *parquetReader) next(cells []string) (place, error) {
 }
 
 // cut keeps the row's text and cuts the cells out of it.
-func (p *parquetReader) cut(row parquet.Row, starts []int, cells []string, at *place) {
+func (p *parquetReader) cut(row parquet.Row, starts []int, cells []string, at *location) {
 	text := p.texts.keep(p.line)
 	at.text = strings.TrimSuffix(text, ",")
 	for _, v := range row {
@@ -157,7 +159,7 @@ func (c *parquetColumn) appendTo(line *[]byte, v parquet.Value) (err error) {
 	}
 	start := len(*line)
 	if *line, err = c.append(*line, v); err != nil {
-		return fmt.Errorf("%s %q %w", c.name, shown(string((*line)[start:])), err)
+		return fmt.Errorf("%s %q %w", c.name, family.Shorten(string((*line)[start:])), err)
 	}
 	return nil
 }
@@ -265,14 +267,14 @@ func decimalText(kind parquet.Kind, scale int) (cellText, error) {
 	if kind == parquet.Int32 || kind == parquet.Int64 {
 		return func(dst []byte, v parquet.Value) ([]byte, error) {
 			whole, err := plainTexts[kind](nil, v)
-			return appendDecimal(dst, string(whole), scale), err
+			return family.AppendDecimal(dst, string(whole), scale), err
 		}, nil
 	}
 	return func(dst []byte, v parquet.Value) ([]byte, error) { // the library lets only byte arrays through to here
 		if len(v.ByteArray()) > 32 {
 			return dst, errors.New("has more than 32 bytes")
 		}
-		return appendDecimal(dst, bigFromBytes(v.ByteArray()).String(), scale), nil
+		return family.AppendDecimal(dst, bigFromBytes(v.ByteArray()).String(), scale), nil
 	}, nil
 }
 
@@ -306,4 +308,13 @@ func uuidText(dst []byte, v parquet.Value) ([]byte, error) {
 		dst = hex.AppendEncode(dst, part)
 	}
 	return dst, nil
+}
+
+// bigFromBytes reads a big-endian integer in two's complement.
+func bigFromBytes(b []byte) *big.Int {
+	n := new(big.Int).SetBytes(b)
+	if len(b) > 0 && b[0]&0x80 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(len(b))*8))
+	}
+	return n
 }

@@ -143,7 +143,7 @@ func TestParquet_Rejects(t *testing.T) {
 	f("executed_at", parquet.Timestamp(parquet.Millisecond), int64(math.MaxInt64), `executed_at "292278994-08-17T07:12:55.807Z" is not an ISO 8601`)
 	f("executed_at", parquet.Timestamp(parquet.Millisecond), int64(-1), `executed_at 1969-12-31T23:59:59.999Z is before the year 2000`)
 	f("executed_at", parquet.Int(64), at.UnixMilli(), `executed_at "1767323045678" is not an ISO 8601 date-time`)
-	f("price", double, math.NaN(), `price "NaN" is not a plain decimal number: allowed are 0.0001 to 1000`)
+	f("price", double, math.NaN(), `price "NaN" is not a plain decimal number: must be from 0.0001 to 1000`)
 	f("price", double, math.Inf(1), `price "+Inf" is not a plain decimal number`)
 	f("price", double, math.Inf(-1), `price "-Inf" is not a plain decimal number`)
 	f("price", double, 0.30000000000000004, `price "0.30000000000000004" has more than 9 decimals`)
@@ -155,9 +155,9 @@ func TestParquet_Rejects(t *testing.T) {
 	f("gpus", parquet.Uint(64), uint64(math.MaxUint64), `gpus "18446744073709551615" is too large`)
 	f("gpus", parquet.Uint(32), uint32(math.MaxUint32), `gpus 4294967295 is out of bounds`)
 	f("gpus", parquet.Leaf(parquet.BooleanType), true, `gpus "true" is not a plain decimal number`)
-	f("verified", parquet.Int(32), int32(2), `verified "2": allowed are true and false`)
+	f("verified", parquet.Int(32), int32(2), `verified "2": must be true or false`)
 	f("id", parquet.Leaf(parquet.ByteArrayType), []byte{0xff, 0xfe}, `id "\xff\xfe" is not valid UTF-8 text`)
-	f("id", parquet.Leaf(parquet.ByteArrayType), []byte("a\x00"), `id has a control character`)
+	f("id", parquet.Leaf(parquet.ByteArrayType), []byte("a\x00"), `id contains a control character`)
 	f("id", parquet.String(), strings.Repeat("x", 129), `id is longer than 128 bytes`)
 	f("provider", parquet.String(), strings.Repeat("é", 40_000), `the row is longer than 65536 bytes`)
 }
@@ -184,7 +184,7 @@ func TestParquet_ManyRows(t *testing.T) {
 	out.want(t, each*groups-2, 0, 2)
 	want := []Reject{
 		{"a.parquet", each + 6, "price is missing", "2026-01-02T03:04:05.678Z,H100 SXM,8,24.5," + fmt.Sprint(each+5) + ",,Acme,us-east,exchange,true"},
-		{"a.parquet", each*2 + 8, `id "0" of source "exchange" is known with other content; the first stays`, "2026-01-02T03:04:05.678Z,H100 SXM,8,1,0,2.35,Acme,us-east,exchange,true"},
+		{"a.parquet", each*2 + 8, `id "0" of source "exchange" is known with different content; the first version stays`, "2026-01-02T03:04:05.678Z,H100 SXM,8,1,0,2.35,Acme,us-east,exchange,true"},
 	}
 	if !slices.Equal(out.rejects, want) {
 		t.Errorf("rejected are\n%+v, want\n%+v", out.rejects, want)

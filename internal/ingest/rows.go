@@ -27,11 +27,11 @@ func newLineReader(r io.Reader) *lineReader {
 }
 
 // row gives the next line that is not blank, as bytes that are good until the next call, and its place.
-func (l *lineReader) row() (line []byte, at place, err error) {
+func (l *lineReader) row() (line []byte, at location, err error) {
 	for len(line) == 0 && err == nil {
 		line, err = l.next()
 	}
-	return line, place{line: l.number, text: l.texts.keep(line)}, err
+	return line, location{line: l.number, text: l.texts.keep(line)}, err
 }
 
 // next gives the next line without its end. A badRow comes with a line and is about that line only; io.EOF and all other
@@ -104,7 +104,7 @@ func readHeader(lines *lineReader, columns, optional []string) ([]int, error) {
 	return header, nil
 }
 
-func (c *csvReader) next(cells []string) (place, error) {
+func (c *csvReader) next(cells []string) (location, error) {
 	_, at, err := c.lines.row()
 	if err != nil {
 		return at, err

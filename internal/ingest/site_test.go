@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
@@ -20,7 +21,7 @@ func importSites(t *testing.T, db *store.DB, revise bool, name, content string) 
 	t.Helper()
 	options := testOptions(db, &out)
 	options.Revise = revise
-	im := Sites(options)
+	im := Observations(options, sites.Family)
 	out.err = im.File(t.Context(), name, strings.NewReader(content))
 	out.Counts = im.Counts()
 	return out
@@ -75,10 +76,10 @@ func TestSites_EveryFormat(t *testing.T) {
 	}
 	same := func(*assay.Site) {}
 	var cells []string
-	for _, column := range SiteColumns {
+	for _, column := range sites.Family.Schema.Names() {
 		cells = append(cells, goodSite()[column])
 	}
-	f("a.csv", strings.Join(SiteColumns, ",")+"\n"+strings.Join(cells, ",")+"\n", same)
+	f("a.csv", strings.Join(sites.Family.Schema.Names(), ",")+"\n"+strings.Join(cells, ",")+"\n", same)
 	f("a.csv.gz", gz(t, "is_neocloud,id,company,site_name,gpu_qty,power_capacity_mw,latitude,longitude\n0,gru-1,c,n,0,0,90,-180\n"), func(s *assay.Site) {
 		*s = assay.Site{ID: "gru-1", Company: "c", SiteName: "n", Latitude: 90_000_000, Longitude: -180_000_000}
 	})
@@ -87,7 +88,7 @@ func TestSites_EveryFormat(t *testing.T) {
 		func(s *assay.Site) {
 			*s = assay.Site{ID: "gru-1", Company: "c", SiteName: "n", GPUQty: 8, Power: 500_000, Latitude: 1_000_001, Longitude: -500_000, IsNeocloud: true}
 		})
-	columns, row := stringColumns(SiteColumns), textRow(goodSite())
+	columns, row := stringColumns(sites.Family.Schema.Names()), textRow(goodSite())
 	columns["gpu_qty"], row["gpu_qty"] = parquet.Int(64), int64(2048)
 	columns["latitude"], row["latitude"] = parquet.Leaf(parquet.DoubleType), -23.55052
 	columns["is_neocloud"], row["is_neocloud"] = parquet.Leaf(parquet.BooleanType), true
@@ -121,20 +122,20 @@ func testSitesRejects(t *testing.T, db *store.DB) {
 			t.Errorf("%s %q is rejected as %+v (%v), want %s", field, value, out.rejects, out.err, reason)
 		}
 	}
-	const latitudes, longitudes = ": allowed are -90 to 90 with up to 6 decimals", ": allowed are -180 to 180 with up to 6 decimals"
+	const latitudes, longitudes = ": must be from -90 to 90, with up to 6 decimals", ": must be from -180 to 180, with up to 6 decimals"
 	f("id", "", `id is missing`)
 	f("company", "", `company is missing`)
 	f("site_name", "", `site_name is missing`)
 	f("city", strings.Repeat("x", 129), `city is longer than 128 bytes`)
 	f("gpu_types", strings.Repeat("x", 513), `gpu_types is longer than 512 bytes`)
-	f("status", "a\x01b", `status has a control character`)
-	f("country", "Atlantis", `country "Atlantis" is not known: allowed are English names and ISO 3166 codes of countries, Unknown, or nothing`)
+	f("status", "a\x01b", `status contains a control character`)
+	f("country", "Atlantis", `country "Atlantis" is not known: must be an English name or ISO 3166 code of a country, Unknown, or empty`)
 	f("gpu_qty", "", `gpu_qty is missing`)
-	f("gpu_qty", "-1", `gpu_qty -1 is out of bounds: allowed are whole numbers from 0 to 100000000`)
-	f("gpu_qty", "1.5", `gpu_qty "1.5" has more than 0 decimals: allowed are whole numbers from 0 to 100000000`)
+	f("gpu_qty", "-1", `gpu_qty -1 is out of bounds: must be an integer from 0 to 100000000`)
+	f("gpu_qty", "1.5", `gpu_qty "1.5" has more than 0 decimals: must be an integer from 0 to 100000000`)
 	f("power_capacity_mw", "", `power_capacity_mw is missing`)
-	f("power_capacity_mw", "100000.000001", `power_capacity_mw 100000.000001 is out of bounds: allowed are 0 to 100000 with up to 6 decimals`)
-	f("power_capacity_mw", "50 MW", `power_capacity_mw "50 MW" is not a plain decimal number: allowed are 0 to 100000 with up to 6 decimals`)
+	f("power_capacity_mw", "100000.000001", `power_capacity_mw 100000.000001 is out of bounds: must be from 0 to 100000, with up to 6 decimals`)
+	f("power_capacity_mw", "50 MW", `power_capacity_mw "50 MW" is not a plain decimal number: must be from 0 to 100000, with up to 6 decimals`)
 	f("latitude", "", `latitude is missing`)
 	f("latitude", "90.000001", `latitude 90.000001 is out of bounds`+latitudes)
 	f("latitude", "1.0000001", `latitude "1.0000001" has more than 6 decimals`+latitudes)
@@ -142,8 +143,8 @@ func testSitesRejects(t *testing.T, db *store.DB) {
 	f("longitude", "-180.5", `longitude -180.5 is out of bounds`+longitudes)
 	f("longitude", "46° W", `longitude "46° W" is not a plain decimal number`+longitudes)
 	f("is_neocloud", "", `is_neocloud is missing`)
-	f("is_neocloud", "maybe", `is_neocloud "maybe": allowed are true and false`)
-	f("gpu_qty", "2049", `the site of id "gru-1" is known with other content; the first stays, or --revise makes a new revision of it`)
+	f("is_neocloud", "maybe", `is_neocloud "maybe": must be true or false`)
+	f("gpu_qty", "2049", `the site with id "gru-1" is known with different content; the first version stays. Use --revise to add a new revision.`)
 	if diff := cmp.Diff([]assay.Observed[assay.Site]{{Value: goodSiteValue(), Key: "gru-1"}}, storedSites(t, db)); diff != "" {
 		t.Error(diff)
 	}
@@ -166,13 +167,13 @@ func testSitesRevise(t *testing.T, db *store.DB) {
 // TestSites_AddedCountry: what a feed has made must have the country's name as we write it.
 func TestSites_AddedCountry(t *testing.T) {
 	var out outcome
-	im := Sites(testOptions(storetest.Open(t), &out))
+	im := Observations(testOptions(storetest.Open(t), &out), sites.Family)
 	site := goodSiteValue()
 	site.Country = "USA"
-	if err := im.Add(t.Context(), site); err != nil {
+	if err := im.Add(t.Context(), sites.Family.Row(site)); err != nil {
 		t.Fatal(err)
 	}
-	if len(out.rejects) != 1 || !strings.Contains(out.rejects[0].Reason, `the site of id "gru-1": country "USA"`) {
+	if len(out.rejects) != 1 || !strings.Contains(out.rejects[0].Reason, `the site with id "gru-1": country "USA"`) {
 		t.Errorf("rejects are %+v", out.rejects)
 	}
 }
@@ -180,9 +181,9 @@ func TestSites_AddedCountry(t *testing.T) {
 func TestSites_MissingColumns(t *testing.T) {
 	db := storetest.Open(t)
 	for _, column := range []string{"id", "company", "site_name", "gpu_qty", "power_capacity_mw", "latitude", "longitude", "is_neocloud"} {
-		header := strings.Replace(","+strings.Join(SiteColumns, ",")+",", ","+column+",", ",x,", 1)
+		header := strings.Replace(","+strings.Join(sites.Family.Schema.Names(), ",")+",", ","+column+",", ",x,", 1)
 		out := importSites(t, db, false, "a.csv", strings.Trim(header, ","))
-		want := fmt.Sprintf("a.csv: line 1: column %q is missing: the header must name %s", column, strings.Join(SiteColumns, ", "))
+		want := fmt.Sprintf("a.csv: line 1: column %q is missing: the header must name %s", column, strings.Join(sites.Family.Schema.Names(), ", "))
 		if out.err == nil || out.err.Error() != want {
 			t.Errorf("without %s the error is %v, want %s", column, out.err, want)
 		}

@@ -2,25 +2,25 @@ package ingest
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/store"
 )
 
-var transactionSchema = &Schema{
-	Family: "transactions", About: "a compute rental as a source reported it",
-	Columns: []Column{
-		{"id", "unique within its source", false},
-		{"source", "who reported it; may be left out when --source is given", true},
-		{"executed_at", "ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC", false},
-		{"gpu_name", "a GPU of the catalog, spelled exactly", false},
-		{"region", "a region of the catalog, or empty", true},
-		{"price", "USD per GPU-hour, 0.0001 to 1000, up to 9 decimals", false},
-		{"gpus", "how many, a whole number, at most 1,000,000", false},
-		{"hours", "how long, at most 100,000, up to 6 decimals", false},
-		{"provider", "who rented it out", false},
-		{"verified", "true or false", false},
+var transactionSchema = &family.Schema{
+	Name: "transactions", About: "a compute rental that a source reported",
+	Columns: []family.Column{
+		{Name: "id", About: "unique within its source"},
+		{Name: "source", About: "who reported it; may be left out when --source is given", Optional: true},
+		{Name: "executed_at", About: "ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC"},
+		{Name: "gpu_name", About: "a GPU model of the catalog, spelled exactly"},
+		{Name: "region", About: "a region of the catalog, or empty", Optional: true},
+		{Name: "price", About: "USD per GPU-hour, 0.0001 to 1000, up to 9 decimals"},
+		{Name: "gpus", About: "number of GPUs, an integer, at most 1,000,000"},
+		{Name: "hours", About: "rental time in hours, at most 100,000, up to 6 decimals"},
+		{Name: "provider", About: "who rented it out"},
+		{Name: "verified", About: "true or false"},
 	},
 	Example: [][]string{
 		{"r-1", "exchange", "2026-01-02T09:15:00Z", "H100 SXM", "us-east", "2.35", "8", "24", "Alder", "true"},
@@ -30,81 +30,90 @@ var transactionSchema = &Schema{
 }
 
 // TransactionColumns are the columns of a file of transactions.
-var TransactionColumns = transactionSchema.names()
+var TransactionColumns = transactionSchema.Names()
 
-// Transactions imports transactions. A row is known by its source and id.
+// Transactions imports transactions. A row is identified by its source and id.
 func Transactions(options Options) *Importer[assay.Transaction] {
-	return newImporter(options, &family[assay.Transaction]{
+	return newImporter(options, &rowType[assay.Transaction]{
 		columns:  TransactionColumns,
-		optional: transactionSchema.optional(),
+		optional: transactionSchema.Optional(),
 		parse:    parseTransaction,
 		check:    checkTransaction,
 		append:   (*store.DB).AppendTransactions,
-		describe: func(t *assay.Transaction) (source, key string) { return t.Source, fmt.Sprintf("id %q", shown(t.ID)) },
+		describe: func(t *assay.Transaction) (source, key string) {
+			return t.Source, fmt.Sprintf("id %q", family.Shorten(t.ID))
+		},
 	})
 }
 
-// Bounds of what can be believed. They also keep the index's sums inside 128 bits, a published value above zero, and the
-// change from the lowest to the highest inside a number.
+// Plausible bounds. They also keep the index's sums within 128 bits, a published value above zero, and the change from the
+// lowest to the highest price within a number.
 var (
-	price = quantity{"price", 9, int64(assay.One) / 10_000, 1_000 * int64(assay.One), "0.0001 to 1000, USD per GPU-hour with up to 9 decimals"}
-	gpus  = quantity{"gpus", 0, 1, 1_000_000, "whole numbers from 1 to 1000000"}
-	hours = quantity{"hours", 6, 1, 100_000 * microsPerHour, "numbers above 0 and up to 100000, with up to 6 decimals"}
+	price = family.Quantity{
+		Name: "price", Decimals: 9, Least: int64(assay.One) / 10_000, Most: 1_000 * int64(assay.One),
+		Allowed: "from 0.0001 to 1000 USD per GPU-hour, with up to 9 decimals",
+	}
+	gpus  = family.Quantity{Name: "gpus", Least: 1, Most: 1_000_000, Allowed: "an integer from 1 to 1000000"}
+	hours = family.Quantity{
+		Name: "hours", Decimals: 6, Least: 1, Most: 100_000 * microsPerHour,
+		Allowed: "greater than 0 and at most 100000, with up to 6 decimals",
+	}
 )
 
 const (
 	microsPerHour = 1_000_000
 
-	// maxGPUHours is more than the largest cluster gives in a year: such a row is a slip of units.
+	// maxGPUHours is more than the largest cluster delivers in a year: a row above it mixes up units.
 	maxGPUHours = 1_000_000_000
 )
 
-// parseTransaction takes the cells in the order of TransactionColumns.
-func parseTransaction(c *checker, cells []string, t *assay.Transaction) (err error) {
-	t.ID, t.Source, t.GPU, t.Region, t.Provider = cells[0], c.sourceOr(cells[1]), cells[3], cells[4], cells[8]
-	if t.ExecutedAt, err = c.instant("executed_at", cells[2]); err != nil {
+// parseTransaction parses cells in the order of TransactionColumns.
+func parseTransaction(c *family.Checker, cells []string, t *assay.Transaction) (err error) {
+	t.ID, t.Source, t.GPU, t.Region, t.Provider = cells[0], c.SourceOr(cells[1]), cells[3], cells[4], cells[8]
+	if t.ExecutedAt, err = c.Instant("executed_at", cells[2]); err != nil {
 		return err
 	}
-	nanos, err := price.parse(cells[5])
+	nanos, err := price.Parse(cells[5])
 	if err != nil {
 		return err
 	}
 	t.Price = assay.Nanos(nanos)
-	if t.GPUs, err = gpus.parse(cells[6]); err != nil {
+	if t.GPUs, err = gpus.Parse(cells[6]); err != nil {
 		return err
 	}
-	if t.HourMicros, err = hours.parse(cells[7]); err != nil {
+	if t.HourMicros, err = hours.Parse(cells[7]); err != nil {
 		return err
 	}
-	t.Verified, err = parseFlag("verified", cells[9])
+	t.Verified, err = family.ParseFlag("verified", cells[9])
 	return err
 }
 
-func checkTransaction(c *checker, t *assay.Transaction) error {
-	if err := checkText("id", t.ID); err != nil {
+func checkTransaction(c *family.Checker, t *assay.Transaction) error {
+	if err := family.CheckText("id", t.ID); err != nil {
 		return err
 	}
-	if err := checkText("source", t.Source); err != nil {
+	if err := family.CheckText("source", t.Source); err != nil {
 		return err
 	}
-	if err := checkText("provider", t.Provider); err != nil {
+	if err := family.CheckText("provider", t.Provider); err != nil {
 		return err
 	}
-	if err := c.checkLine(t.GPU, t.Region); err != nil {
+	if err := c.CheckLine(t.GPU, t.Region); err != nil {
 		return err
 	}
-	if err := price.check(int64(t.Price)); err != nil {
+	if err := price.Check(int64(t.Price)); err != nil {
 		return err
 	}
-	if err := gpus.check(t.GPUs); err != nil {
+	if err := gpus.Check(t.GPUs); err != nil {
 		return err
 	}
-	if err := hours.check(t.HourMicros); err != nil {
+	if err := hours.Check(t.HourMicros); err != nil {
 		return err
 	}
-	if gpuHours := t.GPUs * t.HourMicros; gpuHours > maxGPUHours*microsPerHour { // both are bounded: this is below 2^57
-		return fmt.Errorf("gpus %d times hours %s is above the %d GPU-hours that one row may have",
-			t.GPUs, appendDecimal(nil, strconv.FormatInt(t.HourMicros, 10), hours.decimals), maxGPUHours)
+	gpuHours := t.GPUs * t.HourMicros // both are bounded: this is below 2^57
+	if gpuHours > maxGPUHours*microsPerHour {
+		return fmt.Errorf("gpus %d times hours %s is more than %d GPU-hours, the limit of one row",
+			t.GPUs, hours.Format(t.HourMicros), maxGPUHours)
 	}
-	return c.checkInstant("executed_at", t.ExecutedAt)
+	return c.CheckInstant("executed_at", t.ExecutedAt)
 }

@@ -94,24 +94,24 @@ func TestUtilization_Rejects(t *testing.T) {
 			t.Errorf("%s %q is rejected as %+v (%v), want %s", field, value, out.rejects, out.err, reason)
 		}
 	}
-	const rentedAllowed, trackedAllowed = ": allowed are whole numbers from 0 to tracked_gpus", ": allowed are whole numbers from 1 to 1000000000"
+	const rentedAllowed, trackedAllowed = ": must be an integer from 0 to tracked_gpus", ": must be an integer from 1 to 1000000000"
 	f("recorded_at", "", `recorded_at is missing`)
 	f("recorded_at", "2026-01-02", `recorded_at "2026-01-02" has no time of day`)
 	f("recorded_at", "2026-02-01T00:00:00.001Z", `recorded_at 2026-02-01T00:00:00.001Z is in the future`)
 	f("recorded_at", "1999-12-31T00:00:00Z", `recorded_at 1999-12-31T00:00:00.000Z is before the year 2000`)
-	f("gpu_name", "H99", `gpu_name "H99" is not in the catalog: allowed are H100 SXM, H200, A100 SXM4, RTX 5090, B200, RTX PRO 6000 WS`)
-	f("region", "mars", `region "mars" is not in the catalog: allowed are us-east, us-west, eu-west, eu-north, ap-east, or nothing`)
+	f("gpu_name", "H99", `gpu_name "H99" is not in the catalog: must be one of H100 SXM, H200, A100 SXM4, RTX 5090, B200, RTX PRO 6000 WS`)
+	f("region", "mars", `region "mars" is not in the catalog: must be one of us-east, us-west, eu-west, eu-north, ap-east, or empty`)
 	f("source", strings.Repeat("x", 129), `source is longer than 128 bytes`)
 	f("rented_gpus", "", `rented_gpus is missing`)
 	f("rented_gpus", "-1", `rented_gpus -1 is out of bounds`+rentedAllowed)
 	f("rented_gpus", "0.75", `rented_gpus "0.75" has more than 0 decimals`+rentedAllowed)
 	f("rented_gpus", "75%", `rented_gpus "75%" is not a plain decimal number`+rentedAllowed)
-	f("rented_gpus", "81", `rented_gpus 81 is above tracked_gpus 80`)
+	f("rented_gpus", "81", `rented_gpus 81 is greater than tracked_gpus 80`)
 	f("tracked_gpus", "", `tracked_gpus is missing`)
 	f("tracked_gpus", "0", `tracked_gpus 0 is out of bounds`+trackedAllowed)
 	f("tracked_gpus", "NaN", `tracked_gpus "NaN" is not a plain decimal number`+trackedAllowed)
 	f("tracked_gpus", "1000000001", `tracked_gpus 1000000001 is out of bounds`+trackedAllowed)
-	f("rented_gpus", "61", `the reading of gpu_name "H200" and region "us-east" at 2026-01-02T03:04:00.000Z of source "monitor" is known with other content; the first stays`)
+	f("rented_gpus", "61", `the reading of gpu_name "H200" and region "us-east" at 2026-01-02T03:04:00.000Z of source "monitor" is known with different content; the first version stays`)
 	if got := storedReadings(t, db); len(got) != 1 || got[0].Rented != 60 {
 		t.Errorf("stored are %+v, want the good reading", got)
 	}

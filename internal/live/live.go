@@ -5,7 +5,6 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
 )
@@ -116,7 +117,17 @@ func (f *Follower) next(ctx context.Context, counters store.Counters, coverage s
 func wentBack(seen, now store.Counters) bool {
 	return now.Catalog < seen.Catalog || now.Publication < seen.Publication || now.Methodology < seen.Methodology ||
 		now.Manifest < seen.Manifest || now.Realtime < seen.Realtime || now.Utilization < seen.Utilization ||
-		now.Memory < seen.Memory || now.Models < seen.Models || now.Coding < seen.Coding || now.Sites < seen.Sites
+		anyLess(now.Observed[:], seen.Observed[:])
+}
+
+// anyLess reports whether any of the values is less than the other at the same position.
+func anyLess(values, others []int64) bool {
+	for i := range values {
+		if values[i] < others[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // grown is the snapshot under a catalog to which something was added, or in which something has become free or paid. It
@@ -184,13 +195,10 @@ func (f *Follower) rest(ctx context.Context, seen, now store.Counters, update *s
 			return err
 		}
 	}
-	if err := errors.Join(
-		observe(ctx, f.Store, assay.FamilyMemory, seen.Memory, now.Memory, &update.Memory),
-		observe(ctx, f.Store, assay.FamilyModels, seen.Models, now.Models, &update.Models),
-		observe(ctx, f.Store, assay.FamilyCoding, seen.Coding, now.Coding, &update.Coding),
-		observe(ctx, f.Store, assay.FamilySites, seen.Sites, now.Sites, &update.Sites),
-	); err != nil {
-		return err
+	for i, family := range registry.Families {
+		if update.Observations[i], err = f.observations(ctx, family, seen.Observed[i], now.Observed[i]); err != nil {
+			return err
+		}
 	}
 	if now.Methodology != seen.Methodology {
 		if update.Methodologies, err = f.Store.Methodologies(ctx); err != nil {
@@ -209,16 +217,16 @@ func (f *Follower) rest(ctx context.Context, seen, now store.Counters, update *s
 	return nil
 }
 
-// observe reads what was received of a family in (after, upTo].
-func observe[T any](ctx context.Context, db *store.DB, family assay.Family, after, upTo int64, into *[]assay.Observed[T]) error {
+// observations reads what was received of a family in (after, upTo], or nil if that is empty.
+func (f *Follower) observations(ctx context.Context, family family.Family, after, upTo int64) (family.Batch, error) {
 	if upTo == after {
-		return nil
+		return nil, nil
 	}
-	return db.EachObservation(ctx, family, after, upTo, func(o store.Observation, revision int, received int64) error {
-		observed := assay.Observed[T]{Key: o.Key, Revision: revision, Received: received}
-		*into = append(*into, observed)
-		return json.Unmarshal(o.Body, &(*into)[len(*into)-1].Value)
+	batch := family.NewBatch()
+	err := f.Store.EachObservation(ctx, family.Name(), after, upTo, func(o store.Observation, revision int, received int64) error {
+		return batch.Add(o.Key, o.Body, revision, received)
 	})
+	return batch, err
 }
 
 // realtime reads the prints in (after, upTo].

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/coding"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/snapshot"
@@ -487,7 +489,7 @@ func testLoadCatalogChangeMakesModelsAnew(t *testing.T, db *store.DB) {
 	}
 	want := func(s *snapshot.Snapshot, times int) {
 		t.Helper()
-		if got := snapshot.Model(&s.Coding, math.MaxInt64, build); got != 1 || made != times {
+		if got := family.Model(coding.Family.In(&s.Observations), math.MaxInt64, build); got != 1 || made != times {
 			t.Errorf("of %d observations a model was made %d times, want of 1 and %d times", got, made, times)
 		}
 	}

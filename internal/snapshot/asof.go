@@ -17,7 +17,7 @@ type publication struct {
 func (s *Snapshot) addPublications(publications []assay.Publication) {
 	added := make([]publication, 0, len(publications))
 	newest, knownAt := int64(0), int64(0)
-	if all := s.publications.items; len(all) > 0 {
+	if all := s.publications.Items(); len(all) > 0 {
 		newest, knownAt = all[len(all)-1].Version, all[len(all)-1].knownAt
 	}
 	for _, p := range publications {
@@ -27,12 +27,12 @@ func (s *Snapshot) addPublications(publications []assay.Publication) {
 		newest, knownAt = p.Version, max(knownAt, p.PublishedAt)
 		added = append(added, publication{p, knownAt})
 	}
-	s.publications = s.publications.with(added)
+	s.publications = s.publications.With(added)
 }
 
 // Publication gives the newest publication; ok is false when nothing has been published.
 func (s *Snapshot) Publication() (p assay.Publication, ok bool) {
-	all := s.publications.items
+	all := s.publications.Items()
 	if len(all) == 0 {
 		return p, false
 	}
@@ -41,7 +41,7 @@ func (s *Snapshot) Publication() (p assay.Publication, ok bool) {
 
 // VersionAt is the newest version that was published at or before an instant; 0 when there was none.
 func (s *Snapshot) VersionAt(instant int64) int64 {
-	all := s.publications.items
+	all := s.publications.Items()
 	i := sort.Search(len(all), func(i int) bool { return all[i].knownAt > instant })
 	if i == 0 {
 		return 0
@@ -51,7 +51,7 @@ func (s *Snapshot) VersionAt(instant int64) int64 {
 
 // publication finds a version's publication; all of it is zero when there is none.
 func (s *Snapshot) publication(version int64) assay.Publication {
-	all := s.publications.items
+	all := s.publications.Items()
 	i := sort.Search(len(all), func(i int) bool { return all[i].Version >= version })
 	if i == len(all) || all[i].Version != version {
 		return assay.Publication{}

@@ -244,27 +244,6 @@ func TestVersionAt(t *testing.T) {
 	f(1<<60, 2)
 }
 
-// Two snapshots after the same one must not write into the same room behind its lists.
-func TestList_TwoSuccessors(t *testing.T) {
-	var base list[int]
-	for i := range 5 {
-		base = base.with([]int{i})
-	}
-	one, two := base.with([]int{10}), base.with([]int{20, 21})
-	if !slices.Equal(one.items, []int{0, 1, 2, 3, 4, 10}) || !slices.Equal(two.items, []int{0, 1, 2, 3, 4, 20, 21}) || len(base.items) != 5 {
-		t.Errorf("got %v, %v of %v", one.items, two.items, base.items)
-	}
-	grown := base
-	for i := range 100 {
-		longer := grown.with([]int{i})
-		if &longer.items[0] == &grown.items[0] {
-			return
-		}
-		grown = longer
-	}
-	t.Error("every extension copied what was there")
-}
-
 // BenchmarkLineAsOf measures the first reading of an old line of three years of hours, and the ones after.
 func BenchmarkLineAsOf(b *testing.B) {
 	var hours []assay.Revision

@@ -40,13 +40,13 @@ func (p Position) Compare(q Position) int {
 
 // CorrectionsAfter gives the corrections behind a position, in the order of their positions.
 func (s *Snapshot) CorrectionsAfter(p Position) []Correction {
-	all := s.corrections.items
+	all := s.corrections.Items()
 	return all[sort.Search(len(all), func(i int) bool { return all[i].Position().Compare(p) > 0 }):]
 }
 
 func (s *Snapshot) addCorrections(corrections []Correction) {
 	slices.SortFunc(corrections, func(a, b Correction) int { return a.Position().Compare(b.Position()) })
-	s.corrections = s.corrections.with(corrections)
+	s.corrections = s.corrections.With(corrections)
 }
 
 // correctionsIn lists those of new revisions that a restatement made; old is the series before them.

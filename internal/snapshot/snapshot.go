@@ -13,6 +13,9 @@ import (
 	"sync/atomic"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/appendonly"
+	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/registry"
 )
 
 // Holder holds the current snapshot.
@@ -36,15 +39,12 @@ type Snapshot struct {
 	Methodologies  []assay.MethodologyFile // oldest first
 	Manifest       *assay.Manifest         // the newest; nil when nothing has been signed
 
-	Memory Observations[assay.MemoryReading]
-	Models Observations[assay.ModelDay]
-	Coding Observations[assay.CodingDay]
-	Sites  Observations[assay.Site]
+	Observations family.Set
 
 	gpus         map[string]assay.GPU
 	lines        map[assay.Line]*Line
-	publications list[publication]
-	corrections  list[Correction]
+	publications appendonly.List[publication]
+	corrections  appendonly.List[Correction]
 	past         *past
 }
 
@@ -103,11 +103,8 @@ type Update struct {
 	Realtime     []RealtimeUpdate
 	Utilization  []assay.UtilizationReading // the new ones, in any order
 
-	// The new ones, in the order of receipt:
-	Memory []assay.Observed[assay.MemoryReading]
-	Models []assay.Observed[assay.ModelDay]
-	Coding []assay.Observed[assay.CodingDay]
-	Sites  []assay.Observed[assay.Site]
+	// Observations are the new ones of each family, or nil for none.
+	Observations family.Batches
 
 	Methodologies []assay.MethodologyFile // all of them, in any order; nil when nothing has changed
 	Manifest      *assay.Manifest         // the newest; nil when nothing has changed
@@ -124,13 +121,7 @@ type SeriesUpdate struct {
 
 // New is a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
-	s := &Snapshot{
-		Memory: newObservations(func(o *assay.Observed[assay.MemoryReading]) int64 { return o.Value.At }),
-		Models: newObservations(func(o *assay.Observed[assay.ModelDay]) int64 { return o.Value.Day }),
-		Coding: newObservations(func(o *assay.Observed[assay.CodingDay]) int64 { return o.Value.Day }),
-		Sites:  newObservations(func(o *assay.Observed[assay.Site]) int64 { return o.Received }),
-		past:   &past{},
-	}
+	s := &Snapshot{Observations: registry.NoObservations(), past: &past{}}
 	s.setCatalog(catalog, catalogVersion)
 	return s
 }
@@ -141,7 +132,7 @@ func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 func (s *Snapshot) WithCatalog(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 	next := *s
 	next.past = &past{}
-	next.Memory, next.Models, next.Coding, next.Sites = s.Memory.unmade(), s.Models.unmade(), s.Coding.unmade(), s.Sites.unmade()
+	next.dropModels()
 	next.setCatalog(catalog, catalogVersion)
 	return &next
 }
@@ -190,15 +181,26 @@ func (s *Snapshot) With(u Update) *Snapshot {
 		}
 	}
 	next.addUtilization(u.Utilization)
-	next.Memory, next.Models, next.Coding, next.Sites = s.Memory.with(u.Memory), s.Models.with(u.Models), s.Coding.with(u.Coding), s.Sites.with(u.Sites)
+	for i, added := range u.Observations {
+		if added != nil {
+			next.Observations[i] = next.Observations[i].With(added)
+		}
+	}
 	if u.Methodologies != nil {
-		next.Models = next.Models.unmade() // its rules may be others now
+		next.dropModels() // models may follow the rules of the methodology
 		next.Methodologies = slices.SortedStableFunc(slices.Values(u.Methodologies), func(a, b assay.MethodologyFile) int {
 			return cmp.Or(cmp.Compare(a.Effective, b.Effective), cmp.Compare(a.Adopted, b.Adopted))
 		})
 	}
 	next.Manifest = cmp.Or(u.Manifest, s.Manifest)
 	return &next
+}
+
+// dropModels lets every family build its models again when they are requested.
+func (s *Snapshot) dropModels() {
+	for i, o := range s.Observations {
+		s.Observations[i] = o.WithoutModels()
+	}
 }
 
 // change puts new revisions into a line, and tells which of them are corrections.

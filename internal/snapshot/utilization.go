@@ -7,13 +7,14 @@ import (
 	"sort"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/appendonly"
 )
 
 // reading is a utilization reading as a line keeps it.
 type reading struct{ at, rented, tracked, received int64 }
 
 // readings are the utilization readings of a line in the order of time, those of one instant in the order of receipt.
-type readings struct{ list[reading] }
+type readings struct{ appendonly.List[reading] }
 
 // Utilization is the capacity of a line at one instant, summed over sources and regions.
 type Utilization struct {
@@ -25,7 +26,7 @@ type Utilization struct {
 // Utilization gives the instants in [from, to] of which something was known at an instant, oldest first, each with what
 // was known of it.
 func (l *Line) Utilization(from, to, known int64) iter.Seq[Utilization] {
-	all := l.utilization.items
+	all := l.utilization.Items()
 	first := sort.Search(len(all), func(i int) bool { return all[i].at >= from })
 	return func(yield func(Utilization) bool) {
 		var u Utilization
@@ -74,12 +75,13 @@ func (s *Snapshot) addUtilization(added []assay.UtilizationReading) {
 // merged is the readings with more of them. It shares what is there unless one of the new lies before its end.
 func (r readings) merged(added []reading) readings {
 	slices.SortFunc(added, reading.compare)
-	if n := len(r.items); n == 0 || added[0].compare(r.items[n-1]) >= 0 {
-		return readings{r.with(added)}
+	present := r.Items()
+	if n := len(present); n == 0 || added[0].compare(present[n-1]) >= 0 {
+		return readings{r.With(added)}
 	}
-	all := slices.Concat(r.items, added)
+	all := slices.Concat(present, added)
 	slices.SortFunc(all, reading.compare)
-	return readings{list[reading]{}.with(all)}
+	return readings{appendonly.List[reading]{}.With(all)}
 }
 
 // compare orders readings completely, so that sums and what they are made of do not depend on how they came.

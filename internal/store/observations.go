@@ -27,7 +27,7 @@ func (db *DB) AppendObservations(ctx context.Context, family assay.Family, batch
 }
 
 func appendObservations(tx *tx, family assay.Family, batch []Observation, revise bool) (a Appended, err error) {
-	received, err := nextReceived(tx, string(family))
+	received, err := nextReceived(tx, family.String())
 	if err != nil {
 		return a, err
 	}
@@ -44,7 +44,7 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 	for i, o := range batch {
 		var last, at int64
 		var body string
-		switch err := find.QueryRowContext(tx.ctx, string(family), o.Key).Scan(&last, &body, &at); {
+		switch err := find.QueryRowContext(tx.ctx, family.String(), o.Key).Scan(&last, &body, &at); {
 		case errors.Is(err, sql.ErrNoRows):
 			last = -1
 		case err != nil:
@@ -56,7 +56,7 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 			a.Conflicts = append(a.Conflicts, i)
 			continue
 		}
-		if _, err := insert.ExecContext(tx.ctx, string(family), o.Key, last+1, received, string(o.Body),
+		if _, err := insert.ExecContext(tx.ctx, family.String(), o.Key, last+1, received, string(o.Body),
 			observationSum(family, o, last+1, received)); err != nil {
 			return a, err
 		}
@@ -65,11 +65,12 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 	if a.Inserted == 0 {
 		return a, nil
 	}
-	return a, tx.exec(`UPDATE counters SET value = $1 WHERE name = $2`, received, string(family))
+	return a, tx.exec(`INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+		family.String(), received)
 }
 
 func observationSum(family assay.Family, o Observation, revision, received int64) int64 {
-	return ledgerSum(string(family), o.Key, revision, received, string(o.Body))
+	return ledgerSum(family.String(), o.Key, revision, received, string(o.Body))
 }
 
 // EachObservation calls f for every observation of a family that was received in (after, upTo], in the order of receipt. One
@@ -77,7 +78,7 @@ func observationSum(family assay.Family, o Observation, revision, received int64
 func (db *DB) EachObservation(ctx context.Context, family assay.Family, after, upTo int64, f func(o Observation, revision int, received int64) error) error {
 	return db.read(ctx, func(tx *tx) error {
 		return tx.each(`SELECT key, body, revision, received_at, checksum FROM observations WHERE family = $1 AND received_at > $2 AND received_at <= $3
-			ORDER BY received_at, observation`, []any{string(family), after, upTo}, func(scan scanFunc) error {
+			ORDER BY received_at, observation`, []any{family.String(), after, upTo}, func(scan scanFunc) error {
 			var o Observation
 			var body string
 			var revision, received, sum int64

@@ -71,7 +71,7 @@ func TestObservations_KnownRowsChangeNothing(t *testing.T) {
 func TestObservations_OtherContent(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustObserve(t, db, false, "a=1", "b=1")
-		first := mustCounters(t, db).Coding
+		first := mustCounters(t, db).Observed[assay.FamilyCoding]
 		wantAppended(t, mustObserve(t, db, false, "a=2", "c=1"), store.Appended{Inserted: 1, Conflicts: []int{0}})
 		wantAppended(t, mustObserve(t, db, true, "a=2", "a=3", "b=1"), store.Appended{Inserted: 1, Duplicates: 1, Conflicts: []int{1}})
 		wantAppended(t, mustObserve(t, db, true, "a=1"), store.Appended{Inserted: 1}) // and back again
@@ -91,7 +91,7 @@ func TestObservations_AllOrNothing(t *testing.T) {
 			if _, err := db.AppendObservations(storetest.BreakAt(t, n), assay.FamilyCoding, file("a=1", "b=1", "c=1"), false); err == nil {
 				break
 			}
-			if got := observations(t, db, assay.FamilyCoding, 0, forever); len(got) > 0 || mustCounters(t, db).Coding != 0 {
+			if got := observations(t, db, assay.FamilyCoding, 0, forever); len(got) > 0 || mustCounters(t, db).Observed[assay.FamilyCoding] != 0 {
 				t.Fatalf("broken off at %d, there are %q", n, got)
 			}
 		}

@@ -94,7 +94,7 @@ type Counters struct {
 	Realtime    int64 // the instant of the newest print
 	Utilization int64 // the Received of the newest reading
 
-	Memory, Models, Coding, Sites int64 // the Received of the newest observation of a family
+	Observed [assay.NumFamilies]int64 // the Received of the newest observation of each family
 
 	Accounts int64 // accounts, organizations, their members and plans, grants
 	Sessions int64
@@ -144,20 +144,15 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Receipt
 	case "utilization":
 		return &c.Utilization
-	case string(assay.FamilyMemory):
-		return &c.Memory
-	case string(assay.FamilyModels):
-		return &c.Models
-	case string(assay.FamilyCoding):
-		return &c.Coding
-	case string(assay.FamilySites):
-		return &c.Sites
 	case "accounts":
 		return &c.Accounts
 	case "sessions":
 		return &c.Sessions
 	}
-	return nil // of a newer program
+	if family, ok := assay.FamilyByName(name); ok {
+		return &c.Observed[family]
+	}
+	return nil // written by a newer release
 }
 
 // Setting reads a named setting of the installation; it is empty when unset.

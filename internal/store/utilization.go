@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/assaydata/assay"
@@ -51,6 +52,9 @@ func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, er
 // though both came in one millisecond or the clock was put back. The counter of the family keeps the last.
 func nextReceived(tx *tx, counter string) (received int64, err error) {
 	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END FROM counters WHERE name = $2`, tx.now, counter).Scan(&received)
+	if errors.Is(err, sql.ErrNoRows) {
+		return tx.now, nil // the first batch of a family that is newer than the database
+	}
 	return received, err
 }
 

@@ -8,47 +8,48 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"github.com/assaydata/assay/internal/family"
 )
 
 // Every family has an example, in both forms the same, that says something in each of its columns. That it can be imported
 // is seen by a test of the program.
 func TestSchemas_Examples(t *testing.T) {
-	for _, s := range Schemas {
-		if FindSchema(s.Family) != s || s.About == "" || len(s.Example) < 2 {
-			t.Errorf("%s: the family is named twice, or its one line or two rows of example are missing", s.Family)
+	for _, s := range Families {
+		if found, _ := FindFamily(s.Name); found.Schema != s.Schema || s.About == "" || len(s.Example) < 2 {
+			t.Errorf("%s: the family is named twice, or its one line or two rows of example are missing", s.Name)
 		}
 		filled := make([]bool, len(s.Columns))
 		for _, row := range s.Example {
 			if len(row) != len(s.Columns) {
-				t.Fatalf("%s: %d cells where the file has %d columns: %q", s.Family, len(row), len(s.Columns), row)
+				t.Fatalf("%s: %d cells where the file has %d columns: %q", s.Name, len(row), len(s.Columns), row)
 			}
 			for i, cell := range row {
 				filled[i] = filled[i] || cell != ""
 			}
 		}
 		if i := slices.Index(filled, false); i >= 0 {
-			t.Errorf("%s: no row shows a %s", s.Family, s.Columns[i].Name)
+			t.Errorf("%s: no row shows a %s", s.Name, s.Columns[i].Name)
 		}
-		if got := readExample(t, s, "example.csv", s.WriteCSV); !equalRows(got, s.Example) {
-			t.Errorf("%s: CSV is read as %q", s.Family, got)
+		if got := readExample(t, s.Schema, "example.csv", s.WriteCSV); !equalRows(got, s.Example) {
+			t.Errorf("%s: CSV is read as %q", s.Name, got)
 		}
-		if got := readExample(t, s, "example.ndjson", s.WriteNDJSON); !equalRows(got, s.Example) {
-			t.Errorf("%s: NDJSON is read as %q", s.Family, got)
+		if got := readExample(t, s.Schema, "example.ndjson", s.WriteNDJSON); !equalRows(got, s.Example) {
+			t.Errorf("%s: NDJSON is read as %q", s.Name, got)
 		}
 	}
-	if FindSchema("prices") != nil {
+	if _, ok := FindFamily("prices"); ok {
 		t.Error("there is a family that nobody knows")
 	}
 }
 
 // readExample reads an example as an import would.
-func readExample(t *testing.T, s *Schema, name string, write func(io.Writer) error) (rows [][]string) {
+func readExample(t *testing.T, s *family.Schema, name string, write func(io.Writer) error) (rows [][]string) {
 	t.Helper()
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
 		t.Fatal(err)
 	}
-	reader, closer, err := openRows(name, &text, s.names(), s.optional())
+	reader, closer, err := openRows(name, &text, s.Names(), s.Optional())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func equalRows(a, b [][]string) bool {
 
 // Cells that need quoting come through, and an empty optional one is no member.
 func TestSchema_WriteQuotes(t *testing.T) {
-	s := &Schema{Columns: []Column{{"a", "", false}, {"b", "", true}}, Example: [][]string{{`say "x", y`, ""}, {"", "z"}}}
+	s := &family.Schema{Columns: []family.Column{{Name: "a"}, {Name: "b", Optional: true}}, Example: [][]string{{`say "x", y`, ""}, {"", "z"}}}
 	var csv, ndjson strings.Builder
 	if err := s.WriteCSV(&csv); err != nil || csv.String() != "a,b\n\"say \"\"x\"\", y\",\n,z\n" {
 		t.Errorf("CSV is %q (%v)", csv.String(), err)

@@ -1,0 +1,107 @@
+package family
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/assaydata/assay"
+)
+
+// numbers is a family of plain numbers.
+var numbers = &Definition[int]{At: func(o *assay.Observed[int]) int64 { return o.Received }}
+
+func observed(key string, revision int, received int64, value int) assay.Observed[int] {
+	return assay.Observed[int]{Value: value, Key: key, Revision: revision, Received: received}
+}
+
+// with returns the observations with more of them.
+func with(o *Observations[int], added ...assay.Observed[int]) *Observations[int] {
+	return o.With(numbers.BatchOf(added...)).(*Observations[int])
+}
+
+func none() *Observations[int] { return numbers.NoObservations().(*Observations[int]) }
+
+func TestObservations_AtAnyMoment(t *testing.T) {
+	t.Parallel()
+	first := with(none(), observed("b", 0, 10, 1), observed("a", 0, 10, 2))
+	later := with(first, observed("b", 1, 20, 3), observed("c", 0, 20, 4))
+	f := func(o *Observations[int], moment, received int64, want ...int) {
+		t.Helper()
+		builds := 0
+		for range 3 {
+			got := Model(o, moment, func(known []assay.Observed[int]) []int {
+				builds++
+				var values []int
+				for _, k := range known {
+					values = append(values, k.Value)
+				}
+				return values
+			})
+			if !slices.Equal(got, want) || o.Received(moment) != received {
+				t.Errorf("at %d the model is %v of receipt %d, want %v of %d", moment, got, o.Received(moment), want, received)
+			}
+		}
+		if builds > 1 {
+			t.Errorf("at %d the model was built %d times", moment, builds)
+		}
+	}
+	f(first, 9, 0)
+	f(first, 10, 10, 2, 1)
+	f(first, math.MaxInt64, 10, 2, 1)
+	f(later, 19, 10, 2, 1)
+	f(later, 20, 20, 2, 3, 4)
+	f(later, math.MaxInt64, 20, 2, 3, 4)
+	f(none(), 5, 0)
+	if first.Latest() != 10 || later.Latest() != 20 {
+		t.Errorf("the latest are of %d and %d, want 10 and 20", first.Latest(), later.Latest())
+	}
+}
+
+// Requests for many past moments do not fill the memory, and the current model stays.
+func TestObservations_PastIsBounded(t *testing.T) {
+	t.Parallel()
+	o := none()
+	for i := range int64(100) {
+		o = with(o, observed("a", int(i), i+1, int(i)))
+	}
+	builds := 0
+	build := func(known []assay.Observed[int]) int { builds++; return len(known) }
+	Model(o, math.MaxInt64, build)
+	for i := range int64(100) {
+		Model(o, i, build)
+	}
+	if n := len(o.models.byMark); n > pastModels+1 {
+		t.Errorf("%d models are in memory, want at most %d", n, pastModels+1)
+	}
+	if before := builds; Model(o, math.MaxInt64, build) != 1 || builds != before {
+		t.Error("the current model was built again")
+	}
+}
+
+func TestObservations_WithoutModels(t *testing.T) {
+	t.Parallel()
+	o := with(none(), observed("a", 0, 10, 1))
+	builds := 0
+	build := func([]assay.Observed[int]) int { builds++; return builds }
+	Model(o, math.MaxInt64, build)
+	again := o.WithoutModels().(*Observations[int])
+	if got := Model(again, math.MaxInt64, build); got != 2 || again.Latest() != 10 {
+		t.Errorf("the model is that of build %d and the latest %d, want 2 and 10", got, again.Latest())
+	}
+}
+
+func TestBatch_Add(t *testing.T) {
+	t.Parallel()
+	b := numbers.NewBatch()
+	if err := b.Add("a", []byte("7"), 2, 30); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Add("b", []byte(`"x"`), 0, 30); err == nil {
+		t.Error("a text was decoded as a number")
+	}
+	o := none().With(b).(*Observations[int])
+	if known := o.Known(math.MaxInt64); !slices.Equal(known, []assay.Observed[int]{observed("a", 2, 30, 7)}) {
+		t.Errorf("the observations are %+v", known)
+	}
+}
