@@ -80,6 +80,16 @@ func ok(t *testing.T) func(records int, err error) int {
 	}
 }
 
+// catchUpFrom catches up as Run does if it started at the given instant.
+func catchUpFrom(t *testing.T, p *Publisher, started int64) (records int) {
+	t.Helper()
+	records, err := p.publishDue(t.Context(), nil, sinceCoverage(func(string) int64 { return started }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
 // average is the index over the verified transactions of a GPU, plainly.
 func average(all []assay.Transaction, gpu string) assay.Nanos {
 	var c index.Calculator
@@ -251,7 +261,7 @@ func TestBackfill_PiecesEqualOneGo(t *testing.T) {
 		db := storetest.Open(t)
 		mustAppend(t, db, rentals(start, end)...)
 		p, _ := newPublisher(db, end)
-		p.size = size
+		p.versionSize = size
 		for _, piece := range pieces {
 			ok(t)(p.Backfill(t.Context(), piece.From, piece.To, nil))
 		}
@@ -296,7 +306,7 @@ func testCatchUpAfterDowntime(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	for _, at := range []int64{start, start + assay.Hour, start + 2*assay.Hour, start + 2*assay.Hour + 1, start + assay.Day, instant(9, 3, 30), end} {
 		c.ms.Store(at)
-		ok(t)(p.catchUp(t.Context(), start))
+		catchUpFrom(t, p, start)
 	}
 	wantWorld(t, db, oneGo(t))
 	if n := ok(t)(p.CatchUp(t.Context())); n != 0 {
@@ -324,11 +334,11 @@ func TestCatchUp_ExactlyAtTheEnd(t *testing.T) {
 	mustAppend(t, db, rentals(noon-assay.Hour, noon+assay.Hour)...) // one stands exactly at noon
 	p, c := newPublisher(db, noon-1)
 	started := noon - assay.Hour
-	if n := ok(t)(p.catchUp(t.Context(), started)); n != 0 {
+	if n := catchUpFrom(t, p, started); n != 0 {
 		t.Errorf("a millisecond before noon %d points were published", n)
 	}
 	c.ms.Store(noon)
-	ok(t)(p.catchUp(t.Context(), started))
+	catchUpFrom(t, p, started)
 	before := rentals(noon-assay.Hour, noon)
 	want := []assay.Revision{{Point: assay.Point{At: noon, Value: average(before, "H100 SXM")}}}
 	if got := readWorld(t, db).series("H100 SXM", assay.Hourly); !slices.Equal(got, want) {
@@ -343,7 +353,7 @@ func TestCatchUp_SlotWithoutTransactions(t *testing.T) {
 func testCatchUpSlotWithoutTransactions(t *testing.T, db *store.DB) {
 	p, c := newPublisher(db, start)
 	c.ms.Store(start + assay.Hour)
-	if n := ok(t)(p.catchUp(t.Context(), start)); n != 0 {
+	if n := catchUpFrom(t, p, start); n != 0 {
 		t.Errorf("published %d points of nothing", n)
 	}
 	w := readWorld(t, db)
@@ -353,7 +363,7 @@ func testCatchUpSlotWithoutTransactions(t *testing.T, db *store.DB) {
 	}
 	// What is determined stays: a transaction that comes now does not bring a point.
 	mustAppend(t, db, rentals(start, start+assay.Hour)...)
-	ok(t)(p.catchUp(t.Context(), start))
+	catchUpFrom(t, p, start)
 	ok(t)(p.Backfill(t.Context(), start, start+assay.Hour, nil))
 	wantWorld(t, db, w)
 }
@@ -415,10 +425,10 @@ func testBackfillAfterServingStarted(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(instant(10, 9, 0), end)...)
 	for at := began; at < end; at += assay.Hour {
 		c.ms.Store(at)
-		ok(t)(p.catchUp(t.Context(), began))
+		catchUpFrom(t, p, began)
 	}
 	c.ms.Store(end)
-	ok(t)(p.catchUp(t.Context(), began))
+	catchUpFrom(t, p, began)
 	served := readWorld(t, db)
 	if first := served.series("H100 SXM", assay.Hourly)[0].At; first != instant(10, 10, 0) {
 		t.Errorf("serving began with the slot %s, want the one that was running", assay.FormatInstant(first))
@@ -448,7 +458,7 @@ func TestBackfill_BrokenOffAndRepeated(t *testing.T) {
 	db := storetest.Open(t)
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, end)
-	p.size = 1
+	p.versionSize = 1
 	broken, partly := 0, 0
 	for n := int64(10); ; n += 7 {
 		_, err := p.Backfill(storetest.BreakAt(t, n), start, end, nil)
@@ -480,7 +490,7 @@ func TestBackfill_Overtaken(t *testing.T) {
 		db := storetest.OpenIn(t, dir)
 		mustAppend(t, db, rentals(start, end)...)
 		p, _ := newPublisher(db, end)
-		p.size = size
+		p.versionSize = size
 		other, _ := newPublisher(storetest.Another(t, db), end)
 		records := 0
 		once := func(int64) {
@@ -520,7 +530,7 @@ func TestBackfill_TwoAtOnce(t *testing.T) {
 	var records [2]int
 	for i, handle := range []*store.DB{db, storetest.Another(t, db)} {
 		p, _ := newPublisher(handle, end)
-		p.size = 1
+		p.versionSize = 1
 		wg.Go(func() { records[i] = ok(t)(p.Backfill(t.Context(), start, end, nil)) })
 	}
 	wg.Wait()

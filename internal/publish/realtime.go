@@ -8,10 +8,10 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// realtimeBack is how far back missed minutes are made up for: as far as the API shows them.
+// realtimeBack is how far back missed prints are made: as far as the API shows them.
 const realtimeBack = assay.Day
 
-// Realtime makes the prints of the minutes that have ended since the last one.
+// Realtime makes the prints of the minutes that have ended since the last print.
 func (p *Publisher) Realtime(ctx context.Context) error {
 	schedule, err := LoadSchedule(ctx, p.Store)
 	if err != nil {
@@ -33,12 +33,12 @@ func (p *Publisher) Realtime(ctx context.Context) error {
 	return p.Store.AppendRealtime(ctx, realtimePrints(schedule, batch, first, last), last)
 }
 
-// realtimePrints gives the prints of every minute from first to last.
+// realtimePrints computes the prints of every minute from first to last.
 func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, last int64) (prints []store.LinePrint) {
 	var calculator index.Calculator
 	rows := map[assay.Line][]int32{}
 	calculator.Load(batch)
-	begin, end := 0, 0 // of the window, as rows of the batch
+	begin, end := 0, 0 // rows of the batch that are in the window
 	for at := first; at <= last; at += assay.Minute {
 		for begin < len(batch) && batch[begin].ExecutedAt < at-assay.RealtimeWindow {
 			begin++
@@ -54,12 +54,14 @@ func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, l
 				rows[line] = append(rows[line], int32(i))
 			}
 		}
-		for line, of := range rows {
-			if d, ok := calculator.Compute(of, schedule.At(at)); ok {
-				prints = append(prints, store.LinePrint{Line: line, RealtimePrint: assay.RealtimePrint{
-					At: at, Value: d.Value, Transactions: d.Transactions, HourMicros: d.HourMicros,
-				}})
+		for line, inWindow := range rows {
+			d, ok := calculator.Compute(inWindow, schedule.At(at))
+			if !ok {
+				continue
 			}
+			prints = append(prints, store.LinePrint{Line: line, RealtimePrint: assay.RealtimePrint{
+				At: at, Value: d.Value, Transactions: d.Transactions, HourMicros: d.HourMicros,
+			}})
 		}
 	}
 	return prints

@@ -9,7 +9,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Restatement says what is determined anew, by whom and why.
+// Restatement says which published time is recomputed, by whom and why.
 type Restatement struct {
 	GPU      string
 	From, To int64 // slots whose windows lie in [From, To)
@@ -17,86 +17,63 @@ type Restatement struct {
 	Actor    string
 }
 
-// Restated tells what a restatement came to.
+// Restated is the result of a restatement.
 type Restated struct {
-	Version int64 // 0 when nothing has changed
+	Version int64 // 0 if nothing has changed
 	Slots   int   // revisions made
 	Moved   int   // of those, with another value than before
-	Settled int   // entries of the late list that it took up
+	Settled int   // entries that left the late list
 }
 
-// Restate determines time anew that was determined before, with all that is known now, under the methodology that governs
-// it. Slots whose inputs have changed get a new revision; the others stay as they are.
+// Restate recomputes published slots with all transactions known now, under the methodology that governs them. A slot whose
+// inputs have changed gets a new revision; the others stay as they are.
 func (p *Publisher) Restate(ctx context.Context, r Restatement) (done Restated, err error) {
-	err = p.locked(ctx, func(ctx context.Context) error {
-		done, err = p.restateLocked(ctx, r)
+	err = p.withLock(ctx, func(ctx context.Context) error {
+		done, err = p.publishRestatement(ctx, r)
 		return err
 	})
 	return done, err
 }
 
-func (p *Publisher) restateLocked(ctx context.Context, r Restatement) (done Restated, err error) {
+func (p *Publisher) publishRestatement(ctx context.Context, r Restatement) (done Restated, err error) {
 	s, err := p.begin(ctx)
 	if err != nil {
 		return done, err
 	}
-	due := s.restated(r)
+	due := s.covered(r)
 	if len(due) == 0 {
-		return done, fmt.Errorf("nothing of %s is published from %s to %s", r.GPU, assay.FormatInstant(r.From), assay.FormatInstant(r.To))
+		return done, fmt.Errorf("nothing of %s is published from %s to %s",
+			r.GPU, assay.FormatInstant(r.From), assay.FormatInstant(r.To))
 	}
-	last, err := p.lastRevisions(ctx, due)
+	done, err = p.revise(ctx, s, due)
 	if err != nil {
 		return done, err
 	}
-	from, finish := bounds(due)
-	for to := from; to < finish; {
-		end := min(s.schedule.NextSlot(assay.Daily, to), finish)
-		err := s.window(ctx, clip(due, store.Span{From: to, To: end}), to, end, func(d assay.Determination, published bool) {
-			s.revise(d, published, last, &done)
-		})
-		if err != nil {
-			return done, err
-		}
-		to = end
-	}
-	if done.Settled, err = p.settled(ctx, r.GPU, due); err != nil {
+	done.Settled, err = p.countSettled(ctx, r.GPU, due)
+	if err != nil || done.Slots == 0 && done.Settled == 0 {
 		return done, err
-	}
-	if done.Slots == 0 && done.Settled == 0 {
-		return done, nil
 	}
 	publication := s.publication(due)
 	publication.Reason, publication.Actor = r.Reason, r.Actor
-	if done.Version, err = p.Store.Publish(ctx, publication); err != nil {
+	done.Version, err = p.Store.Publish(ctx, publication)
+	if err != nil {
 		return Restated{}, fmt.Errorf("restate %s: %w", r.GPU, err)
 	}
-	p.Log.Info("restated", "version", done.Version, "gpu", r.GPU, "from", assay.FormatInstant(from), "to", assay.FormatInstant(finish),
+	from, to := bounds(due)
+	p.Log.Info("restated", "version", done.Version, "gpu", r.GPU,
+		"from", assay.FormatInstant(from), "to", assay.FormatInstant(to),
 		"revisions", done.Slots, "moved", done.Moved, "reason", r.Reason, "actor", r.Actor)
 	return done, nil
 }
 
-// settled counts what is late and will not be any more: also where it changes no value, it has been looked at.
-func (p *Publisher) settled(ctx context.Context, gpu string, due store.Coverage) (n int, err error) {
-	inside := func(grain assay.Grain, at int64) bool {
-		return slices.ContainsFunc(due[store.CoverageKey{GPU: gpu, Grain: grain}], func(s store.Span) bool { return at >= s.From && at < s.To })
-	}
-	err = p.Store.EachLate(ctx, func(l *store.Late) error {
-		if l.GPU == gpu && (l.Hourly && inside(assay.Hourly, l.ExecutedAt) || l.Daily && inside(assay.Daily, l.ExecutedAt)) {
-			n++
-		}
-		return nil
-	})
-	return n, err
-}
-
-// restated is what of the coverage a restatement is about, in whole slots.
-func (s *step) restated(r Restatement) store.Coverage {
+// covered is the part of the coverage that a restatement is about, in whole slots.
+func (s *step) covered(r Restatement) store.Coverage {
 	due := store.Coverage{}
 	for _, grain := range assay.Grains {
 		key := store.CoverageKey{GPU: r.GPU, Grain: grain}
 		wanted := store.Span{From: s.schedule.NextSlot(grain, r.From-1), To: s.schedule.LastSlot(grain, r.To)}
-		for _, covered := range s.state.Coverage[key] {
-			span := store.Span{From: max(covered.From, wanted.From), To: min(covered.To, wanted.To)}
+		for _, span := range s.state.Coverage[key] {
+			span = intersect(span, wanted)
 			if span.From < span.To {
 				due[key] = append(due[key], span)
 			}
@@ -105,9 +82,29 @@ func (s *step) restated(r Restatement) store.Coverage {
 	return due
 }
 
+// revise recomputes what is due, and makes a revision of each slot whose inputs have changed.
+func (p *Publisher) revise(ctx context.Context, s *step, due store.Coverage) (done Restated, err error) {
+	last, err := p.lastRevisions(ctx, due)
+	if err != nil {
+		return done, err
+	}
+	from, finish := bounds(due)
+	for from < finish {
+		to := min(s.schedule.NextSlot(assay.Daily, from), finish)
+		err := s.compute(ctx, due, store.Span{From: from, To: to}, func(d assay.Determination, published bool) {
+			s.reviseSlot(d, published, last, &done)
+		})
+		if err != nil {
+			return done, err
+		}
+		from = to
+	}
+	return done, nil
+}
+
 // lastRevisions reads the newest record of every slot that is due.
-func (p *Publisher) lastRevisions(ctx context.Context, due store.Coverage) (map[Slot]assay.Determination, error) {
-	last := map[Slot]assay.Determination{}
+func (p *Publisher) lastRevisions(ctx context.Context, due store.Coverage) (map[Slot]*assay.Determination, error) {
+	last := map[Slot]*assay.Determination{}
 	chains, err := p.Store.Chains(ctx)
 	if err != nil {
 		return nil, err
@@ -118,20 +115,17 @@ func (p *Publisher) lastRevisions(ctx context.Context, due store.Coverage) (map[
 			if err != nil {
 				return nil, err
 			}
-			for i := range records {
-				last[SlotOf(&records[i].Determination)] = records[i].Determination
+			for i := range records { // a later revision of the same slot overwrites
+				d := &records[i].Determination
+				last[SlotOf(d)] = d
 			}
 		}
 	}
 	return last, nil
 }
 
-// revise makes the next revision of a slot, if there is anything new about it.
-func (s *step) revise(d assay.Determination, published bool, last map[Slot]assay.Determination, done *Restated) {
-	var before *assay.Determination
-	if known, ok := last[SlotOf(&d)]; ok {
-		before = &known
-	}
+func (s *step) reviseSlot(d assay.Determination, published bool, last map[Slot]*assay.Determination, done *Restated) {
+	before := last[SlotOf(&d)]
 	if !Revises(before, &d, published) {
 		return
 	}
@@ -139,18 +133,34 @@ func (s *step) revise(d assay.Determination, published bool, last map[Slot]assay
 	if before == nil || before.HasValue != d.HasValue || before.Value != d.Value {
 		done.Moved++
 	}
-	s.chain(d)
+	s.appendRecord(d)
 }
 
-// Revises tells whether a determination becomes a record, after the one before it of the same slot, or nil, and numbers
-// it. Publishing and checking both ask here.
+// Revises tells whether a determination becomes a record after the last record of its slot, which may be nil, and sets its
+// revision number. Publishing and verifying share this function.
 func Revises(before, d *assay.Determination, published bool) bool {
 	switch {
 	case before == nil:
 		return published
 	case before.Inputs == d.Inputs, !published && !before.HasValue:
-		return false // nothing new, or nothing as before
+		return false // the same inputs, or still no value
 	}
 	d.Revision = before.Revision + 1
 	return true
+}
+
+// countSettled counts the entries of the late list that the restatement removes, including those that change no value.
+func (p *Publisher) countSettled(ctx context.Context, gpu string, due store.Coverage) (n int, err error) {
+	inside := func(grain assay.Grain, at int64) bool {
+		spans := due[store.CoverageKey{GPU: gpu, Grain: grain}]
+		return slices.ContainsFunc(spans, func(s store.Span) bool { return at >= s.From && at < s.To })
+	}
+	err = p.Store.EachLate(ctx, func(l *store.Late) error {
+		settled := l.Hourly && inside(assay.Hourly, l.ExecutedAt) || l.Daily && inside(assay.Daily, l.ExecutedAt)
+		if l.GPU == gpu && settled {
+			n++
+		}
+		return nil
+	})
+	return n, err
 }

@@ -242,7 +242,7 @@ func TestRestate_WhilePublishing(t *testing.T) { storetest.Each(t, testRestateWh
 func testRestateWhilePublishing(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
 	p, _ := newPublisher(db, end)
-	p.size = 1
+	p.versionSize = 1
 	ok(t)(p.Backfill(t.Context(), start, instant(6, 21, 0), nil))
 	late := lateRow("late", start)
 	mustAppend(t, db, late)

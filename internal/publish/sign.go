@@ -9,8 +9,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Sign signs a manifest for every day that has ended and whose records have changed since its last one. Without a key it
-// does nothing; the days wait until there is one.
+// Sign signs a manifest for every day that has ended and whose records have changed since its last manifest. Without a key
+// it does nothing, and the days stay unsigned.
 func (p *Publisher) Sign(ctx context.Context) error {
 	if p.Key == nil {
 		return nil
@@ -21,9 +21,13 @@ func (p *Publisher) Sign(ctx context.Context) error {
 		if err != nil || !ok {
 			return err
 		}
-		m := assay.Manifest{Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes), SignedAt: now, Previous: u.Previous}
+		m := assay.Manifest{
+			Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes),
+			SignedAt: now, Previous: u.Previous,
+		}
 		proof.Sign(&m, p.Key)
-		if err := p.Store.AddManifest(ctx, u, m); err != nil && !errors.Is(err, store.ErrOvertaken) {
+		err = p.Store.AddManifest(ctx, u, m)
+		if err != nil && !errors.Is(err, store.ErrOvertaken) {
 			return err
 		}
 	}

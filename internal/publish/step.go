@@ -10,50 +10,51 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// step is the making of one version: what it builds on, and what it has made so far.
+// step makes one version: the state it builds on, and its records so far.
 type step struct {
-	store       *store.DB
+	db          *store.DB
 	schedule    index.Schedule
 	state       store.State
 	publishedAt int64
 
 	windows    *index.Windows
 	calculator index.Calculator
-	batch      []assay.Transaction // of the stretch at hand
+	batch      []assay.Transaction // of the span being computed
 	digests    []assay.Hash        // of the batch
 
 	made    map[store.SeriesKey][]assay.Determination
 	records int
 }
 
-// begin fixes what is known.
+// begin reads what the version builds on.
 func (p *Publisher) begin(ctx context.Context) (*step, error) {
-	s := &step{store: p.Store, made: map[store.SeriesKey][]assay.Determination{}}
-	var err error
-	if s.schedule, err = LoadSchedule(ctx, p.Store); err != nil {
+	schedule, err := LoadSchedule(ctx, p.Store)
+	if err != nil {
 		return nil, err
 	}
-	if s.state, err = p.Store.State(ctx); err != nil {
+	state, err := p.Store.State(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.windows = index.NewWindows(s.schedule, assay.Grains...)
-	s.publishedAt = max(p.Now().UnixMilli(), s.state.PublishedAt) // a clock set back must not turn the order round
-	return s, nil
+	return &step{
+		db: p.Store, schedule: schedule, state: state,
+		publishedAt: max(p.Now().UnixMilli(), state.PublishedAt), // a clock set back must not reverse the order of versions
+		windows:     index.NewWindows(schedule, assay.Grains...),
+		made:        map[store.SeriesKey][]assay.Determination{},
+	}, nil
 }
 
-// window determines what is due of the stretch [from, to), which ends with a day or with what is due, and so holds whole
-// slots of either grain. Each determined slot goes to take; published is false when the methodology publishes nothing.
-func (s *step) window(ctx context.Context, due store.Coverage, from, to int64, take func(d assay.Determination, published bool)) (err error) {
+// compute determines the slots of a span that are due. The span ends with a day or with all that is due, so it holds whole
+// slots of both grains. Take receives each determination; published is false if the methodology publishes nothing.
+func (s *step) compute(
+	ctx context.Context, due store.Coverage, span store.Span, take func(d assay.Determination, published bool),
+) error {
+	due = clip(due, span)
 	if len(due) == 0 {
 		return nil
 	}
-	if s.batch, err = Known(ctx, s.store, s.batch[:0], from, to, s.state.Receipt); err != nil {
+	if err := s.load(ctx, span); err != nil {
 		return err
-	}
-	s.calculator.Load(s.batch)
-	s.digests = s.digests[:0]
-	for i := range s.batch {
-		s.digests = append(s.digests, proof.Transaction(&s.batch[i]))
 	}
 	return s.windows.Each(s.batch, func(w index.Window) error {
 		for _, span := range due[store.CoverageKey{GPU: w.GPU, Grain: w.Grain}] {
@@ -67,17 +68,32 @@ func (s *step) window(ctx context.Context, due store.Coverage, from, to int64, t
 	})
 }
 
+func (s *step) load(ctx context.Context, span store.Span) (err error) {
+	s.batch, err = Known(ctx, s.db, s.batch[:0], span.From, span.To, s.state.Receipt)
+	if err != nil {
+		return err
+	}
+	s.calculator.Load(s.batch)
+	s.digests = s.digests[:0]
+	for i := range s.batch {
+		s.digests = append(s.digests, proof.Transaction(&s.batch[i]))
+	}
+	return nil
+}
+
 // Known reads the transactions executed in [from, to) as they were known at a receipt, in the order of index.Order.
-func Known(ctx context.Context, db *store.DB, dst []assay.Transaction, from, to, receipt int64) ([]assay.Transaction, error) {
+func Known(
+	ctx context.Context, db *store.DB, dst []assay.Transaction, from, to, receipt int64,
+) ([]assay.Transaction, error) {
 	batch, err := db.AppendWindow(ctx, dst, from, to)
 	if err != nil {
 		return nil, err
 	}
-	events, err := db.Verifications(ctx, from, to)
+	verifications, err := db.Verifications(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	batch = index.Known(batch, events, receipt)
+	batch = index.Known(batch, verifications, receipt)
 	index.Order(batch)
 	return batch, nil
 }
@@ -88,7 +104,7 @@ type Slot struct {
 	At int64
 }
 
-// SlotOf is the slot that a determination is of.
+// SlotOf is the slot of a determination.
 func SlotOf(d *assay.Determination) Slot {
 	return Slot{SeriesKey: store.SeriesKey{Line: d.Line, Grain: d.Grain}, At: d.At}
 }
@@ -97,23 +113,26 @@ func (s Slot) String() string {
 	return fmt.Sprintf("%s %s %s at %s", s.GPU, s.Region, s.Grain, assay.FormatInstant(s.At))
 }
 
-// Determine computes a window of the batch that the calculator has loaded, as a record without its place in time and
-// chain. Publishing and checking both do it here.
-func Determine(c *index.Calculator, schedule index.Schedule, w index.Window, batch []assay.Transaction, digests []assay.Hash) (d assay.Determination, published bool) {
+// Determine computes a window of the batch that the calculator has loaded. The publication, revision and chain fields of the
+// result are empty. Publishing and verifying share this function.
+func Determine(
+	c *index.Calculator, schedule index.Schedule, w index.Window, batch []assay.Transaction, digests []assay.Hash,
+) (d assay.Determination, published bool) {
 	d, published = c.Compute(w.Rows, schedule.At(w.At))
 	d.Line, d.Grain, d.At, d.From = w.Line, w.Grain, w.At, schedule.WindowStart(w.Grain, w.At)
 	d.Inputs = proof.Inputs(batch, digests, w.Rows)
 	return d, published
 }
 
-// seal puts a published determination at the end of its chain.
-func (s *step) seal(d assay.Determination, published bool) {
+// publish adds a published determination to the version.
+func (s *step) publish(d assay.Determination, published bool) {
 	if published {
-		s.chain(d)
+		s.appendRecord(d)
 	}
 }
 
-func (s *step) chain(d assay.Determination) {
+// appendRecord appends a determination to the chain of its series.
+func (s *step) appendRecord(d assay.Determination) {
 	key := store.SeriesKey{Line: d.Line, Grain: d.Grain}
 	proof.Seal(&d, s.state.Heads[key])
 	s.state.Heads[key] = d.Hash
@@ -121,7 +140,7 @@ func (s *step) chain(d assay.Determination) {
 	s.records++
 }
 
-// publication is what the step has made, and the time it is all there is for.
+// publication is the version's records, and the time that they cover.
 func (s *step) publication(covers store.Coverage) store.Publication {
 	p := store.Publication{
 		Methodology: s.schedule.At(s.publishedAt).Version, Receipt: s.state.Receipt, PublishedAt: s.publishedAt, Covers: covers,
