@@ -102,7 +102,7 @@ func createKeyFor(ctx context.Context, db *store.DB, s streams, email, tier, nam
 }
 
 func listKeys(ctx context.Context, db *store.DB, s streams) error {
-	register, err := db.Register(ctx)
+	register, err := db.Directory(ctx)
 	if err != nil {
 		return err
 	}

@@ -53,11 +53,11 @@ func (s *Service) Load(ctx context.Context) error {
 		return fmt.Errorf("read the account counters: %w", err)
 	}
 	if p := s.people.Load(); p == nil || p.counter != counters.Accounts {
-		register, err := s.Store.Register(ctx)
+		directory, err := s.Store.Directory(ctx)
 		if err != nil {
 			return fmt.Errorf("read the accounts: %w", err)
 		}
-		s.people.Store(newPeople(&register))
+		s.people.Store(newPeople(&directory))
 	}
 	if n := s.sessions.Load(); n == nil || n.counter != counters.Sessions {
 		list, counter, err := s.Store.Sessions(ctx)

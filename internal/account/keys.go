@@ -102,7 +102,7 @@ func (s *Service) RotateKey(ctx context.Context, accountID int64, keyID string, 
 
 // mint makes a key like the given one and shows it. Here it is known before its owner learns it.
 func (s *Service) mint(ctx context.Context, k store.Key, keep func(context.Context, store.Key) (store.Key, error)) (keys.Secret, KeyView, error) {
-	secret, key, err := keys.MintAndKeep(ctx, k, keep)
+	secret, key, err := keys.MintAndSave(ctx, k, keep)
 	if err != nil {
 		return keys.Secret{}, KeyView{}, err
 	}

@@ -308,7 +308,7 @@ func TestCreateKey_NotWithoutEnd(t *testing.T) {
 	first := h.key(id)
 	for range maxKeys - 1 { // past the service, which would load them all each time
 		k := store.Key{Tier: assay.Full, AccountID: id, Basis: string(access.OnGrant)}
-		_, _, err := keys.MintAndKeep(h.ctx(), k, h.Store.CreateKey)
+		_, _, err := keys.MintAndSave(h.ctx(), k, h.Store.CreateKey)
 		h.must(err)
 	}
 	_, _, err := h.CreateKey(h.ctx(), id, "one more")

@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// people is one reading of the register.
+// people is one reading of the directory.
 type people struct {
 	counter       int64
 	byID          map[int64]*person
@@ -36,7 +36,7 @@ type seat struct {
 // organization is one with its history.
 type organization struct {
 	assay.Organization
-	floors []store.Floor
+	floors []store.OrgPlan
 	seats  []member // oldest first
 }
 
@@ -45,29 +45,29 @@ type member struct {
 	store.Membership
 }
 
-func newPeople(r *store.Register) *people {
+func newPeople(d *store.Directory) *people {
 	p := &people{
-		counter: r.Counters.Accounts, ends: keys.NewEnds(r),
+		counter: d.Counters.Accounts, ends: keys.NewEnds(d),
 		byID: map[int64]*person{}, byEmail: map[string]*person{}, organizations: map[int64]*organization{},
 	}
-	for _, a := range r.Accounts {
+	for _, a := range d.Accounts {
 		one := &person{Account: a}
 		p.byID[a.ID], p.byEmail[a.Email] = one, one
 	}
-	for _, g := range r.Grants {
+	for _, g := range d.Grants {
 		if one := p.byID[g.AccountID]; one != nil {
 			one.grants = append(one.grants, g)
 		}
 	}
-	for _, o := range r.Organizations {
+	for _, o := range d.Organizations {
 		p.organizations[o.ID] = &organization{Organization: o}
 	}
-	for _, f := range r.Floors {
+	for _, f := range d.Plans {
 		if o := p.organizations[f.OrgID]; o != nil {
 			o.floors = append(o.floors, f)
 		}
 	}
-	for _, m := range r.Memberships {
+	for _, m := range d.Memberships {
 		if one, o := p.byID[m.AccountID], p.organizations[m.OrgID]; one != nil && o != nil {
 			one.seats = append(one.seats, seat{o, m})
 			o.seats = append(o.seats, member{one, m})

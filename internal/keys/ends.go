@@ -6,7 +6,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Ends tells when keys end, by one reading of the register.
+// Ends tells when keys end, by one reading of the directory.
 type Ends struct {
 	closed map[int64]int64         // account → when it was closed
 	grants map[int64][]grantSpan   // by account
@@ -21,22 +21,22 @@ type grantSpan struct {
 
 type seat struct{ org, account int64 }
 
-// NewEnds takes what decides about the ends of keys from the register.
-func NewEnds(r *store.Register) *Ends {
+// NewEnds takes what decides about the ends of keys from the directory.
+func NewEnds(d *store.Directory) *Ends {
 	e := &Ends{closed: map[int64]int64{}, grants: map[int64][]grantSpan{}, seats: map[seat][]access.Span{}, floors: map[int64][]access.Span{}}
-	for _, a := range r.Accounts {
+	for _, a := range d.Accounts {
 		if a.ClosedAt != 0 {
 			e.closed[a.ID] = a.ClosedAt
 		}
 	}
-	for _, g := range r.Grants {
+	for _, g := range d.Grants {
 		e.grants[g.AccountID] = append(e.grants[g.AccountID], grantSpan{g.Plan.Tier(), span(g.StartsAt, g.Until())})
 	}
-	for _, m := range r.Memberships {
+	for _, m := range d.Memberships {
 		s := seat{m.OrgID, m.AccountID}
 		e.seats[s] = append(e.seats[s], span(m.From, m.Until))
 	}
-	for _, f := range r.Floors {
+	for _, f := range d.Plans {
 		if f.Plan.Tier() == assay.Full {
 			e.floors[f.OrgID] = append(e.floors[f.OrgID], span(f.From, f.Until))
 		}

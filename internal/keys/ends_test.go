@@ -9,23 +9,23 @@ import (
 
 // The ends of keys by the history they hang on. Every account and organization here is number 1.
 func TestEnds(t *testing.T) {
-	f := func(k store.Key, r store.Register, want int64) {
+	f := func(k store.Key, r store.Directory, want int64) {
 		t.Helper()
 		if got := NewEnds(&r).Of(k); got != want {
 			t.Errorf("%+v ends at %d, want %d", k, got, want)
 		}
 	}
-	grants := func(list ...assay.Grant) store.Register {
+	grants := func(list ...assay.Grant) store.Directory {
 		for i := range list {
 			list[i].AccountID = 1
 		}
-		return store.Register{Grants: list}
+		return store.Directory{Grants: list}
 	}
 	premium := store.Key{AccountID: 1, Tier: assay.Premium, Basis: "grant", CreatedAt: 50}
 	full := store.Key{AccountID: 1, Tier: assay.Full, Basis: "grant", CreatedAt: 50}
-	f(store.Key{CreatedAt: 50}, store.Register{}, 0) // the operator's
-	f(store.Key{CreatedAt: 50, ExpiresAt: 70}, store.Register{}, 70)
-	f(premium, store.Register{}, 50) // nothing to hang on
+	f(store.Key{CreatedAt: 50}, store.Directory{}, 0) // the operator's
+	f(store.Key{CreatedAt: 50, ExpiresAt: 70}, store.Directory{}, 70)
+	f(premium, store.Directory{}, 50) // nothing to hang on
 	f(premium, grants(assay.Grant{Plan: assay.PlanPremium, StartsAt: 10}), 0)
 	f(premium, grants(assay.Grant{Plan: assay.PlanTrial, StartsAt: 10, EndsAt: 90}), 90)
 	f(premium, grants(assay.Grant{Plan: assay.PlanTrial, StartsAt: 10, EndsAt: 90, EndedAt: 80}, assay.Grant{Plan: assay.PlanFull, StartsAt: 80}), 0)
@@ -44,16 +44,16 @@ func TestEnds(t *testing.T) {
 
 	member := store.Key{AccountID: 1, Tier: assay.Full, Basis: "organization", OrgID: 1, CreatedAt: 50}
 	seats := []store.Membership{{OrgID: 1, AccountID: 1, From: 10, Until: 60}, {OrgID: 1, AccountID: 1, From: 60}}
-	floor := func(from, until int64, plan assay.Plan) store.Floor {
-		return store.Floor{OrgID: 1, Plan: plan, From: from, Until: until}
+	floor := func(from, until int64, plan assay.Plan) store.OrgPlan {
+		return store.OrgPlan{OrgID: 1, Plan: plan, From: from, Until: until}
 	}
-	f(member, store.Register{Memberships: seats, Floors: []store.Floor{floor(20, 0, assay.PlanFull)}}, 0)
-	f(member, store.Register{Memberships: seats, Floors: []store.Floor{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanPremium)}}, 80)
-	f(member, store.Register{Memberships: seats, Floors: []store.Floor{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanFull)}}, 0)
-	f(member, store.Register{Memberships: seats[:1], Floors: []store.Floor{floor(20, 0, assay.PlanFull)}}, 60)
-	f(member, store.Register{Floors: []store.Floor{floor(20, 0, assay.PlanFull)}}, 50)
+	f(member, store.Directory{Memberships: seats, Plans: []store.OrgPlan{floor(20, 0, assay.PlanFull)}}, 0)
+	f(member, store.Directory{Memberships: seats, Plans: []store.OrgPlan{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanPremium)}}, 80)
+	f(member, store.Directory{Memberships: seats, Plans: []store.OrgPlan{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanFull)}}, 0)
+	f(member, store.Directory{Memberships: seats[:1], Plans: []store.OrgPlan{floor(20, 0, assay.PlanFull)}}, 60)
+	f(member, store.Directory{Plans: []store.OrgPlan{floor(20, 0, assay.PlanFull)}}, 50)
 	// A grant of its own does not hold a key that hangs on an organization.
 	both := grants(assay.Grant{Plan: assay.PlanFull, StartsAt: 10})
-	both.Memberships, both.Floors = seats[:1], []store.Floor{floor(20, 0, assay.PlanFull)}
+	both.Memberships, both.Plans = seats[:1], []store.OrgPlan{floor(20, 0, assay.PlanFull)}
 	f(member, both, 60)
 }

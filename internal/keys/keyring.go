@@ -4,7 +4,7 @@
 //
 // An account's key hangs on what it was created by, a grant of the account's own or the plan of an organization: it counts
 // as long as that has gone on without a gap. So the end of a key is known when it is loaded, and changes only with the
-// register, which the keyring follows too.
+// directory, which the keyring follows too.
 package keys
 
 import (
@@ -74,13 +74,13 @@ func (k *Keyring) Load(ctx context.Context) error {
 	if r := k.ring.Load(); r != nil && r.keys == counters.Keys && r.accounts == counters.Accounts {
 		return nil
 	}
-	register, err := k.Store.Register(ctx)
+	directory, err := k.Store.Directory(ctx)
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	ends := NewEnds(&register)
-	next := &ring{keys: register.Counters.Keys, accounts: register.Counters.Accounts, byHash: make(map[[32]byte]entry, len(register.Keys))}
-	for _, key := range register.Keys {
+	ends := NewEnds(&directory)
+	next := &ring{keys: directory.Counters.Keys, accounts: directory.Counters.Accounts, byHash: make(map[[32]byte]entry, len(directory.Keys))}
+	for _, key := range directory.Keys {
 		caller := assay.Caller{Tier: key.Tier, KeyID: key.ID, AccountID: key.AccountID}
 		next.byHash[key.Hash] = entry{caller, ends.Of(key), key.RevokedAt != 0}
 	}
@@ -96,18 +96,27 @@ func (k *Keyring) Run(ctx context.Context) error {
 
 // Create mints a key of the operator's own and keeps its hash. expires is an instant, or 0 for never.
 func Create(ctx context.Context, db *store.DB, tier assay.Tier, name string, expires int64) (Secret, store.Key, error) {
-	return MintAndKeep(ctx, store.Key{Tier: tier, Name: name, ExpiresAt: expires}, db.CreateKey)
+	return MintAndSave(ctx, store.Key{Tier: tier, Name: name, ExpiresAt: expires}, db.CreateKey)
 }
 
-// MintAndKeep mints a key like the given one, and has its hash kept.
-func MintAndKeep(ctx context.Context, k store.Key, keep func(context.Context, store.Key) (store.Key, error)) (Secret, store.Key, error) {
-	for {
+// mintAttempts bounds how often a key is drawn whose id is taken. With a million keys one draw in 57,000 meets a taken id,
+// so even a second draw is rare.
+const mintAttempts = 10
+
+// MintAndSave mints a key like the given one and saves it. The save function stores the hash; when it reports
+// store.ErrKeyIDExists, another key is drawn.
+func MintAndSave(
+	ctx context.Context, k store.Key, save func(context.Context, store.Key) (store.Key, error),
+) (Secret, store.Key, error) {
+	var err error
+	for range mintAttempts {
 		secret := Mint(k.Tier)
 		k.ID, k.Hash = secret.ID(), secret.Hash()
-		key, err := keep(ctx, k)
-		if errors.Is(err, store.ErrKeyIDExists) {
-			continue // six characters can meet again; the next draw will differ
+		var key store.Key
+		key, err = save(ctx, k)
+		if !errors.Is(err, store.ErrKeyIDExists) {
+			return secret, key, err
 		}
-		return secret, key, err
 	}
+	return Secret{}, store.Key{}, fmt.Errorf("mint a key: %d ids in a row were taken: %w", mintAttempts, err)
 }

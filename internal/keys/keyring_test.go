@@ -2,6 +2,9 @@ package keys
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -31,6 +34,33 @@ func newKeyring(t *testing.T, db *store.DB) *Keyring {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// A store that finds every id taken, or reports a failure as a taken id, must not be tried forever.
+func TestMintAndSave_GivesUp(t *testing.T) {
+	t.Parallel()
+	drawn := map[string]bool{}
+	_, _, err := MintAndSave(t.Context(), store.Key{Tier: assay.Full}, func(_ context.Context, k store.Key) (store.Key, error) {
+		drawn[k.ID] = true
+		return k, errors.Join(io.ErrUnexpectedEOF, store.ErrKeyIDExists)
+	})
+	if !errors.Is(err, store.ErrKeyIDExists) || !errors.Is(err, io.ErrUnexpectedEOF) || len(drawn) != mintAttempts {
+		t.Errorf("%d ids were drawn, with the error %v; want %d and the store's error", len(drawn), err, mintAttempts)
+	}
+}
+
+func TestMintAndSave_DrawsAgain(t *testing.T) {
+	t.Parallel()
+	var drawn []string
+	secret, key, err := MintAndSave(t.Context(), store.Key{Tier: assay.Full}, func(_ context.Context, k store.Key) (store.Key, error) {
+		if drawn = append(drawn, k.ID); len(drawn) == 1 {
+			return store.Key{}, store.ErrKeyIDExists
+		}
+		return k, nil
+	})
+	if err != nil || len(drawn) != 2 || key.ID != drawn[1] || secret.ID() != drawn[1] {
+		t.Errorf("drew %q and got the key %s, with the error %v", drawn, key.ID, err)
+	}
 }
 
 func TestKeyring_Lookup(t *testing.T) { storetest.Each(t, testLookup) }

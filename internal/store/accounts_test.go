@@ -29,9 +29,9 @@ func mustOrganization(t *testing.T, db *store.DB, plan assay.Plan) assay.Organiz
 	return o
 }
 
-func mustRegister(t *testing.T, db *store.DB) store.Register {
+func mustDirectory(t *testing.T, db *store.DB) store.Directory {
 	t.Helper()
-	r, err := db.Register(t.Context())
+	r, err := db.Directory(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestCounters_AccountsAndSessions(t *testing.T) {
 }
 
 // Plans, memberships and grants are a history: what comes next ends what was, at the same instant.
-func TestRegister_KeepsTheHistory(t *testing.T) {
+func TestDirectory_KeepsHistory(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		clock := int64(100)
 		db.Now = func() time.Time { return time.UnixMilli(clock) }
@@ -115,12 +115,12 @@ func TestRegister_KeepsTheHistory(t *testing.T) {
 		check(err)
 		_, err = openGrant(db, t, a.ID, assay.PlanFull)
 		check(err)
-		got := mustRegister(t, db)
-		want := store.Register{
+		got := mustDirectory(t, db)
+		want := store.Directory{
 			Counters:      got.Counters,
 			Accounts:      []assay.Account{{ID: a.ID, Email: "ann@example.com", Name: "Ann", HasPassword: true, CreatedAt: 100}},
 			Organizations: []assay.Organization{{ID: o.ID, Name: "Fund", CreatedAt: 100}},
-			Floors: []store.Floor{
+			Plans: []store.OrgPlan{
 				{OrgID: o.ID, Plan: assay.PlanNone, From: 100, Until: 400},
 				{OrgID: o.ID, Plan: assay.PlanTrial, From: 400, Until: 500},
 				{OrgID: o.ID, Plan: assay.PlanFull, From: 500},
@@ -131,7 +131,7 @@ func TestRegister_KeepsTheHistory(t *testing.T) {
 			},
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("the register is\n%+v, want\n%+v", got, want)
+			t.Errorf("the directory is\n%+v, want\n%+v", got, want)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -21,45 +20,79 @@ func (db *DB) Catalog(ctx context.Context) (c assay.Catalog, err error) {
 }
 
 func readCatalog(tx *tx) (c assay.Catalog, err error) {
-	err = cmp.Or(
-		tx.each(`SELECT gpu_name, free FROM gpus ORDER BY gpu_id`, nil, func(scan scanFunc) error {
-			var g assay.GPU
-			err := scan(&g.Name, &g.Free)
-			c.GPUs = append(c.GPUs, g)
-			return err
-		}),
-		tx.each(`SELECT region FROM regions ORDER BY region_id`, nil, func(scan scanFunc) error {
-			var region string
-			err := scan(&region)
-			c.Regions = append(c.Regions, region)
-			return err
-		}),
-		tx.each(`SELECT lab, label, free FROM labs ORDER BY lab_id`, nil, func(scan scanFunc) error {
-			var l assay.Lab
-			err := scan(&l.Lab, &l.Label, &l.Free)
-			c.Labs = append(c.Labs, l)
-			return err
-		}),
-		tx.each(`SELECT id, memory_type, category FROM memory_types ORDER BY position`, nil, func(scan scanFunc) error {
-			var m assay.MemoryType
-			err := scan(&m.ID, &m.MemoryType, &m.Category)
-			c.MemoryTypes = append(c.MemoryTypes, m)
-			return err
-		}),
-		tx.each(`SELECT id, label, category, kind, series_label, series_label2, tool, tool2 FROM coding_products ORDER BY position`, nil, func(scan scanFunc) error {
-			var p assay.CodingProduct
-			var one, two sql.NullString
-			var tool, tool2 string
-			err := scan(&p.ID, &p.Label, &p.Category, &p.Kind, &one, &two, &tool, &tool2)
-			p.Tools = []string{tool}
-			if one.Valid && two.Valid {
-				p.Compare, p.SeriesLabels, p.Tools = true, []string{one.String, two.String}, []string{tool, tool2}
-			}
-			c.CodingProducts = append(c.CodingProducts, p)
-			return err
-		}),
-	)
+	if c.GPUs, err = readGPUs(tx); err != nil {
+		return c, err
+	}
+	if c.Regions, err = readRegions(tx); err != nil {
+		return c, err
+	}
+	if c.Labs, err = readLabs(tx); err != nil {
+		return c, err
+	}
+	if c.MemoryTypes, err = readMemoryTypes(tx); err != nil {
+		return c, err
+	}
+	c.CodingProducts, err = readCodingProducts(tx)
 	return c, err
+}
+
+func readGPUs(tx *tx) (list []assay.GPU, err error) {
+	err = tx.each(`SELECT gpu_name, free FROM gpus ORDER BY gpu_id`, nil, func(scan scanFunc) error {
+		var g assay.GPU
+		err := scan(&g.Name, &g.Free)
+		list = append(list, g)
+		return err
+	})
+	return list, err
+}
+
+func readRegions(tx *tx) (list []string, err error) {
+	err = tx.each(`SELECT region FROM regions ORDER BY region_id`, nil, func(scan scanFunc) error {
+		var region string
+		err := scan(&region)
+		list = append(list, region)
+		return err
+	})
+	return list, err
+}
+
+func readLabs(tx *tx) (list []assay.Lab, err error) {
+	err = tx.each(`SELECT lab, label, free FROM labs ORDER BY lab_id`, nil, func(scan scanFunc) error {
+		var l assay.Lab
+		err := scan(&l.Lab, &l.Label, &l.Free)
+		list = append(list, l)
+		return err
+	})
+	return list, err
+}
+
+func readMemoryTypes(tx *tx) (list []assay.MemoryType, err error) {
+	err = tx.each(`SELECT id, memory_type, category FROM memory_types ORDER BY position`, nil, func(scan scanFunc) error {
+		var m assay.MemoryType
+		err := scan(&m.ID, &m.MemoryType, &m.Category)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+func readCodingProducts(tx *tx) (list []assay.CodingProduct, err error) {
+	err = tx.each(`SELECT id, label, category, kind, series_label, series_label2, tool, tool2 FROM coding_products
+		ORDER BY position`, nil, func(scan scanFunc) error {
+		var p assay.CodingProduct
+		var label, label2 sql.NullString
+		var tool, tool2 string
+		err := scan(&p.ID, &p.Label, &p.Category, &p.Kind, &label, &label2, &tool, &tool2)
+		p.Tools = []string{tool}
+		if label.Valid && label2.Valid {
+			p.Compare = true
+			p.SeriesLabels = []string{label.String, label2.String}
+			p.Tools = []string{tool, tool2}
+		}
+		list = append(list, p)
+		return err
+	})
+	return list, err
 }
 
 // GrowCatalog adds entries behind the ones that are there. All are added or none: one that is wrong or known is an error.

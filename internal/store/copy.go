@@ -79,7 +79,10 @@ func copyTable(from, into *tx, name string, progress func(table string, rows int
 		return err
 	}
 	err = eachRow(from, `SELECT * FROM `+name, begin, func(values []any) error {
-		if err := errors.Join(sum.add(values), insert.add(values...)); err != nil {
+		if err := sum.add(values); err != nil {
+			return err
+		}
+		if err := insert.add(values...); err != nil {
 			return err
 		}
 		if sum.rows%copyStep == 0 {

@@ -49,7 +49,7 @@ func TestCopyTo(t *testing.T) {
 		f("records", func(db *store.DB) (any, error) {
 			return db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
 		})
-		f("register", func(db *store.DB) (any, error) { return db.Register(t.Context()) })
+		f("directory", func(db *store.DB) (any, error) { return db.Directory(t.Context()) })
 		f("log", func(db *store.DB) (any, error) { return db.AuditLog(t.Context(), store.AuditFilter{}) })
 		f("catalog", func(db *store.DB) (any, error) { return db.Catalog(t.Context()) })
 		// What comes next gets numbers that are free.

@@ -37,14 +37,17 @@ func (db *DB) CreateKey(ctx context.Context, k Key) (Key, error) {
 
 func createKey(tx *tx, k *Key, action string, d detail) error {
 	k.CreatedAt = tx.now
-	result, err := tx.ExecContext(tx.ctx, `INSERT INTO keys (key_id, hash, tier, name, created_at, expires_at, account_id, basis, org_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-		k.ID, k.Hash[:], k.Tier.String(), k.Name, k.CreatedAt, nullable(k.ExpiresAt), nullable(k.AccountID), nullText(k.Basis), nullable(k.OrgID))
+	// The row comes back only when it was inserted, so a taken id cannot be confused with a database error.
+	err := tx.QueryRowContext(tx.ctx, `INSERT INTO keys
+		(key_id, hash, tier, name, created_at, expires_at, account_id, basis, org_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING key_id`,
+		k.ID, k.Hash[:], k.Tier.String(), k.Name, k.CreatedAt, nullable(k.ExpiresAt),
+		nullable(k.AccountID), nullText(k.Basis), nullable(k.OrgID)).Scan(&k.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrKeyIDExists
+	}
 	if err != nil {
 		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, ErrKeyIDExists)
 	}
 	d["key"], d["tier"], d["name"] = k.ID, k.Tier.String(), k.Name
 	if k.ExpiresAt != 0 {

@@ -216,3 +216,26 @@ func TestLate_InTheOrderOfArrival(t *testing.T) {
 		}
 	})
 }
+
+// A database error while late events are looked up is reported as such, not as a missing transaction.
+func TestPublish_DatabaseErrorIsNotAMissingTransaction(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		x := rental("a")
+		x.Verified = false
+		mustAppend(t, db, x)
+		known, err := db.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.AddVerification(t.Context(), assay.Verification{Source: x.Source, ID: x.ID, Verified: true, Actor: "desk", Reason: "checked"}); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Exec(t, db, `UPDATE segments SET checksum = checksum + 1`)
+		p := coverOf(x, assay.Hourly)
+		p.Receipt = known.Receipt
+		_, err = db.Publish(t.Context(), p)
+		if !errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNoTransaction) {
+			t.Errorf("the error is %v, want %v and nothing else", err, store.ErrDamaged)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -130,12 +131,12 @@ func readPublications(tx *tx) (list []assay.Publication, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = tx.each(`SELECT version, published_at, methodology, receipt, coalesce(reason, ''), coalesce(actor, ''), checksum,
+	err = tx.each(`SELECT `+publicationColumns+`, checksum,
 		reason IS NOT NULL AND reason = '' OR actor IS NOT NULL AND actor = '' FROM publications ORDER BY version`, nil, func(scan scanFunc) error {
 		var p assay.Publication
 		var sum int64
-		var empty bool // where there should be nothing
-		if err := scan(&p.Version, &p.PublishedAt, &p.Methodology, &p.Receipt, &p.Reason, &p.Actor, &sum, &empty); err != nil {
+		var empty bool // an empty text where there should be NULL
+		if err := scan(append(publicationFields(&p), &sum, &empty)...); err != nil {
 			return err
 		}
 		list = append(list, p)
@@ -205,15 +206,30 @@ func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, 
 	err = db.read(ctx, func(tx *tx) error {
 		ok = false
 		first, _ := segmentsOf(from, assay.Latest)
-		return tx.each(`SELECT min(at) FROM (SELECT (min(segment) >> 32) * 3600000 AS at FROM segments WHERE segment >= $2
-			UNION ALL SELECT (SELECT min(r.at) - 1 FROM records r WHERE r.series_id = s.series_id AND r.at > $1) FROM series s) activity HAVING min(at) IS NOT NULL`,
-			[]any{from, int64(first)}, func(scan scanFunc) error {
-				ok = true
-				if err := scan(&at); err != nil {
-					return fmt.Errorf("%w: a transaction has an instant of another type: %w", ErrDamaged, err)
-				}
-				return nil
-			})
+		var segment, record sql.NullInt64
+		err := tx.each(`SELECT min(segment) FROM segments WHERE segment >= $1`, []any{int64(first)},
+			func(scan scanFunc) error { return scan(&segment) })
+		if err != nil {
+			return err
+		}
+		err = tx.each(`SELECT min(at) FROM (SELECT (SELECT min(r.at) FROM records r WHERE r.series_id = s.series_id AND r.at > $1)
+			AS at FROM series s) first_of_series`, []any{from}, func(scan scanFunc) error {
+			if err := scan(&record); err != nil {
+				return fmt.Errorf("%w: a record has an instant of another type: %w", ErrDamaged, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		at, ok = math.MaxInt64, segment.Valid || record.Valid
+		if segment.Valid {
+			at = segmentNumber(segment.Int64).hour()
+		}
+		if record.Valid {
+			at = min(at, record.Int64-1) // its window ends at its instant
+		}
+		return nil
 	})
 	return at, ok, err
 }

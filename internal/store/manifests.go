@@ -9,8 +9,8 @@ import (
 
 // dayHashes gives the hashes of the records of a day in the order GPU, region, grain, instant and revision.
 func dayHashes(tx *tx, day int64) (hashes []assay.Hash, err error) {
-	err = tx.each(`SELECT substr(r.body, length(r.body) - 31) FROM (SELECT series_id, gpu_name, coalesce(region, 'global') AS region_name, grain FROM series
-			JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id) ORDER BY gpu_name, region_name, grain) s
+	err = tx.each(`SELECT substr(r.body, length(r.body) - 31) FROM
+			(SELECT series_id, `+seriesNames+` FROM series `+joinSeriesNames+` ORDER BY gpu_name, region_name, grain) s
 		CROSS JOIN records r WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2
 		ORDER BY s.gpu_name, s.region_name, s.grain, r.at, r.revision`, []any{day, day + assay.Day}, func(scan scanFunc) error {
 		var hash []byte

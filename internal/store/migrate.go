@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -88,7 +87,12 @@ func (m migration) run(tx *tx) error {
 // moves are what migrations leave to the program, by file.
 var moves = map[string]func(*tx) error{
 	"migrations/sqlite/002_proof.sql":    enterReceipt,
-	"migrations/sqlite/004_segments.sql": func(tx *tx) error { return errors.Join(moveTransactions(tx), moveRecords(tx)) },
+	"migrations/sqlite/004_segments.sql": moveToSegments,
+}
+
+// moveToSegments moves transactions into segments, and the versions and hashes of records into their bodies.
+func moveToSegments(tx *tx) error {
+	return inOrder(func() error { return moveTransactions(tx) }, func() error { return moveRecords(tx) })
 }
 
 // enterReceipt enters the first receipt, with which all came that was there before receipts.
@@ -215,8 +219,8 @@ func moveRecords(tx *tx) error {
 		}
 		return insert.add(series, at, revision, sequence, append(append(binary.AppendVarint(nil, version), body...), hash...))
 	})
-	if err := errors.Join(err, insert.flush()); err != nil {
+	if err != nil {
 		return err
 	}
-	return tx.exec(`DROP TABLE records_3`)
+	return inOrder(insert.flush, func() error { return tx.exec(`DROP TABLE records_3`) })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Floor is a plan that an organization has or had for a while.
-type Floor struct {
+// OrgPlan is the plan of an organization during a period. The table is called floors: members never fall below it.
+type OrgPlan struct {
 	OrgID       int64
 	Plan        assay.Plan
 	From, Until int64 // Until 0: open
@@ -43,7 +43,7 @@ func (db *DB) AddOrganization(ctx context.Context, name string, plan assay.Plan)
 		if err != nil {
 			return err
 		}
-		if o.PlanUntil, err = openFloor(tx, o.ID, plan); err != nil {
+		if o.PlanUntil, err = addOrgPlan(tx, o.ID, plan); err != nil {
 			return err
 		}
 		if err := tx.audit("org.add", "org:"+name, detail{"plan": plan}); err != nil {
@@ -74,7 +74,7 @@ func (db *DB) SetPlan(ctx context.Context, org int64, plan assay.Plan) error {
 		if err := tx.exec(`UPDATE floors SET until_at = $1 WHERE org_id = $2 AND (until_at IS NULL OR until_at > $1)`, tx.now, org); err != nil {
 			return err
 		}
-		until, err := openFloor(tx, org, plan)
+		until, err := addOrgPlan(tx, org, plan)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (db *DB) SetPlan(ctx context.Context, org int64, plan assay.Plan) error {
 	})
 }
 
-func openFloor(tx *tx, org int64, plan assay.Plan) (until int64, err error) {
+func addOrgPlan(tx *tx, org int64, plan assay.Plan) (until int64, err error) {
 	if plan == assay.PlanTrial {
 		until = tx.now + assay.TrialLength
 	}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -38,6 +37,16 @@ type SeriesKey struct {
 	Grain assay.Grain
 }
 
+// seriesNames are the columns of a SeriesKey. They need joinSeriesNames behind the table series.
+const (
+	seriesNames     = `gpu_name, coalesce(region, 'global') AS region_name, grain`
+	joinSeriesNames = `JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id)`
+)
+
+// selectSeriesID finds a series by GPU, region and grain, which are $1 to $3.
+const selectSeriesID = `SELECT series_id FROM series ` + joinSeriesNames + `
+	WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3`
+
 // ErrOvertaken says that somebody else has published meanwhile: part of the same time, or at the end of the same chain.
 // Nothing was written.
 var ErrOvertaken = errors.New("another publisher was faster")
@@ -62,28 +71,14 @@ func (db *DB) State(ctx context.Context) (s State, err error) {
 		if s.Coverage, err = readCoverage(tx); err != nil {
 			return err
 		}
-		s.Heads, err = readHeads(tx)
+		chains, err := readChains(tx)
+		s.Heads = make(map[SeriesKey]assay.Hash, len(chains))
+		for i := range chains {
+			s.Heads[chains[i].SeriesKey] = chains[i].Head
+		}
 		return err
 	})
 	return s, err
-}
-
-func readHeads(tx *tx) (map[SeriesKey]assay.Hash, error) {
-	heads := map[SeriesKey]assay.Hash{}
-	err := tx.each(`SELECT gpu_name, coalesce(region, 'global'), grain, head FROM series JOIN gpus USING (gpu_id)
-		LEFT JOIN regions USING (region_id) WHERE records > 0`, nil, func(scan scanFunc) error {
-		var key SeriesKey
-		var head []byte
-		if err := scan(&key.GPU, &key.Region, (*grainText)(&key.Grain), &head); err != nil {
-			return err
-		}
-		if len(head) != len(assay.Hash{}) {
-			return fmt.Errorf("%w: the head of the chain of %s %s %s has another length", ErrDamaged, key.GPU, key.Region, key.Grain)
-		}
-		heads[key] = assay.Hash(head)
-		return nil
-	})
-	return heads, err
 }
 
 // grainText reads a grain from its word.
@@ -184,7 +179,7 @@ func newRecordWriter(tx *tx, version int64) (w *recordWriter, err error) {
 	return w, nil
 }
 
-func (w *recordWriter) flush() error { return cmp.Or(w.points.flush(), w.records.flush()) }
+func (w *recordWriter) flush() error { return inOrder(w.points.flush, w.records.flush) }
 
 func (w *recordWriter) close() {
 	w.points.close()
@@ -262,19 +257,26 @@ func (w *recordWriter) unsign() error {
 	return nil
 }
 
+const publicationColumns = `version, published_at, methodology, receipt, coalesce(reason, ''), coalesce(actor, '')`
+
+// publicationFields is where the publicationColumns are scanned to.
+func publicationFields(p *assay.Publication) []any {
+	return []any{&p.Version, &p.PublishedAt, &p.Methodology, &p.Receipt, &p.Reason, &p.Actor}
+}
+
 // Publications lists the versions in (after, upTo], oldest first.
 func (db *DB) Publications(ctx context.Context, after, upTo int64) (list []assay.Publication, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list = nil
-		return tx.each(`SELECT version, published_at, methodology, receipt, coalesce(reason, ''), coalesce(actor, '') FROM publications
-			WHERE version > $1 AND version <= $2 ORDER BY version`, []any{after, upTo}, func(scan scanFunc) error {
-			var p assay.Publication
-			if err := scan(&p.Version, &p.PublishedAt, &p.Methodology, &p.Receipt, &p.Reason, &p.Actor); err != nil {
-				return err
-			}
-			list = append(list, p)
-			return nil
-		})
+		return tx.each(`SELECT `+publicationColumns+` FROM publications WHERE version > $1 AND version <= $2 ORDER BY version`,
+			[]any{after, upTo}, func(scan scanFunc) error {
+				var p assay.Publication
+				if err := scan(publicationFields(&p)...); err != nil {
+					return err
+				}
+				list = append(list, p)
+				return nil
+			})
 	})
 	return list, err
 }
@@ -291,9 +293,8 @@ type Change struct {
 func (db *DB) Changes(ctx context.Context, after, upTo int64) (changes []Change, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		changes = nil
-		return tx.each(`SELECT version, gpu_name, coalesce(region, 'global'), grain, first_at, last_at
-			FROM publication_series JOIN series USING (series_id) JOIN gpus USING (gpu_id)
-			LEFT JOIN regions USING (region_id) WHERE version > $1 AND version <= $2 ORDER BY version, series_id`,
+		return tx.each(`SELECT version, `+seriesNames+`, first_at, last_at FROM publication_series JOIN series USING (series_id)
+			`+joinSeriesNames+` WHERE version > $1 AND version <= $2 ORDER BY version, series_id`,
 			[]any{after, upTo}, func(scan scanFunc) error {
 				var c Change
 				if err := scan(&c.Version, &c.GPU, &c.Region, (*grainText)(&c.Grain), &c.First, &c.Last); err != nil {
@@ -306,16 +307,13 @@ func (db *DB) Changes(ctx context.Context, after, upTo int64) (changes []Change,
 	return changes, err
 }
 
-const whereSeries = ` WHERE series_id = (SELECT series_id FROM series JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id)
-	WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3)`
-
 // Revisions reads the revisions that the versions in (after, upTo] made of the points of a series whose instants lie in
 // [first, last], in the order of instant and revision. Nothing is ever changed, only added with its version, so readings
 // of several series at one version agree with each other whatever is published meanwhile.
 func (db *DB) Revisions(ctx context.Context, line assay.Line, grain assay.Grain, first, last, after, upTo int64) (list []assay.Revision, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list = nil
-		return tx.each(`SELECT at, revision, value_nanos, version FROM points`+whereSeries+`
+		return tx.each(`SELECT at, revision, value_nanos, version FROM points WHERE series_id = (`+selectSeriesID+`)
 			AND at BETWEEN $4 AND $5 AND version > $6 AND version <= $7 ORDER BY at, revision`,
 			[]any{line.GPU, line.Region, grain.String(), first, last, after, upTo}, func(scan scanFunc) error {
 				var r assay.Revision

@@ -66,8 +66,18 @@ type IDSum int64
 // add counts a transaction in. Of two ids that share a hash it would not know which stands behind the other; nobody will
 // see two.
 func (s *IDSum) add(hash int64, segment segmentNumber) {
-	*s += IDSum((hash + 31*int64(segment)) % 1_000_000_007) // a prime: when one bit of either changes, the remainder does
+	*s += IDSum((hash + idSumFactor*int64(segment)) % idSumPrime)
 }
+
+// The numbers behind IDSum. The divisor is a prime, so the remainder changes with any bit of a hash or a segment; the
+// factor keeps changes of both from canceling out.
+const (
+	idSumFactor = 31
+	idSumPrime  = 1_000_000_007
+)
+
+// sumIDs is IDSum.add over the whole table.
+var sumIDs = fmt.Sprintf(`SELECT coalesce(sum((hash + %d * segment) %% %d), 0) FROM transaction_ids`, idSumFactor, idSumPrime)
 
 // IDSum makes the sum of the table of ids, as it was at a receipt.
 func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
@@ -76,10 +86,9 @@ func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 		if err != nil {
 			return err
 		}
-		query := `SELECT coalesce(sum((hash + 31 * segment) % 1000000007), 0) FROM transaction_ids`
-		args := []any{}
+		query, args := sumIDs, []any{}
 		if newest > receipt { // which is worth a look at each row only when something has come since
-			query, args = query+` WHERE (segment & 4294967295) <= $1`, []any{receipt}
+			query, args = query+` WHERE `+receiptColumn+` <= $1`, []any{receipt}
 		}
 		var sum any
 		err = tx.QueryRowContext(ctx, query, args...).Scan(&sum)

@@ -7,24 +7,34 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
 
 	"github.com/assaydata/assay"
 )
 
-// bodyNumbers are the whole numbers of a record's body, in their order. What the row's key says is not among them.
-const bodyNumbers = 15
-
 // appendBody appends what the body of a record has behind the version: the methodology's name, the numbers as varints,
-// whether there is a value, the hashes. Its own is the last.
+// whether there is a value, the hashes. Its own hash is the last. The row's key is not repeated. readBody reads the same
+// fields in the same order.
 func appendBody(dst []byte, d *assay.Determination) []byte {
 	dst = append(binary.AppendUvarint(dst, uint64(len(d.Methodology))), d.Methodology...)
-	for _, n := range [bodyNumbers]int64{
-		d.From, d.Receipt, d.PublishedAt, int64(d.Value), int64(d.Transactions), d.HourMicros, int64(d.Providers), int64(d.HHI),
-		int64(d.Low), int64(d.High), int64(d.Median), int64(d.Excluded.Unverified), int64(d.Excluded.Withdrawn),
-		int64(d.Adjusted.Winsorised), int64(d.Adjusted.Capped),
-	} {
-		dst = binary.AppendVarint(dst, n)
-	}
+	dst = binary.AppendVarint(dst, d.From)
+	dst = binary.AppendVarint(dst, d.Receipt)
+	dst = binary.AppendVarint(dst, d.PublishedAt)
+	dst = binary.AppendVarint(dst, int64(d.Value))
+	dst = binary.AppendVarint(dst, int64(d.Transactions))
+	dst = binary.AppendVarint(dst, d.HourMicros)
+	dst = binary.AppendVarint(dst, int64(d.Providers))
+	dst = binary.AppendVarint(dst, int64(d.HHI))
+	dst = binary.AppendVarint(dst, int64(d.Low))
+	dst = binary.AppendVarint(dst, int64(d.High))
+	dst = binary.AppendVarint(dst, int64(d.Median))
+	dst = binary.AppendVarint(dst, int64(d.Excluded.Unverified))
+	dst = binary.AppendVarint(dst, int64(d.Excluded.Withdrawn))
+	dst = binary.AppendVarint(dst, int64(d.Adjusted.Winsorised))
+	dst = binary.AppendVarint(dst, int64(d.Adjusted.Capped))
 	dst = append(dst, byte(boolInt(d.HasValue)))
 	dst = append(dst, d.Inputs[:]...)
 	dst = append(dst, d.Previous[:]...)
@@ -35,28 +45,31 @@ var errBody = errors.New("its body cannot be read")
 
 // readBody is the inverse of appendBody.
 func readBody(body []byte, d *assay.Determination) error {
-	length, n := binary.Uvarint(body)
-	if n <= 0 || length > uint64(len(body)-n) {
+	r := bodyReader{body: body}
+	d.Methodology = string(r.bytes(r.unsigned()))
+	d.From = r.signed()
+	d.Receipt = r.signed()
+	d.PublishedAt = r.signed()
+	d.Value = assay.Nanos(r.signed())
+	d.Transactions = int(r.signed())
+	d.HourMicros = r.signed()
+	d.Providers = int(r.signed())
+	d.HHI = int(r.signed())
+	d.Low = assay.Nanos(r.signed())
+	d.High = assay.Nanos(r.signed())
+	d.Median = assay.Nanos(r.signed())
+	d.Excluded.Unverified = int(r.signed())
+	d.Excluded.Withdrawn = int(r.signed())
+	d.Adjusted.Winsorised = int(r.signed())
+	d.Adjusted.Capped = int(r.signed())
+	hasValue := r.unsigned()
+	d.HasValue = hasValue == 1
+	for _, hash := range []*assay.Hash{&d.Inputs, &d.Previous, &d.Hash} {
+		copy(hash[:], r.bytes(uint64(len(hash))))
+	}
+	if r.bad || r.at != len(body) || hasValue > 1 {
 		return errBody
 	}
-	d.Methodology, body = string(body[n:n+int(length)]), body[n+int(length):]
-	var numbers [bodyNumbers]int64
-	for i := range numbers {
-		if numbers[i], n = binary.Varint(body); n <= 0 {
-			return errBody
-		}
-		body = body[n:]
-	}
-	if len(body) != 1+3*len(d.Inputs) || body[0] > 1 {
-		return errBody
-	}
-	d.From, d.Receipt, d.PublishedAt, d.Value = numbers[0], numbers[1], numbers[2], assay.Nanos(numbers[3])
-	d.Transactions, d.HourMicros, d.Providers, d.HHI = int(numbers[4]), numbers[5], int(numbers[6]), int(numbers[7])
-	d.Low, d.High, d.Median = assay.Nanos(numbers[8]), assay.Nanos(numbers[9]), assay.Nanos(numbers[10])
-	d.Excluded = assay.Exclusions{Unverified: int(numbers[11]), Withdrawn: int(numbers[12])}
-	d.Adjusted = assay.Adjustments{Winsorised: int(numbers[13]), Capped: int(numbers[14])}
-	d.HasValue = body[0] == 1
-	d.Inputs, d.Previous, d.Hash = assay.Hash(body[1:33]), assay.Hash(body[33:65]), assay.Hash(body[65:])
 	return nil
 }
 
@@ -67,7 +80,11 @@ type Record struct {
 	Version  int64 // that published it
 }
 
-const selectRecords = `SELECT r.series_id, r.at, r.revision, r.sequence, r.body FROM series s CROSS JOIN records r WHERE r.series_id = s.series_id AND `
+// recordColumns are those of readRecord. With series joined first, a query reads the records of one series after another.
+const (
+	recordColumns = `r.series_id, r.at, r.revision, r.sequence, r.body`
+	selectRecords = `SELECT ` + recordColumns + ` FROM series s CROSS JOIN records r WHERE r.series_id = s.series_id AND `
+)
 
 // AppendRecords appends the records of all series whose slots lie in [from, to), series by series, in the order of instant
 // and revision. Each must have its point beside it.
@@ -92,34 +109,67 @@ func (db *DB) AppendRecords(ctx context.Context, dst []Record, from, to int64) (
 	return dst, err
 }
 
-// remainder differs when any bit of a number does, since the divisor is an odd prime; and it is never 0, so that a product
-// differs when a factor does.
-func remainder(n int64) int64 { return n%65537 + 65537 }
+// The numbers behind the sum over points. The divisor is an odd prime, so a remainder changes with any bit of a number;
+// shifted by the prime it is never 0, so a product changes with each factor. The other factors are primes too, so that
+// changes of two columns do not cancel out.
+const (
+	pointPrime          = 65537
+	pointSeriesFactor   = 7919
+	pointRevisionFactor = 104729
+	pointVersionFactor  = 1299709
+	beyondRevisions     = 1 << 32 // larger than any revision
+)
 
-// pointSum is what the point beside a record adds to the sum over all points.
+func remainder(n int64) int64 { return n%pointPrime + pointPrime }
+
+// pointSum is what the point of a record adds to the sum over all points.
 func pointSum(series int64, r *Record) int64 {
 	value := int64(-1)
 	if r.HasValue {
 		value = int64(r.Value)
 	}
-	return remainder(value) * remainder(r.At+7919*series+104729*int64(r.Revision)+1299709*r.Version)
+	key := r.At + pointSeriesFactor*series + pointRevisionFactor*int64(r.Revision) + pointVersionFactor*r.Version
+	return remainder(value) * remainder(key)
 }
 
-// checkPoints holds the sum of records against that of their points, which the database makes by itself. A revision that is
-// no number would count as 0, which is a good one; it is greater than every number.
+// sumPoints is pointSum over the points in [$1, $2). In SQLite a damaged revision may be a text: it would count as 0, which
+// is a valid revision, but it compares greater than every number, and NULL leaves the point out of the sum.
+var sumPoints = fmt.Sprintf(`SELECT sum((coalesce(value_nanos, -1) %% %[1]d + %[1]d) *
+	((p.at + %[2]d * p.series_id + %[3]d * CASE WHEN revision < %[5]d THEN revision END + %[4]d * version) %% %[1]d + %[1]d))
+	FROM series s CROSS JOIN points p WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2`,
+	pointPrime, pointSeriesFactor, pointRevisionFactor, pointVersionFactor, beyondRevisions)
+
+// checkPoints compares the sum over records with that over their points, which the database computes.
 func checkPoints(tx *tx, keys map[int64]SeriesKey, want, from, to int64) error {
 	var sum any // of another type when a column is, and nil without points
-	err := tx.QueryRowContext(tx.ctx, `SELECT sum((coalesce(value_nanos, -1) % 65537 + 65537) *
-		((p.at + 7919 * p.series_id + 104729 * CASE WHEN revision < 4294967296 THEN revision END + 1299709 * version) % 65537 + 65537))
-		FROM series s CROSS JOIN points p WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2`, from, to).Scan(&sum)
+	err := tx.QueryRowContext(tx.ctx, sumPoints, from, to).Scan(&sum)
+	if err != nil && !isOverflow(err) {
+		return err
+	}
 	if n, ok := wholeNumber(sum); err == nil && (ok && n == want || sum == nil && want == 0) {
 		return nil
 	}
-	if stray := nameStrayPoint(tx, keys, from, to); err == nil && stray != nil {
-		return stray
+	if err == nil {
+		if stray := nameStrayPoint(tx, keys, from, to); stray != nil {
+			return stray
+		}
 	}
-	return errors.Join(err, fmt.Errorf("%w: the points from %s to %s are not those of the records", ErrDamaged, assay.FormatInstant(from), assay.FormatInstant(to)))
+	return fmt.Errorf("%w: the points from %s to %s do not match the records",
+		ErrDamaged, assay.FormatInstant(from), assay.FormatInstant(to))
 }
+
+// isOverflow reports whether a sum failed because a number in it is too large. We store no such numbers, so it means
+// damage.
+func isOverflow(err error) bool {
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failure.Code == pgerrcodeOutOfRange
+	}
+	failure, ok := errors.AsType[*sqlite.Error](err)
+	return ok && strings.Contains(failure.Error(), "integer overflow")
+}
+
+// pgerrcodeOutOfRange is numeric_value_out_of_range in PostgreSQL's list of error codes.
+const pgerrcodeOutOfRange = "22003"
 
 // wholeNumber reads a sum. PostgreSQL's sums are of a wider type, which comes as text; SQLite's are of another type when
 // something in it is.
@@ -134,7 +184,7 @@ func wholeNumber(sum any) (n int64, ok bool) {
 
 // nameStrayPoint looks for a point that is not that of its record, or has none.
 func nameStrayPoint(tx *tx, keys map[int64]SeriesKey, from, to int64) error {
-	err := tx.each(`SELECT r.series_id, r.at, r.revision, r.sequence, r.body, p.version, p.value_nanos FROM series s CROSS JOIN records r
+	err := tx.each(`SELECT `+recordColumns+`, p.version, p.value_nanos FROM series s CROSS JOIN records r
 		LEFT JOIN points p ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
 		WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2 ORDER BY r.at, r.revision`, []any{from, to}, func(scan scanFunc) error {
 		values := make([]driver.Value, len(recordsTable.columns))
@@ -179,9 +229,7 @@ func (db *DB) Determinations(ctx context.Context, line assay.Line, grain assay.G
 
 // SeriesRecords gives the records of a series whose slots lie in [from, to), in the order of instant and revision.
 func (db *DB) SeriesRecords(ctx context.Context, key SeriesKey, from, to int64) (list []Record, err error) {
-	query := selectRecords + `s.series_id = (SELECT series_id FROM series JOIN gpus USING (gpu_id)
-		LEFT JOIN regions USING (region_id) WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3)
-		AND r.at >= $4 AND r.at < $5 ORDER BY r.at, r.revision`
+	query := selectRecords + `s.series_id = (` + selectSeriesID + `) AND r.at >= $4 AND r.at < $5 ORDER BY r.at, r.revision`
 	err = db.readRaw(ctx, func(tx *tx, scan rawScan) error {
 		keys, err := readSeriesKeys(tx)
 		if err != nil {
@@ -198,8 +246,7 @@ func (db *DB) SeriesRecords(ctx context.Context, key SeriesKey, from, to int64) 
 
 func readSeriesKeys(tx *tx) (map[int64]SeriesKey, error) {
 	keys := map[int64]SeriesKey{}
-	err := tx.each(`SELECT series_id, gpu_name, coalesce(region, 'global'), grain FROM series JOIN gpus USING (gpu_id)
-		LEFT JOIN regions USING (region_id)`, nil, func(scan scanFunc) error {
+	err := tx.each(`SELECT series_id, `+seriesNames+` FROM series `+joinSeriesNames, nil, func(scan scanFunc) error {
 		var id int64
 		var key SeriesKey
 		if err := scan(&id, &key.GPU, &key.Region, (*grainText)(&key.Grain)); err != nil {
@@ -251,8 +298,8 @@ func (db *DB) Chains(ctx context.Context) (chains []Chain, err error) {
 }
 
 func readChains(tx *tx) (chains []Chain, err error) {
-	err = tx.each(`SELECT gpu_name, coalesce(region, 'global') AS region_name, grain, records, head FROM series JOIN gpus USING (gpu_id)
-		LEFT JOIN regions USING (region_id) WHERE records > 0 ORDER BY gpu_name, region_name, grain`, nil, func(scan scanFunc) error {
+	err = tx.each(`SELECT `+seriesNames+`, records, head FROM series `+joinSeriesNames+`
+		WHERE records > 0 ORDER BY gpu_name, region_name, grain`, nil, func(scan scanFunc) error {
 		var c Chain
 		var head []byte
 		if err := scan(&c.GPU, &c.Region, (*grainText)(&c.Grain), &c.Records, &head); err != nil {

@@ -227,3 +227,15 @@ func TestRecords_PointBesideIt(t *testing.T) {
 		f(`INSERT INTO points SELECT series_id, at, 1, value_nanos, version FROM points`+where, "has no record")
 	})
 }
+
+// A failed query is no damage: an operator would restore a backup because of a lost connection.
+func TestAppendRecords_DatabaseErrorIsNotDamage(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustPublish(t, db, hours("H100 SXM", 0, 1))
+		storetest.Exec(t, db, `ALTER TABLE points RENAME COLUMN version TO other`)
+		_, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
+		if err == nil || errors.Is(err, store.ErrDamaged) {
+			t.Errorf("the error is %v, want one of the database", err)
+		}
+	})
+}

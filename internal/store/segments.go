@@ -26,7 +26,14 @@ type segment struct {
 // segments lie in the order of time, and what leads to one tells both.
 type segmentNumber int64
 
-const receiptBits = 32
+// receiptBits is how many of the 64 bits the receipt has: four billion imports, and hours for all years from 1 to 9999.
+const (
+	receiptBits = 32
+	receiptMask = 1<<receiptBits - 1
+)
+
+// receiptColumn is the receipt of a segment in SQL; see segmentNumber.receipt.
+var receiptColumn = fmt.Sprintf(`(segment & %d)`, receiptMask)
 
 func numberSegment(executedAt, receipt int64) segmentNumber {
 	hour := executedAt / assay.Hour
@@ -39,7 +46,7 @@ func numberSegment(executedAt, receipt int64) segmentNumber {
 // hour is the instant at which the hour begins.
 func (n segmentNumber) hour() int64 { return int64(n) >> receiptBits * assay.Hour }
 
-func (n segmentNumber) receipt() int64 { return int64(n) & (1<<receiptBits - 1) }
+func (n segmentNumber) receipt() int64 { return int64(n) & receiptMask }
 
 // segmentsOf gives the numbers [first, end) of the segments that may hold instants of [from, to).
 func segmentsOf(from, to int64) (first, end segmentNumber) {
@@ -163,7 +170,7 @@ func (w *segmentWriter) segment(number segmentNumber, rows []row) segment {
 // bodyReader reads a body from its beginning. Behind its end, or when a number has no end, everything is 0 and bad is true.
 type bodyReader struct {
 	body []byte
-	text string // the body once more: ids are parts of it
+	text string // the body again, for string(): ids are parts of it; empty where only bytes are read
 	at   int
 	bad  bool
 }
@@ -192,14 +199,20 @@ func (r *bodyReader) skip(size int) uint64 {
 	return 1
 }
 
-func (r *bodyReader) string() string {
-	length := r.unsigned()
+// bytes takes that many bytes, which stay part of the body.
+func (r *bodyReader) bytes(length uint64) []byte {
 	if length > uint64(len(r.body)-r.at) {
 		r.bad = true
-		return ""
+		return nil
 	}
 	r.at += int(length)
-	return r.text[r.at-int(length) : r.at]
+	return r.body[r.at-int(length) : r.at]
+}
+
+// string takes a text with its length before it.
+func (r *bodyReader) string() string {
+	length := len(r.bytes(r.unsigned()))
+	return r.text[r.at-length : r.at]
 }
 
 // of takes the name that a row says the place of.
@@ -374,7 +387,13 @@ func (db *DB) FirstTransaction(ctx context.Context) (at int64, ok bool, err erro
 		if err != nil {
 			return err
 		}
-		return tx.eachSegment(`WHERE segment < (((SELECT min(segment) FROM segments) >> 32) + 1) << 32`, nil, func(s *segment) error {
+		var first sql.NullInt64
+		err = tx.QueryRowContext(tx.ctx, `SELECT min(segment) FROM segments`).Scan(&first)
+		if err != nil || !first.Valid {
+			return err
+		}
+		nextHour := numberSegment(segmentNumber(first.Int64).hour()+assay.Hour, 0)
+		return tx.eachSegment(`WHERE segment < $1`, []any{int64(nextHour)}, func(s *segment) error {
 			all, err := d.appendSegment(nil, s)
 			if len(all) > 0 && (!ok || all[0].ExecutedAt < at) {
 				at, ok = all[0].ExecutedAt, true

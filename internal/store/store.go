@@ -227,6 +227,17 @@ func (tx *tx) bump(counter string) (value int64, err error) {
 	return value, err
 }
 
+// inOrder runs the steps one after another and stops at the first error: in PostgreSQL every statement after a failed one
+// fails too, and would hide the reason.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (db *DB) read(ctx context.Context, f func(*tx) error) error {
 	return db.transact(ctx, false, f)
 }

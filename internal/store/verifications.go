@@ -112,8 +112,11 @@ func noteMissed(tx *tx, d *dictionary, p Publication) error {
 			continue
 		}
 		t, found, err := f.find(transactionKey{v.Source, v.ID})
-		if err != nil || !found {
-			return errors.Join(err, fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrNoTransaction))
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrNoTransaction)
 		}
 		if err := note(&t, v.Receipt, changeOf(v.Verified)); err != nil {
 			return err
@@ -125,7 +128,7 @@ func noteMissed(tx *tx, d *dictionary, p Publication) error {
 // readMissed reads the transactions in a stretch of time that came behind a receipt.
 func readMissed(tx *tx, d *dictionary, within Span, receipt int64) (list []assay.Transaction, err error) {
 	first, end := segmentsOf(within.From, within.To)
-	err = tx.eachSegment(`WHERE segment >= $1 AND segment < $2 AND (segment & 4294967295) > $3`, []any{int64(first), int64(end), receipt}, func(s *segment) error {
+	err = tx.eachSegment(`WHERE segment >= $1 AND segment < $2 AND `+receiptColumn+` > $3`, []any{int64(first), int64(end), receipt}, func(s *segment) error {
 		list, err = d.appendSegment(list, s)
 		return err
 	})
