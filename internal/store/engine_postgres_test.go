@@ -22,8 +22,8 @@ func openPostgres(t *testing.T) *store.DB {
 	return storetest.OpenIn(t, storetest.Postgres(t))
 }
 
-// patience is how long a test waits for what should come at once.
-const patience = 10 * time.Second
+// patience guards against hanging; nothing is decided by how long something takes.
+const patience = time.Minute
 
 // The two engines are at the same migration, so that what is added to one is not forgotten in the other.
 func TestMigrations_SameNumber(t *testing.T) {
@@ -185,10 +185,13 @@ func TestPostgres_WriterLockNotToBeHad(t *testing.T) {
 	}
 }
 
-// A commit of another process is noticed within a second.
+// A commit of another process is noticed.
 func TestPostgres_Changed(t *testing.T) {
 	db := openPostgres(t)
-	wantNoticed(t, db, storetest.Another(t, db))
+	another := storetest.Another(t, db)
+	for i := range 5 { // the first notices may be about the opening
+		commitAndAwait(t, db, another, i)
+	}
 }
 
 // After its connections are cut, a process reads and writes as before, and hears that something may have changed.
