@@ -1,4 +1,4 @@
-// Sets the colour scheme that the reader chose before anything is drawn, so that the page does not flash.
+// Sets the color scheme that the reader chose before anything is drawn, so that the page does not flash.
 try {
   const chosen = localStorage.getItem('scheme');
   if (chosen === 'dark' || chosen === 'light') document.documentElement.dataset.scheme = chosen;

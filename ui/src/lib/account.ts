@@ -1,62 +1,37 @@
-// Keys and usage of the account that is signed in.
-import { forget, get, send } from './api';
-import type { Plan } from './session.svelte';
-import type { List, Tier } from './types';
+// API keys and usage of the signed-in account.
+import { clearCache, get, send, type ResponseBody, type Row } from './api';
+import type { Plan, Tier } from './session.svelte';
 
-export interface Key {
-  id: string;
-  name: string;
-  prefix: string;
-  tier: Tier;
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-  revoked_at: string | null;
-  status: 'active' | 'revoked' | 'ended';
-}
+export type Key = Row<'/api/keys'>;
+export type Keys = ResponseBody<'/api/keys'>;
 
-/** A key that was just made: the only answer that holds the key itself. */
-export interface NewKey {
-  key: string;
-  replaces?: { id: string; expires_at: string | null };
-  data: Pick<Key, 'id' | 'name' | 'prefix' | 'tier' | 'created_at'>;
-}
+/** A new key: the only response that holds the key itself. */
+export type NewKey = ResponseBody<'/api/create-api-key', 'post'>;
 
-export interface Usage extends List<UsageRow> {
-  startDate: string;
-  endDate: string;
-}
+export type UsageRow = Row<'/api/usage'>;
 
-export interface UsageRow {
-  date: string;
-  key_id: string;
-  route: string;
-  status: number;
-  requests: number;
-}
-
-export const listKeys = () => get<List<Key>>('/api/keys');
-export const createKey = (name: string) => changed(send<NewKey>('POST', '/api/create-api-key', { name }));
-export const revokeKey = (id: string) => changed(send('DELETE', `/api/keys/${encodeURIComponent(id)}`));
+export const listKeys = () => get('/api/keys');
+export const createKey = (name: string) => withKeysCleared(send('post', '/api/create-api-key', { name }));
+export const revokeKey = (id: string) => withKeysCleared(send('delete', '/api/keys/{id}', undefined, { path: { id } }));
 export const rotateKey = (id: string, graceHours: number) =>
-  changed(send<NewKey>('POST', `/api/keys/${encodeURIComponent(id)}/rotate`, { grace_hours: graceHours }));
+  withKeysCleared(send('post', '/api/keys/{id}/rotate', { grace_hours: graceHours }, { path: { id } }));
 export const changePassword = (current: string, next: string) =>
-  send('PUT', '/api/account/password', { current, next });
+  send('put', '/api/account/password', { current, next });
 
-/** Forgets the list of keys once a change of it has come through. */
-async function changed<T>(change: Promise<T>): Promise<T> {
-  const answer = await change;
-  forget('/api/keys');
-  return answer;
+/** Clears the cached list of keys after a change to it succeeded. */
+async function withKeysCleared<T>(change: Promise<T>): Promise<T> {
+  const result = await change;
+  clearCache('/api/keys');
+  return result;
 }
 
-/** The usage of some days up to today (UTC). */
-export function usage(days: number): Promise<Usage> {
-  const start = new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
-  return get<Usage>('/api/usage', { startDate: start });
+/** The usage of the last days up to today (UTC). */
+export function usage(days: number): Promise<ResponseBody<'/api/usage'>> {
+  const startDate = new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+  return get('/api/usage', { query: { startDate } });
 }
 
-/** What the API says when an account may not create a key. The button is locked with it, so that nothing is asked in vain. */
+/** The API's message for an account that may not create keys. It explains the locked button before any request is sent. */
 export const keyRefusal = 'API keys need an access grant of your own, or an organization on full access.';
 
 export const planNames: Record<Plan, string> = {

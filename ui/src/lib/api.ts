@@ -1,6 +1,40 @@
-// The dashboard reads and writes through the public API alone, as any other program would.
+// The dashboard reads and writes through the public API only, like any other client. Paths, parameters and bodies have
+// the types of the API description.
+import type { components, paths } from '../../generated/api';
 
-/** A failure that the API told us of, or the network's. */
+type Method = 'get' | 'post' | 'put' | 'delete';
+
+/** The paths that support a method. */
+type PathsWith<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, object> ? P : never }[keyof paths];
+
+type Operation<P extends keyof paths, M extends Method> = paths[P] extends Record<M, infer Found> ? Found : never;
+type SuccessOf<O> = O extends { responses: infer Responses } ? Responses[Extract<keyof Responses, 200 | 201>] : never;
+type JSONOf<T> = T extends { content: { 'application/json': infer Body } } ? Body : never;
+
+/** The body of a successful response. */
+export type ResponseBody<P extends keyof paths, M extends Method = 'get'> = JSONOf<SuccessOf<Operation<P, M>>>;
+
+type RequestBody<O> = O extends { requestBody?: infer Request } ? JSONOf<NonNullable<Request>> : never;
+
+/** One row of a response that lists. */
+export type Row<P extends keyof paths> = ResponseBody<P> extends { data: (infer Item)[] } ? Item : never;
+
+type PathNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | PathNames<Rest> : never;
+type QueryNames<O> = O extends { parameters: { query?: infer Query } } ? keyof NonNullable<Query> : never;
+type Query<P extends keyof paths> = Partial<Record<QueryNames<Operation<P, 'get'>>, string | number | undefined>>;
+
+/** The values of the parameters in a path and, of a read, in the query. */
+interface Parameters<P extends keyof paths> {
+  path: Record<PathNames<P>, string>;
+  query?: Query<P>;
+}
+
+/** Parameters may be left out where the path has none. */
+type ParametersOf<P extends keyof paths> = [PathNames<P>] extends [never]
+  ? [parameters?: Omit<Parameters<P>, 'path'>]
+  : [parameters: Parameters<P>];
+
+/** An error that the API responded with, or a network error. */
 export class ApiError extends Error {
   constructor(
     message: string,
@@ -11,67 +45,78 @@ export class ApiError extends Error {
   ) {
     super(message);
   }
+
+  /** Wraps any error that was thrown. */
+  static from(cause: unknown): ApiError {
+    return cause instanceof ApiError ? cause : new ApiError(String(cause), 0, 'unexpected');
+  }
 }
 
-export type Params = Record<string, string | number | undefined>;
-
-/** An address of the API: path segments are encoded, parameters that are undefined or empty are left out. */
-export function addressOf(path: string, params: Params = {}): string {
+/** The URL of a request. Path parameters are encoded; query parameters that are undefined or empty are left out. */
+export function addressOf<P extends keyof paths>(path: P, ...[parameters]: ParametersOf<P>): string {
+  const values: Partial<Parameters<P>> = parameters ?? {};
+  const segments = new Map(Object.entries<string>(values.path ?? {}));
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
+  for (const [name, value] of Object.entries<string | number | undefined>(values.query ?? {})) {
     if (value !== undefined && value !== '') query.set(name, String(value));
   }
-  const text = query.toString();
-  return path + (text ? `?${text}` : '');
+  const filled = path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(segments.get(name) ?? ''));
+  return filled + (query.size > 0 ? `?${query}` : '');
 }
 
-// Answers are kept for as long as a reader looks around: a page that is visited again does not ask again, and so keeps
-// within the limit of requests. They are dropped when the reader's access changes.
-const keepFor = 60_000;
-const kept = new Map<string, { at: number; answer: Promise<unknown> }>();
+// Responses are cached for as long as a reader looks around, so that going back to a page does not spend the request
+// limit. The cache is cleared when the reader's access changes.
+const cacheFor = 60_000;
+type JSONBody = ReturnType<Response['json']>;
+const cache = new Map<string, { at: number; body: JSONBody }>();
 
-/** Forgets answers: all, since who reads has changed, or those of one path, since it was written to. */
-export function forget(path = ''): void {
-  for (const url of kept.keys()) if (url.startsWith(path)) kept.delete(url);
+/** Clears the cache: all of it when the reader changes, or one path after a write to it. */
+export function clearCache(path = ''): void {
+  for (const url of cache.keys()) if (url.startsWith(path)) cache.delete(url);
 }
 
-/** Reads from the API. The same question within a minute gets the same answer. */
-export function get<T>(path: string, params: Params = {}): Promise<T> {
-  const url = addressOf(path, params);
-  const known = kept.get(url);
-  if (known && Date.now() - known.at < keepFor) return known.answer as Promise<T>;
-  const answer = ask<T>(url, { method: 'GET' });
-  kept.set(url, { at: Date.now(), answer });
-  answer.catch(() => kept.delete(url)); // a failure is not kept
-  return answer;
+/** Reads from the API. The same request within a minute gets the cached response. */
+export function get<P extends PathsWith<'get'>>(path: P, ...parameters: ParametersOf<P>): Promise<ResponseBody<P>> {
+  const url = addressOf(path, ...parameters);
+  const cached = cache.get(url);
+  if (cached && Date.now() - cached.at < cacheFor) return cached.body;
+  const body = request(url, { method: 'GET' });
+  cache.set(url, { at: Date.now(), body });
+  body.catch(() => cache.delete(url)); // errors are not cached
+  return body;
 }
 
 /** Sends a change to the API. */
-export function send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T> {
-  const options: RequestInit = { method };
+export function send<M extends Exclude<Method, 'get'>, P extends PathsWith<M>>(
+  method: M,
+  path: P,
+  body: RequestBody<Operation<P, M>> | undefined,
+  ...parameters: ParametersOf<P>
+): Promise<ResponseBody<P, M>> {
+  const options: RequestInit = { method: method.toUpperCase() };
   if (body !== undefined) {
     options.headers = { 'Content-Type': 'application/json' };
     options.body = JSON.stringify(body);
   }
-  return ask<T>(path, options);
+  return request(addressOf(path, ...parameters), options);
 }
 
-async function ask<T>(url: string, options: RequestInit): Promise<T> {
+async function request(url: string, options: RequestInit): JSONBody {
   let response: Response;
   try {
-    // Always asked for anew: what a browser has kept may be of another sign-in. The ETag makes that cheap.
+    // The browser always revalidates: its cached response may belong to another sign-in. The ETag makes that cheap.
     response = await fetch(url, { ...options, cache: 'no-cache', credentials: 'same-origin' });
   } catch {
     throw new ApiError('The server cannot be reached.', 0, 'unreachable');
   }
-  const body: unknown = await response.json().catch(() => null);
-  if (response.ok) return body as T;
-  const told = (body ?? {}) as { message?: string; code?: string; request_id?: string };
+  const body = await response.json().catch(() => null);
+  if (response.ok) return body;
+  const error: Partial<components['schemas']['Error']> = body ?? {};
   throw new ApiError(
-    told.message ?? `The server answered ${response.status}.`,
+    error.message ?? `The server responded with status ${response.status}.`,
     response.status,
-    told.code ?? '',
-    told.request_id,
+    error.code ?? '',
+    error.request_id,
     Number(response.headers.get('Retry-After') ?? 0),
   );
 }

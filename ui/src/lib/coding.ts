@@ -1,14 +1,7 @@
-import { get } from './api';
-import type { List } from './types';
+// Coding metrics: pull requests, commits and merge rates of coding tools.
+import { get, type Row } from './api';
 
-export interface Product {
-  id: string;
-  label: string;
-  category: 'prs' | 'commits' | 'merge';
-  kind: 'count' | 'pct';
-  compare: boolean;
-  seriesLabels: [string, string] | null;
-}
+export type Product = Row<'/api/llm-coding/products'>;
 
 /** The values of one tool, by day. */
 export interface Series {
@@ -17,32 +10,28 @@ export interface Series {
   values: number[];
 }
 
-/** A product and its values: one series, or two where it compares tools; none where the reader may not see them. */
+/** A product and its values: one series, or two if it compares tools; null if the reader may not see them. */
 export interface ProductValues extends Product {
   series: Series[] | null;
 }
 
-interface CodingHistory extends List<{ date: string; value: number; value2?: number }> {
-  product: string;
-}
-
 export async function productValues(keyed: boolean): Promise<ProductValues[]> {
-  const products = (await get<List<Product>>('/api/llm-coding/products')).data;
+  const products = (await get('/api/llm-coding/products')).data;
   if (!keyed) return products.map((product) => ({ ...product, series: null }));
   return Promise.all(
     products.map(async (product) => {
-      const history = await get<CodingHistory>('/api/llm-coding/history', { product: product.id, limit: 10_000 });
-      const times = history.data.map((row) => Date.parse(row.date) / 1000);
-      const first = {
-        label: product.seriesLabels?.[0] ?? product.label,
-        times,
-        values: history.data.map((row) => row.value),
-      };
-      if (!product.seriesLabels) return { ...product, series: [first] };
-      return {
-        ...product,
-        series: [first, { label: product.seriesLabels[1], times, values: history.data.map((row) => row.value2 ?? 0) }],
-      };
+      const query = { product: product.id, limit: 10_000 };
+      const history = await get('/api/llm-coding/history', { query });
+      return { ...product, series: seriesOf(product, history.data) };
     }),
   );
+}
+
+/** Splits the rows of a product into one series per tool. */
+export function seriesOf(product: Product, rows: Row<'/api/llm-coding/history'>[]): Series[] {
+  const times = rows.map((row) => Date.parse(row.date) / 1000);
+  const [first = product.label, second] = product.seriesLabels ?? [];
+  const series = [{ label: first, times, values: rows.map((row) => row.value) }];
+  if (second !== undefined) series.push({ label: second, times, values: rows.map((row) => row.value2 ?? 0) });
+  return series;
 }

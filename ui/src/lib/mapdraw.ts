@@ -11,7 +11,7 @@ export interface Lie {
   y: number;
 }
 
-export const mapColours = [
+export const mapColors = [
   'land',
   'border-land',
   'sea',
@@ -28,7 +28,7 @@ export interface Scene {
   height: number;
   ratio: number;
   lie: Lie;
-  colours: Record<(typeof mapColours)[number], string>;
+  colors: Record<(typeof mapColors)[number], string>;
   land: Outline[];
   points: Points | undefined;
   clusters: Cluster[];
@@ -46,15 +46,15 @@ export interface Mark {
 /** Draws a scene; gives the marks that can be seen, the topmost last. */
 export function draw(ctx: CanvasRenderingContext2D, scene: Scene): Mark[] {
   ctx.setTransform(1, 0, 0, 1, 0, 0);
-  ctx.fillStyle = scene.colours.sea;
+  ctx.fillStyle = scene.colors.sea;
   ctx.fillRect(0, 0, ctx.canvas.width, ctx.canvas.height);
   drawWorld(ctx, scene);
   if (scene.circle) drawCircle(ctx, scene, scene.circle);
   onScreen(ctx, scene);
   const marks = marksOf(scene);
   for (const mark of marks) {
-    if (mark.cluster.count === 1) drawSite(ctx, mark, scene.points!.sites[mark.cluster.first]!, scene.colours);
-    else drawCluster(ctx, mark, scene.colours);
+    if (mark.cluster.count === 1) drawSite(ctx, mark, scene.points!.sites[mark.cluster.first]!, scene.colors);
+    else drawCluster(ctx, mark, scene.colors);
   }
   if (scene.circle) drawEdge(ctx, scene, scene.circle);
   return marks;
@@ -79,16 +79,16 @@ function onScreen(ctx: CanvasRenderingContext2D, { ratio }: Scene): void {
 }
 
 function drawWorld(ctx: CanvasRenderingContext2D, scene: Scene): void {
-  const { lie, colours } = scene;
+  const { lie, colors } = scene;
   const view = viewOf(scene);
   onPlane(ctx, scene);
   ctx.lineWidth = 0.6 / lie.k;
-  ctx.strokeStyle = colours.line;
+  ctx.strokeStyle = colors.line;
   // One line alone would look like a border.
   if (view.right - view.left > 300) ctx.stroke(graticule.path);
   ctx.stroke(sphere.path);
-  ctx.fillStyle = colours.land;
-  ctx.strokeStyle = colours['border-land'];
+  ctx.fillStyle = colors.land;
+  ctx.strokeStyle = colors['border-land'];
   ctx.lineWidth = 0.75 / lie.k;
   for (const outline of scene.land) {
     if (
@@ -107,7 +107,7 @@ function drawWorld(ctx: CanvasRenderingContext2D, scene: Scene): void {
 /** The circle lies under the sites, its edge over them. */
 function drawCircle(ctx: CanvasRenderingContext2D, scene: Scene, circle: Outline): void {
   onPlane(ctx, scene);
-  ctx.fillStyle = scene.colours['series-2'];
+  ctx.fillStyle = scene.colors['series-2'];
   ctx.globalAlpha = 0.14;
   ctx.fill(circle.path);
   ctx.globalAlpha = 1;
@@ -116,7 +116,7 @@ function drawCircle(ctx: CanvasRenderingContext2D, scene: Scene, circle: Outline
 function drawEdge(ctx: CanvasRenderingContext2D, scene: Scene, circle: Outline): void {
   onPlane(ctx, scene);
   ctx.lineWidth = 1.75 / scene.lie.k;
-  ctx.strokeStyle = scene.colours['series-2'];
+  ctx.strokeStyle = scene.colors['series-2'];
   ctx.stroke(circle.path);
 }
 
@@ -145,34 +145,34 @@ function disc(ctx: CanvasRenderingContext2D, x: number, y: number, radius: numbe
   ctx.arc(x, y, radius, 0, 2 * Math.PI);
 }
 
-/** A site that runs is full, any other hollow: colour alone would not tell everybody. */
+/** A site that runs is full, any other hollow: color alone would not tell everybody. */
 function drawSite(
   ctx: CanvasRenderingContext2D,
   { x, y, radius }: Mark,
   site: Site,
-  colours: Scene['colours'],
-  colour = colours.accent,
+  colors: Scene['colors'],
+  color = colors.accent,
 ): void {
   const runs = site.status === 'operational';
   disc(ctx, x, y, radius);
-  ctx.fillStyle = runs ? colour : colours.surface;
+  ctx.fillStyle = runs ? color : colors.surface;
   ctx.globalAlpha = 0.9;
   ctx.fill();
   ctx.globalAlpha = 1;
   ctx.lineWidth = runs ? 1 : 2;
-  ctx.strokeStyle = runs ? colours.surface : colour;
+  ctx.strokeStyle = runs ? colors.surface : color;
   ctx.stroke();
 }
 
-function drawCluster(ctx: CanvasRenderingContext2D, { x, y, radius, cluster }: Mark, colours: Scene['colours']): void {
-  ctx.fillStyle = colours.accent;
+function drawCluster(ctx: CanvasRenderingContext2D, { x, y, radius, cluster }: Mark, colors: Scene['colors']): void {
+  ctx.fillStyle = colors.accent;
   ctx.globalAlpha = 0.22;
   disc(ctx, x, y, radius + 4);
   ctx.fill();
   ctx.globalAlpha = 1;
   disc(ctx, x, y, radius);
   ctx.fill();
-  ctx.fillStyle = colours['on-accent'];
+  ctx.fillStyle = colors['on-accent'];
   ctx.font = '600 11px "Inter Variable", sans-serif';
   ctx.textAlign = 'center';
   ctx.textBaseline = 'middle';
@@ -192,18 +192,18 @@ export function drawChosen(
     y: planeY * scene.lie.k + scene.lie.y,
     radius: siteRadius(site.gpu_qty) + 1,
   };
-  ctx.fillStyle = scene.colours['series-2'];
+  ctx.fillStyle = scene.colors['series-2'];
   ctx.globalAlpha = 0.25;
   disc(ctx, mark.x, mark.y, mark.radius + 7);
   ctx.fill();
   ctx.globalAlpha = 1;
-  drawSite(ctx, mark as Mark, site, scene.colours, scene.colours['series-2']);
+  drawSite(ctx, mark as Mark, site, scene.colors, scene.colors['series-2']);
 }
 
 /** Draws a ring around what is pointed at. */
 export function drawPointed(ctx: CanvasRenderingContext2D, scene: Scene, mark: Mark): void {
   onScreen(ctx, scene);
-  ctx.strokeStyle = scene.colours.text;
+  ctx.strokeStyle = scene.colors.text;
   ctx.lineWidth = 2;
   disc(ctx, mark.x, mark.y, mark.radius + 2);
   ctx.stroke();
@@ -213,7 +213,7 @@ export function drawPointed(ctx: CanvasRenderingContext2D, scene: Scene, mark: M
 export function drawCross(ctx: CanvasRenderingContext2D, scene: Scene): void {
   onScreen(ctx, scene);
   const [x, y] = [scene.width / 2, scene.height / 2];
-  ctx.strokeStyle = scene.colours.text;
+  ctx.strokeStyle = scene.colors.text;
   ctx.lineWidth = 1.5;
   ctx.beginPath();
   for (const [dx, dy] of [

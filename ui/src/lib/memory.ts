@@ -1,43 +1,28 @@
-import { get } from './api';
-import type { List } from './types';
+// Memory prices.
+import { get, type ResponseBody, type Row } from './api';
 
-export type Category = 'dram' | 'flash' | 'module';
+export type MemoryType = Row<'/api/memory-types'>;
+export type Category = MemoryType['category'];
+export type MemoryPrice = Row<'/api/memory/{memoryType}/history'>;
+export type MemoryHistory = ResponseBody<'/api/memory/{memoryType}/history'>;
 
-export interface MemoryType {
-  id: string;
-  memory_type: string;
-  category: Category;
-}
+type MemoryIndex = ResponseBody<'/api/memory-index'>;
+type LatestPrice = Extract<MemoryIndex['data'], { id: string }>;
 
-export interface MemoryPrice {
-  id: string;
-  price: number;
-  changePct: number;
-  weeklyHigh: number;
-  weeklyLow: number;
-  sourceUpdatedAt: string;
-  date: string;
-}
-
-/** A memory type and its newest price; none where the reader may not see it or there is none. */
+/** A memory type and its newest price; null if there is none, or if the reader may not see it. */
 export interface MemoryRow extends MemoryType {
-  now: MemoryPrice | null;
-}
-
-export interface MemoryHistory extends List<{ price: number; timestamp: string }> {
-  id: string;
-  memoryType: string;
+  now: LatestPrice | null;
 }
 
 export async function memoryTable(keyed: boolean): Promise<{ date: string | null; rows: MemoryRow[] }> {
-  const [types, index] = await Promise.all([
-    get<List<MemoryType>>('/api/memory-types'),
-    keyed ? get<List<MemoryPrice> & { date: string }>('/api/memory-index') : null,
-  ]);
-  const prices = new Map(index?.data.map((price) => [price.id, price]));
-  return { date: index?.date ?? null, rows: types.data.map((type) => ({ ...type, now: prices.get(type.id) ?? null })) };
+  const [types, index] = await Promise.all([get('/api/memory-types'), keyed ? get('/api/memory-index') : null]);
+  const prices = new Map([index?.data ?? []].flat().map((price) => [price.id, price]));
+  return {
+    date: index?.date ?? null,
+    rows: types.data.map((type) => ({ ...type, now: prices.get(type.id) ?? null })),
+  };
 }
 
-/** The whole history of a memory type: ranges are cut from it. */
+/** The whole history of a memory type. Ranges are cut from it. */
 export const memoryHistory = (id: string) =>
-  get<MemoryHistory>(`/api/memory/${encodeURIComponent(id)}/history`, { limit: 10_000 });
+  get('/api/memory/{memoryType}/history', { path: { memoryType: id }, query: { limit: 10_000 } });

@@ -1,4 +1,4 @@
-// The description of the API, made ready to be shown: references followed, operations by tag.
+// The API description, prepared for display: references resolved, operations grouped by tag.
 import { get } from './api';
 
 export interface Schema {
@@ -39,7 +39,8 @@ interface Content {
   examples?: Record<string, { $ref?: string; summary?: string; value?: unknown }>;
 }
 
-export interface Answer {
+/** A response that an operation can have. */
+export interface OperationResponse {
   status: string;
   description: string;
   type: string;
@@ -58,10 +59,10 @@ export interface Operation {
   access: Access;
   parameters: Parameter[];
   body: { required: boolean; schema: Schema; example: unknown } | undefined;
-  answers: Answer[];
+  responses: OperationResponse[];
 }
 
-/** Who may ask, in words; and which credentials are looked at. */
+/** Who may call an operation, in words, and which credentials it accepts. */
 export interface Access {
   label: string;
   text: string;
@@ -83,7 +84,7 @@ type RawOperation = {
   responses: Record<string, Reference & { description?: string; content?: Record<string, Content> }>;
 };
 
-interface Document {
+export interface Document {
   info: { title: string; version: string; description?: string };
   tags?: { name: string; description?: string }[];
   paths: Record<string, Record<string, RawOperation>>;
@@ -94,30 +95,31 @@ export interface Description {
   version: string;
   text: string;
   tags: { name: string; description: string; operations: Operation[] }[];
-  /** Follows a reference, if it is one. What stands beside the reference goes before what it leads to. */
-  follow<T extends object>(value: T & Reference): T;
+  /** Resolves a reference; any other value is returned as is. Fields next to the reference override its target. */
+  resolve<T extends object>(value: T & Reference): T;
 }
 
 export async function readDescription(): Promise<Description> {
-  return describe(await get<Document>('/openapi.json'));
+  const document = await get('/openapi.json');
+  if (!isDocument(document)) throw new Error('The API description is not an OpenAPI document.');
+  return descriptionOf(document);
 }
 
-function describe(document: Document): Description {
-  const follow = <T extends object>(value: T & Reference): T => {
+/** The API describes its own description as a loose object, so the parts that are used here are checked. */
+function isDocument(value: object): value is Document {
+  const info = 'info' in value ? value.info : null;
+  const paths = 'paths' in value ? value.paths : null;
+  return typeof info === 'object' && info !== null && 'title' in info && typeof paths === 'object' && paths !== null;
+}
+
+export function descriptionOf(document: Document): Description {
+  const resolve = <T extends object>(value: T & Reference): T => {
     if (!value.$ref) return value;
-    const { $ref, ...beside } = value;
-    const target = $ref
-      .slice(2)
-      .split('/')
-      .reduce<unknown>(
-        (node, step) =>
-          (node as Record<string, unknown> | undefined)?.[step.replaceAll('~1', '/').replaceAll('~0', '~')],
-        document,
-      );
-    return { ...follow((target ?? {}) as T & Reference), ...beside } as T;
+    const { $ref, ...overrides } = value;
+    return { ...resolve(targetOf<T & Reference>(document, $ref)), ...overrides };
   };
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, raw]) => operation(path, method, raw, follow)),
+    Object.entries(item).map(([method, raw]) => operation(path, method, raw, resolve)),
   );
   const tags = [...new Set([...(document.tags ?? []).map((tag) => tag.name), ...operations.map((one) => one.tag)])];
   return {
@@ -129,11 +131,22 @@ function describe(document: Document): Description {
       description: document.tags?.find((tag) => tag.name === name)?.description ?? '',
       operations: operations.filter((one) => one.tag === name),
     })),
-    follow,
+    resolve,
   };
 }
 
-function operation(path: string, method: string, raw: RawOperation, follow: Description['follow']): Operation {
+/** The value that a reference such as `#/components/schemas/Site` names. */
+function targetOf<T>(document: Document, reference: string): T {
+  const steps = reference.slice(2).split('/');
+  let node: unknown = document;
+  for (const step of steps) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    node = typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined;
+  }
+  return (node ?? {}) as T;
+}
+
+function operation(path: string, method: string, raw: RawOperation, resolve: Description['resolve']): Operation {
   const body = raw.requestBody?.content['application/json'];
   return {
     id: raw.operationId,
@@ -145,18 +158,18 @@ function operation(path: string, method: string, raw: RawOperation, follow: Desc
     deprecated: raw.deprecated ?? false,
     access: accessOf(raw),
     parameters: (raw.parameters ?? []).map((parameter) => {
-      const found = follow<Parameter>(parameter);
-      return found.schema ? { ...found, schema: follow(found.schema) } : found;
+      const found = resolve<Parameter>(parameter);
+      return found.schema ? { ...found, schema: resolve(found.schema) } : found;
     }),
     body: body?.schema && {
       required: raw.requestBody?.required ?? false,
-      schema: follow(body.schema),
+      schema: resolve(body.schema),
       example: body.example,
     },
-    answers: Object.entries(raw.responses).map(([status, response]) => {
-      const found = follow(response);
+    responses: Object.entries(raw.responses).map(([status, response]) => {
+      const found = resolve(response);
       const [type, content] = Object.entries(found.content ?? {})[0] ?? ['', undefined];
-      const several = Object.values(content?.examples ?? {}).map((one) => follow(one));
+      const several = Object.values(content?.examples ?? {}).map((one) => resolve(one));
       return {
         status,
         description: found.description ?? '',
@@ -172,34 +185,34 @@ function operation(path: string, method: string, raw: RawOperation, follow: Desc
 }
 
 function accessOf(raw: RawOperation): Access {
-  const ways = raw.security ?? [];
-  const has = (scheme: string) => ways.some((way) => scheme in way);
+  const schemes = raw.security ?? [];
+  const has = (scheme: string) => schemes.some((one) => scheme in one);
   const key = has('apiKey');
   const session = has('session');
-  const open = ways.length === 0 || ways.some((way) => Object.keys(way).length === 0);
+  const open = schemes.length === 0 || schemes.some((one) => Object.keys(one).length === 0);
   const say = (label: string, text: string): Access => ({ label, text, key, session, open });
-  if (!key && !session) return say('Public', 'Open to everybody. No key is looked at.');
-  if (!key) return say('Account', 'For somebody who is signed in on these pages. No key opens it.');
-  if (open) return say('Free in part', 'What is free needs no key. A Premium or Full key opens the rest.');
+  if (!key && !session) return say('Public', 'Open to everyone. Keys are ignored.');
+  if (!key) return say('Account', 'Needs a signed-in session in this dashboard. Keys are not accepted.');
+  if (open) return say('Free in part', 'Free data needs no key. The rest needs a Premium or Full key.');
   if (/Needs a Full key\.$/.test(raw.description ?? '')) return say('Full', 'Needs a Full key.');
-  if (raw.tags?.includes('Accounts')) return say('Account or key', 'For somebody who is signed in, or with a key.');
+  if (raw.tags?.includes('Accounts')) return say('Account or key', 'Needs a signed-in session or a key.');
   return say('Premium or Full', 'Needs a Premium or Full key.');
 }
 
-/** The type of a value in a few words: `string, date-time, or null`. */
-export function typeOf(schema: Schema, follow: Description['follow'], depth = 0): string {
-  const found = follow(schema);
+/** The type of a value in words: `string, date-time, or null`. */
+export function typeOf(schema: Schema, resolve: Description['resolve'], depth = 0): string {
+  const found = resolve(schema);
   const one = found.anyOf ?? found.oneOf?.filter((part) => part.$ref || part.type);
   if (one && one.length > 0 && depth < 4)
-    return [...new Set(one.map((part) => typeOf(part, follow, depth + 1)))].join(' or ');
+    return [...new Set(one.map((part) => typeOf(part, resolve, depth + 1)))].join(' or ');
   const types = Array.isArray(found.type) ? found.type : [found.type ?? (found.properties ? 'object' : 'any')];
   const words = types.map((type) =>
-    type === 'array' && found.items && depth < 4 ? `array of ${typeOf(found.items, follow, depth + 1)}` : type,
+    type === 'array' && found.items && depth < 4 ? `array of ${typeOf(found.items, resolve, depth + 1)}` : type,
   );
   return words.join(' or ') + (found.format ? `, ${found.format}` : '');
 }
 
-/** The bounds of a value, in words. */
+/** The limits of a value, in words. */
 export function boundsOf(schema: Schema): string {
   const parts: string[] = [];
   if (schema.const !== undefined) parts.push(`always ${JSON.stringify(schema.const)}`);
@@ -212,20 +225,20 @@ export function boundsOf(schema: Schema): string {
   return parts.join(', ');
 }
 
-/** The values that can be chosen from, if they are few and known. */
-export function choicesOf(schema: Schema | undefined, follow: Description['follow']): string[] {
+/** The values that a parameter accepts, if the description lists them. */
+export function choicesOf(schema: Schema | undefined, resolve: Description['resolve']): string[] {
   if (!schema) return [];
-  const found = follow(schema);
+  const found = resolve(schema);
   if (found.enum) return found.enum.filter((value) => value !== null).map(String);
   if (found.type === 'boolean') return ['true', 'false'];
-  return (found.anyOf ?? []).map((part) => choicesOf(part, follow)).find((list) => list.length > 0) ?? [];
+  return (found.anyOf ?? []).map((part) => choicesOf(part, resolve)).find((list) => list.length > 0) ?? [];
 }
 
-/** Whether a body holds a password: such a request is made on the page for it, where it cannot be seen. */
+/** Whether a body holds a password. Such requests have their own page, which hides what is typed. */
 export const holdsPassword = (schema: Schema): boolean =>
   Object.values(schema.properties ?? {}).some((property) => property.format === 'password');
 
-/** The address of a request: path and query, with all that could break out of a quoted text encoded. */
+/** The path and query of a request. Everything that could end a quoted string is encoded. */
 export function requestAddress(operation: Operation, values: Record<string, string>): string {
   const encoded = (text: string) => encodeURIComponent(text).replaceAll("'", '%27');
   const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encoded(values[name] ?? ''));

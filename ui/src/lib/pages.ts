@@ -1,51 +1,57 @@
 import type { Component } from 'svelte';
 
-/** A page: which path it is, what it is called, and how its code is loaded when it is opened. */
+type Loader<Props extends Record<string, unknown>> = () => Promise<{ default: Component<Props> }>;
+
+/** A page: its path, its title, and how its code is loaded when it is opened. `{name}` stands for the name in a path. */
 export interface Page {
-  pattern: RegExp;
-  title: (name: string) => string;
-  load: () => Promise<{ default: Component<{ name: string }> }>;
+  path: string;
+  title: string;
+  load: Loader<{ name: string }>;
 }
 
-const page = (pattern: RegExp, title: string | ((name: string) => string), load: Page['load']): Page => ({
-  pattern,
-  title: typeof title === 'string' ? () => title : title,
-  load,
+const page = (path: string, title: string, load: Loader<Record<string, never>>): Page => ({
+  path,
+  title,
+  load: withoutName(load),
 });
 
-/** All pages. The server knows the same paths; a test compares both. */
+const namedPage = (path: string, title: string, load: Page['load']): Page => ({ path, title, load });
+
+/** Every page is given the name in its path. A page without one takes no properties. */
+function withoutName(load: Loader<Record<string, never>>): Page['load'] {
+  return async () => {
+    const { default: component } = await load();
+    return { default: (internals) => component(internals, {}) };
+  };
+}
+
+/** All pages. The server knows the same paths, and a test compares both. */
 export const pages: Page[] = [
-  page(/^\/$/, 'Overview', () => import('../pages/Overview.svelte')),
-  page(
-    /^\/gpu\/([^/]+)$/,
-    (name) => name,
-    () => import('../pages/Gpu.svelte'),
-  ),
-  page(
-    /^\/proof\/([^/]+)$/,
-    (name) => `Proof of ${name}`,
-    () => import('../pages/Proof.svelte'),
-  ),
-  page(/^\/memory$/, 'Memory', () => import('../pages/Memory.svelte')),
-  page(/^\/tokens$/, 'Tokens', () => import('../pages/Tokens.svelte')),
-  page(/^\/workload$/, 'Workload', () => import('../pages/Workload.svelte')),
-  page(/^\/coding$/, 'Coding', () => import('../pages/Coding.svelte')),
-  page(/^\/sites$/, 'Sites', () => import('../pages/Sites.svelte')),
-  page(/^\/settings$/, 'Settings', () => import('../pages/Settings.svelte')),
-  page(/^\/plans$/, 'Plans', () => import('../pages/Plans.svelte')),
-  page(/^\/docs$/, 'API reference', () => import('../pages/Docs.svelte')),
-  page(/^\/signin$/, 'Sign in', () => import('../pages/SignIn.svelte')),
+  page('/', 'Overview', () => import('../pages/Overview.svelte')),
+  namedPage('/gpu/{name}', '{name}', () => import('../pages/Gpu.svelte')),
+  namedPage('/proof/{name}', 'Proof of {name}', () => import('../pages/Proof.svelte')),
+  page('/memory', 'Memory', () => import('../pages/Memory.svelte')),
+  page('/tokens', 'Tokens', () => import('../pages/Tokens.svelte')),
+  page('/workload', 'Workload', () => import('../pages/Workload.svelte')),
+  page('/coding', 'Coding', () => import('../pages/Coding.svelte')),
+  page('/sites', 'Sites', () => import('../pages/Sites.svelte')),
+  page('/settings', 'Settings', () => import('../pages/Settings.svelte')),
+  page('/plans', 'Plans', () => import('../pages/Plans.svelte')),
+  page('/docs', 'API reference', () => import('../pages/Docs.svelte')),
+  page('/signin', 'Sign in', () => import('../pages/SignIn.svelte')),
 ];
 
-const missing = page(/^/, 'Not found', () => import('../pages/NotFound.svelte'));
+const notFound = page('', 'Not found', () => import('../pages/NotFound.svelte'));
 
-/** Finds the page of a path, and the name in it. */
-export function pageOf(path: string): { page: Page; name: string } {
+/** Finds the page of a path, its title, and the name in the path. */
+export function pageOf(path: string): { page: Page; name: string; title: string } {
   for (const candidate of pages) {
-    const match = candidate.pattern.exec(path);
-    if (match) return { page: candidate, name: decode(match[1] ?? '') };
+    const match = new RegExp(`^${candidate.path.replace('{name}', '([^/]+)')}$`).exec(path);
+    if (!match) continue;
+    const name = decode(match[1] ?? '');
+    return { page: candidate, name, title: candidate.title.replace('{name}', () => name) };
   }
-  return { page: missing, name: '' };
+  return { page: notFound, name: '', title: notFound.title };
 }
 
 function decode(segment: string): string {

@@ -1,80 +1,71 @@
-// What is known of a GPU beside its price: how much the price moves, how much is rented, where the running hour stands.
-import { get, type Params } from './api';
-import type { Colour, Line } from './series';
-import type { List } from './types';
+// What the GPU page shows besides the price: volatility, utilization and the prints of the last hour.
+import { get, type ResponseBody, type Row } from './api';
+import type { Color, Line } from './series';
 
-export interface Reading {
-  gpu_type: string;
-  utilization_ratio: number | null;
-  avg_7d: number | null;
-  avg_30d: number | null;
-  recorded_at: string;
+export type Reading = Row<'/api/gpu-utilization'>;
+export type Realtime = ResponseBody<'/api/gpu/{gpuName}/realtime'>;
+
+/** A response holds at most 10,000 rows, the newest first. Older rows follow in further requests. */
+interface Page<R> {
+  has_more: boolean;
+  data: R[];
 }
 
-export interface Print {
-  timestamp: string;
-  index_value: number;
-  transactions: number;
-  gpu_hours: number;
-}
-
-export interface Realtime extends List<Print> {
-  latest: Print & { window_seconds: number };
-}
-
-interface Row {
-  exact_timestamp: string;
-  rolling_volatility?: number | null;
-  utilization_ratio?: number;
-}
-
-const path = (gpu: string, what: string) => `/api/gpu/${encodeURIComponent(gpu)}/${what}`;
-
-// An answer has 10,000 rows at most, the newest; the years before them are asked for one answer at a time.
-async function allRows(address: string, params: Params): Promise<Row[]> {
-  const rows: Row[] = [];
+/** Reads all pages and returns the rows oldest first. */
+export async function readAll<R extends { exact_timestamp: string }>(
+  read: (query: { startDate: string; endDate: string; limit: number }) => Promise<Page<R>>,
+): Promise<R[]> {
+  const rows: R[] = [];
   let endDate = '2100-01-01';
   for (;;) {
-    const answer = await get<List<Row> & { has_more: boolean }>(address, {
-      startDate: '2000-01-01',
-      endDate,
-      limit: 10_000,
-      ...params,
-    });
-    rows.push(...answer.data);
-    const oldest = answer.data.at(-1);
-    if (!answer.has_more || !oldest) return rows.reverse();
+    const page = await read({ startDate: '2000-01-01', endDate, limit: 10_000 });
+    rows.push(...page.data);
+    const oldest = page.data.at(-1);
+    if (!page.has_more || !oldest) return rows.reverse();
     endDate = new Date(Date.parse(oldest.exact_timestamp) - 1).toISOString();
   }
 }
 
-function lineOf(rows: Row[], label: string, colour: Colour, value: (row: Row) => number | null | undefined): Line {
+function lineOf<R extends { exact_timestamp: string }>(
+  rows: R[],
+  label: string,
+  color: Color,
+  value: (row: R) => number | null,
+): Line {
   return {
     label,
-    colour,
+    color,
     times: rows.map((row) => Date.parse(row.exact_timestamp) / 1000),
-    values: rows.map((row) => value(row) ?? null),
+    values: rows.map(value),
   };
 }
 
-/** The volatility of a GPU's price, a year, at each value over so many returns before it. */
+const grain = (hourly: boolean) => (hourly ? 'hourly' : undefined);
+
+/** The annualized volatility of a GPU model's price, at each value over a window of returns before it. */
 export async function volatility(gpu: string, region: string, hourly: boolean, window: string): Promise<Line> {
-  const rows = await allRows(path(gpu, 'volatility'), {
-    windowDays: window,
-    region,
-    granularity: hourly ? 'hourly' : undefined,
-  });
+  const path = { gpuName: gpu };
+  const rows = await readAll((range) =>
+    get('/api/gpu/{gpuName}/volatility', {
+      path,
+      query: { ...range, windowDays: window, region, granularity: grain(hourly) },
+    }),
+  );
   return lineOf(rows, 'Volatility', 'series-4', (row) => row.rolling_volatility);
 }
 
-/** The share of the tracked capacity that was rented, by the day or the hour. */
+/** The share of the tracked capacity that was rented, by day or hour. */
 export async function utilization(gpu: string, region: string, hourly: boolean): Promise<Line> {
-  const rows = await allRows(path(gpu, 'volume-metrics'), { region, granularity: hourly ? 'hourly' : undefined });
+  const path = { gpuName: gpu };
+  const rows = await readAll((range) =>
+    get('/api/gpu/{gpuName}/volume-metrics', { path, query: { ...range, region, granularity: grain(hourly) } }),
+  );
   return lineOf(rows, 'Utilization', 'series-3', (row) => row.utilization_ratio);
 }
 
-/** The utilization of every GPU now. */
-export const utilizationNow = (region: string) => get<List<Reading>>('/api/gpu-utilization', { region });
+/** The current utilization of every GPU model. */
+export const utilizationNow = (region: string) => get('/api/gpu-utilization', { query: { region } });
 
 /** The prints of the last hour. */
-export const realtime = (gpu: string, region: string) => get<Realtime>(path(gpu, 'realtime'), { region });
+export const realtime = (gpu: string, region: string) =>
+  get('/api/gpu/{gpuName}/realtime', { path: { gpuName: gpu }, query: { region } });

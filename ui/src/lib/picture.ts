@@ -1,12 +1,12 @@
 import { save } from './download';
-import { colours } from './scheme.svelte';
+import { colors } from './scheme.svelte';
 
 /** Saves a drawn chart as a picture, with its head and the names of what is drawn. */
 export function savePicture(
   file: string,
   source: HTMLCanvasElement,
   title: string,
-  legend: { label: string; colour: string }[],
+  legend: { label: string; color: string }[],
 ): void {
   const ratio = devicePixelRatio;
   const width = source.width / ratio;
@@ -18,13 +18,13 @@ export function savePicture(
   ctx.font = small;
   let x = 12;
   let y = 42;
-  const places = legend.map(({ label, colour }) => {
+  const places = legend.map(({ label, color }) => {
     const wide = 34 + ctx.measureText(label).width;
     if (x > 12 && x + wide > width) {
       x = 12;
       y += 18;
     }
-    const place = { label, colour, x, y };
+    const place = { label, color, x, y };
     x += wide;
     return place;
   });
@@ -32,7 +32,7 @@ export function savePicture(
 
   canvas.width = source.width;
   canvas.height = source.height + head;
-  const tone: Record<string, string> = colours('surface', 'text', ...legend.map((entry) => entry.colour));
+  const tone: Record<string, string> = colors('surface', 'text', ...legend.map((entry) => entry.color));
   ctx.fillStyle = tone.surface!;
   ctx.fillRect(0, 0, canvas.width, canvas.height);
   ctx.scale(ratio, ratio);
@@ -41,7 +41,7 @@ export function savePicture(
   ctx.fillText(title, 12, 22, width - 24);
   ctx.font = small;
   for (const place of places) {
-    ctx.fillStyle = tone[place.colour]!;
+    ctx.fillStyle = tone[place.color]!;
     ctx.fillRect(place.x, place.y - 6, 12, 4);
     ctx.fillStyle = tone.text!;
     ctx.fillText(place.label, place.x + 18, place.y);

@@ -1,80 +1,42 @@
-// The proof of a published value: its record, what became of it, and the commands that check it.
-import { get } from './api';
+// The proof of a published value: its record, its revisions, and the commands that check it.
+import { addressOf, get, type ResponseBody, type Row } from './api';
 import { day } from './format';
 import { history } from './gpu';
-import type { List } from './types';
 
-/** How one value came to be, as the API tells it. Without a value, it was taken back. */
-export interface Determination {
-  gpu_type: string;
-  region: string;
-  granularity: 'daily' | 'hourly';
-  timestamp: string;
-  revision: number;
-  window: { from: string; to: string };
-  methodology: string;
-  receipt: number;
-  index_value: number | null;
-  transactions: number;
-  gpu_hours: number;
-  providers: number;
-  hhi: number;
-  lowest_price: number | null;
-  highest_price: number | null;
-  median_price: number | null;
-  excluded: Record<string, number>;
-  adjusted: Record<string, number>;
-  inputs_digest: string;
-  published_at: string;
-  previous_hash: string;
-  hash: string;
-}
+const recordRoute = '/api/gpu/{gpuName}/determination';
 
-interface DeterminationAnswer {
-  revisions: number;
-  data: Determination;
-}
+/** How one value was computed. A record without a value withdraws an earlier one. */
+export type Determination = ResponseBody<typeof recordRoute>['data'];
+export type Correction = Row<'/api/corrections'>;
+export type Methodology = Row<'/api/methodology'>;
 
-export interface Correction {
-  timestamp: string;
-  revision: number;
-  index_value: number | null;
-  corrected_at: string;
-  reason: string;
-}
-
-export interface Methodology {
-  version: string;
-  effective_at: string;
-  adopted_at: string;
-  text: string;
-}
-
-/** A series: all slots of a GPU in a region, '' for all regions, by the day or the hour. */
+/** A series: all slots of a GPU model in a region ('' for all regions), daily or hourly. */
 export interface Series {
   gpu: string;
   region: string;
   hourly: boolean;
 }
 
-/** The slots of a series that have a record, oldest first, and the restatements of them. */
+/** The slots of a series that have a record, oldest first, and their restatements. */
 export interface Slots {
   instants: string[];
   corrections: Correction[];
 }
 
 /**
- * Reads which slots have a record. A slot whose value was taken back is missing in the history; the restatement tells of
- * it. So no record is ever asked for in vain.
+ * Reads which slots have a record, so that only existing records are requested. A slot whose value was withdrawn is
+ * missing from the history; its restatement names it.
  */
 export async function slotsOf(series: Series): Promise<Slots> {
   const [published, restated] = await Promise.all([
     history(series.gpu, { region: series.region, hourly: series.hourly, all: true }),
-    get<List<Correction>>('/api/corrections', {
-      gpuType: series.gpu,
-      region: series.region || 'global',
-      granularity: series.hourly ? 'hourly' : 'daily',
-      limit: 10_000,
+    get('/api/corrections', {
+      query: {
+        gpuType: series.gpu,
+        region: series.region || 'global',
+        granularity: series.hourly ? 'hourly' : 'daily',
+        limit: 10_000,
+      },
     }),
   ]);
   const instants = new Set(published.data.map((point) => point.timestamp));
@@ -82,72 +44,73 @@ export async function slotsOf(series: Series): Promise<Slots> {
   return { instants: [...instants].sort(), corrections: restated.data };
 }
 
-/** The place of the slot that an instant names: its exact end or, of a daily one, its settlement day. -1 when none does. */
-export function placeOf(instants: string[], at: string, hourly: boolean): number {
-  const asked = Date.parse(at);
-  if (Number.isNaN(asked)) return -1;
-  return instants.findIndex((instant) => (hourly ? Date.parse(instant) === asked : day(instant) === day(asked)));
+/**
+ * The index of the slot that an instant names: by its exact end or, for a daily slot, by its settlement day. -1 if there
+ * is none.
+ */
+export function slotIndex(instants: string[], at: string, hourly: boolean): number {
+  const wanted = Date.parse(at);
+  if (Number.isNaN(wanted)) return -1;
+  return instants.findIndex((instant) => (hourly ? Date.parse(instant) === wanted : day(instant) === day(wanted)));
 }
 
-/** The address of a slot's record. */
-export function recordPath(series: Series, at: string): { path: string; params: Record<string, string> } {
-  const params: Record<string, string> = series.hourly ? { timestamp: at } : { date: day(at) };
-  if (series.region) params.region = series.region;
-  return { path: `/api/gpu/${encodeURIComponent(series.gpu)}/determination`, params };
+/** The parameters of the request for a slot's record. */
+function recordOf(series: Series, at: string, more: { as_of?: string; revision?: number } = {}) {
+  const slot = series.hourly ? { timestamp: at } : { date: day(at) };
+  return { path: { gpuName: series.gpu }, query: { ...slot, region: series.region, ...more } };
 }
 
-/** The record as it was known at an instant. */
+/** The record as it was at an instant. */
 export async function recordAsOf(series: Series, at: string, asOf: string): Promise<Determination> {
-  const { path, params } = recordPath(series, at);
-  return (await get<DeterminationAnswer>(path, { ...params, as_of: asOf })).data;
+  return (await get(recordRoute, recordOf(series, at, { as_of: asOf }))).data;
 }
 
-/** All revisions of a slot, the first one first. */
+/** All revisions of a slot, oldest first. */
 export async function revisionsOf(series: Series, at: string): Promise<Determination[]> {
-  const { path, params } = recordPath(series, at);
-  const newest = await get<DeterminationAnswer>(path, params);
+  const newest = await get(recordRoute, recordOf(series, at));
   const earlier = Array.from(
     { length: newest.revisions - 1 },
-    async (_, revision) => (await get<DeterminationAnswer>(path, { ...params, revision })).data,
+    async (_, revision) => (await get(recordRoute, recordOf(series, at, { revision }))).data,
   );
   return [...(await Promise.all(earlier)), newest.data];
 }
 
-export const methodologies = () => get<List<Methodology>>('/api/methodology');
+export const methodologies = () => get('/api/methodology');
 
-/** The key that manifests are signed with; empty when nothing is signed yet. */
+/** The key that manifests are signed with; empty if nothing is signed yet. */
 export async function publicKey(): Promise<string> {
-  const answer = await get<{ data: { manifest: { public_key: string } | null } }>('/api/publications/latest');
-  return answer.data.manifest?.public_key ?? '';
+  const { data } = await get('/api/publications/latest');
+  return data.manifest?.public_key ?? '';
 }
 
-/** A word of a POSIX shell. */
-export const word = (text: string): string =>
+/** Quotes a word for a POSIX shell where needed. */
+export const shellWord = (text: string): string =>
   /^[\w./:=+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 const hour = 3_600_000;
 const seconds = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
 
-/** The command that computes the slot anew from the stored transactions. */
+/** The command that recomputes the slot from the stored transactions. */
 export function verifyCommand(record: Determination, folder: string): string {
   const at = Date.parse(record.timestamp);
-  return `assay verify --dir ${word(folder)} --gpu ${word(record.gpu_type)} --from ${seconds(at)} --to ${seconds(at + hour)}`;
+  const range = `--from ${seconds(at)} --to ${seconds(at + hour)}`;
+  return `assay verify --dir ${shellWord(folder)} --gpu ${shellWord(record.gpu_type)} ${range}`;
 }
 
-/** The commands that carry the proof to another machine, check it there, and find the record in it. */
+/** The commands that export the proof, check it without the database, and find the record in it. */
 export function bundleCommands(record: Determination, folder: string, key: string): string {
   const from = day(record.timestamp);
+  const to = day(Date.parse(from) + 24 * hour);
   const bundle = `proof-${from}`;
   return [
-    `assay export --dir ${word(folder)} --bundle ${bundle} --from ${from} --to ${day(Date.parse(from) + 24 * hour)}`,
-    `assay verify --bundle ${bundle}${key ? ` --public-key ${word(key)}` : ''}`,
+    `assay export --dir ${shellWord(folder)} --bundle ${bundle} --from ${from} --to ${to}`,
+    `assay verify --bundle ${bundle}${key ? ` --public-key ${shellWord(key)}` : ''}`,
     `grep ${record.hash} ${bundle}/records.ndjson`,
   ].join('\n');
 }
 
-/** The command that fetches the record from the API. */
-export function fetchCommand(series: Series, record: Determination): string {
-  const { path, params } = recordPath(series, record.timestamp);
-  const query = new URLSearchParams({ ...params, revision: String(record.revision) });
-  return `curl -H "Authorization: Bearer $ASSAY_KEY" ${word(`${location.origin}${path}?${query}`)}`;
+/** The command that reads the record from the API at an origin. */
+export function fetchCommand(origin: string, series: Series, record: Determination): string {
+  const address = addressOf(recordRoute, recordOf(series, record.timestamp, { revision: record.revision }));
+  return `curl -H "Authorization: Bearer $ASSAY_KEY" ${shellWord(origin + address)}`;
 }

@@ -1,4 +1,4 @@
-// The colour scheme: the system's, or the one that the reader chose.
+// The color scheme: the system's, or the one that the reader chose.
 
 type Scheme = 'light' | 'dark';
 
@@ -25,8 +25,8 @@ export const scheme = {
   },
 };
 
-/** Reads colours of the style sheet as a canvas needs them. */
-export function colours<const Names extends readonly string[]>(...names: Names): Record<Names[number], string> {
+/** Reads colors of the style sheet as a canvas needs them. */
+export function colors<const Names extends readonly string[]>(...names: Names): Record<Names[number], string> {
   const probe = document.body.appendChild(document.createElement('span'));
   const result = {} as Record<Names[number], string>;
   for (const name of names as readonly Names[number][]) {

@@ -3,14 +3,14 @@
 /** A line: instants in seconds, ascending, and a value for each. */
 export interface Line {
   label: string;
-  colour: Colour;
+  color: Color;
   times: number[];
   values: (number | null)[];
 }
 
-export type Colour = `series-${1 | 2 | 3 | 4 | 5 | 6}`;
+export type Color = `series-${1 | 2 | 3 | 4 | 5 | 6}`;
 
-export const lineColours: Colour[] = ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'];
+export const lineColors: Color[] = ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'];
 
 /** The ranges that one press gives; their length in days. */
 export const ranges = [

@@ -1,50 +1,19 @@
-import { forget, get, send } from './api';
+import { clearCache, get, send, type ResponseBody } from './api';
 import { tabKey } from './tabkey.svelte';
-import type { Tier } from './types';
 
-/** What an account or an organization was given. */
-export type Plan = 'none' | 'trial' | 'premium' | 'full';
+type SessionData = ResponseBody<'/api/session'>['data'];
 
-/** The account that is signed in, as the API tells of it. */
-export interface Account {
-  id: number;
-  email: string;
-  name: string;
-  has_password: boolean;
-  tier: Tier;
-  plan: Plan;
-  plan_source: 'grant' | 'organization' | null;
-  plan_organization: string | null;
-  plan_until: string | null;
-  trial: boolean;
-  /** The tier of the key that it may create now; null when it may not. */
-  key_tier: Tier | null;
-  grants: { id: number; plan: Plan; starts_at: string; ends_at: string | null }[];
-  organizations: Organization[];
-}
+/** The signed-in account. */
+export type Account = NonNullable<SessionData['account']>;
+export type Tier = Account['tier'];
+export type Plan = Account['plan'];
+export type Organization = Account['organizations'][number];
 
-export interface Organization {
-  id: number;
-  name: string;
-  plan: Plan;
-  plan_until: string | null;
-  role: string;
-  members: { email: string; name: string; role: string; since: string }[];
-}
+const state = $state<{ known: boolean } & SessionData>({ known: false, account: null, oidc: null });
 
-interface SessionAnswer {
-  data: { account: Account | null; oidc: { name: string } | null };
-}
-
-const state = $state<{ known: boolean; account: Account | null; oidc: { name: string } | null }>({
-  known: false,
-  account: null,
-  oidc: null,
-});
-
-/** Who reads, and what they may see. Pages look here before they ask, so that nothing is asked for in vain. */
+/** Who the reader is and what they may see. Pages check here first, so that they send no request that will be refused. */
 export const session = {
-  /** Whether it is known who reads; before that, nothing that depends on it should be asked. */
+  /** Whether the session has been read. Requests that depend on it wait until then. */
   get known() {
     return state.known;
   },
@@ -54,11 +23,11 @@ export const session = {
   get tier(): Tier {
     return state.account?.tier ?? 'anonymous';
   },
-  /** The name of the identity provider that can be used to sign in, if the operator has set one up. */
+  /** The identity provider that can be used to sign in, if the operator has set one up. */
   get oidc() {
     return state.oidc;
   },
-  /** Whether Premium or Full access is there. */
+  /** Whether the reader has Premium or Full access. */
   get keyed() {
     return this.tier !== 'anonymous';
   },
@@ -67,26 +36,26 @@ export const session = {
   },
 };
 
-/** Finds out who reads. */
+/** Reads the session and clears what was read under the one before. */
 export async function loadSession(): Promise<void> {
-  forget();
+  clearCache();
   try {
-    const answer = await get<SessionAnswer>('/api/session');
-    state.account = answer.data.account;
-    state.oidc = answer.data.oidc;
+    const { data } = await get('/api/session');
+    state.account = data.account;
+    state.oidc = data.oidc;
   } catch {
-    state.account = null; // the pages say what is wrong with the server
+    state.account = null; // the pages show what is wrong with the server
   }
   state.known = true;
 }
 
 export async function signIn(email: string, password: string): Promise<void> {
-  await send('POST', '/api/session', { email, password });
+  await send('post', '/api/session', { email, password });
   await loadSession();
 }
 
 export async function signOut(): Promise<void> {
-  await send('DELETE', '/api/session');
-  tabKey.text = ''; // it belongs to who was here
+  await send('delete', '/api/session', undefined);
+  tabKey.text = ''; // the key belonged to the account that signed out
   await loadSession();
 }

@@ -1,39 +1,11 @@
-// Sites: what the API tells of them, and how a part of them is named in the address.
-import { get } from './api';
+// Data-center sites: reading them, totals and distances, and how the address bar names a circle.
+import { get, type ResponseBody, type Row } from './api';
 
-export interface Site {
-  company: string;
-  site_name: string;
-  city: string;
-  country: string;
-  gpu_types: string;
-  gpu_qty: number;
-  power_capacity_mw: number;
-  chip_generation: string;
-  category: string;
-  key_customer: string | null;
-  status: string;
-  dc_tier: string;
-  latitude: number;
-  longitude: number;
-  is_neocloud: boolean;
-  distance_km?: number;
-}
+export type SitesPage = ResponseBody<'/api/neocloud/sites'>;
+export type Site = SitesPage['sites'][number];
 
-export interface SitesPage {
-  count: number;
-  total: number;
-  has_more: boolean;
-  sites: Site[];
-}
-
-/** Sums of the sites of a country or with a chip. */
-export interface Bucket {
-  key: string;
-  site_count: number;
-  total_gpu_qty: number;
-  total_power_mw: number;
-}
+/** Totals of the sites of a country or with a chip. */
+export type Bucket = Row<'/api/neocloud/sites/aggregate'>;
 
 export type Scope = 'neocloud' | 'all';
 
@@ -48,7 +20,7 @@ export interface Circle {
   km: number;
 }
 
-/** Reads a circle of the address: latitude, longitude and kilometres. What is none, or too large, is no circle. */
+/** Reads a circle of the address: latitude, longitude and kilometers. What is none, or too large, is no circle. */
 export function circleOf(text: string): Circle | null {
   const parts = text.split(',').map((part) => (part.trim() === '' ? NaN : Number(part)));
   const [latitude = NaN, longitude = NaN, km = NaN] = parts;
@@ -67,17 +39,17 @@ export function placeText(latitude: number, longitude: number): string {
   return `${Math.abs(latitude).toFixed(2)}° ${latitude < 0 ? 'S' : 'N'}, ${Math.abs(longitude).toFixed(2)}° ${longitude < 0 ? 'W' : 'E'}`;
 }
 
-/** All sites of a scope, in one question. */
+/** Reads all sites of a scope in one request. */
 export async function readSites(scope: Scope): Promise<Site[]> {
-  const answer = await get<{ data: { features: { properties: Site }[] } }>('/api/neocloud/map', { scope });
-  return answer.data.features.map((feature) => feature.properties);
+  const { data } = await get('/api/neocloud/map', { query: { scope } });
+  return data.features.map((feature) => feature.properties);
 }
 
 export async function readBuckets(by: 'country' | 'gpu_type', scope: Scope): Promise<Bucket[]> {
-  return (await get<{ data: Bucket[] }>('/api/neocloud/sites/aggregate', { by, scope })).data;
+  return (await get('/api/neocloud/sites/aggregate', { query: { by, scope } })).data;
 }
 
-/** What a list is of. */
+/** The sites that a list shows. */
 export interface Region {
   scope: Scope;
   country: string;
@@ -85,14 +57,16 @@ export interface Region {
 }
 
 export function readPage(region: Region, limit: number, offset: number): Promise<SitesPage> {
-  return get<SitesPage>('/api/neocloud/sites', {
-    scope: region.scope,
-    country: region.country,
-    lat: region.circle?.latitude,
-    lng: region.circle?.longitude,
-    radius_km: region.circle?.km,
-    limit,
-    offset,
+  return get('/api/neocloud/sites', {
+    query: {
+      scope: region.scope,
+      country: region.country,
+      lat: region.circle?.latitude,
+      lng: region.circle?.longitude,
+      radius_km: region.circle?.km,
+      limit,
+      offset,
+    },
   });
 }
 
@@ -119,7 +93,7 @@ export function within(sites: Site[], circle: Circle): Site[] {
   return near.sort((a, b) => a.distance_km! - b.distance_km!);
 }
 
-/** The great-circle distance in kilometres. */
+/** The great-circle distance in kilometers. */
 export function distance(
   from: { latitude: number; longitude: number },
   to: { latitude: number; longitude: number },

@@ -1,26 +1,21 @@
-import { get } from './api';
-import type { List } from './types';
+// Token prices.
+import { get, type Row } from './api';
 
-export interface Lab {
-  lab: string;
-  label: string;
-}
+export type Lab = Row<'/api/token-types'>;
 
-export const labs = () => get<List<Lab>>('/api/token-types');
-const freeLabs = () => get<List<Lab>>('/api/token-types-free');
+export const labs = () => get('/api/token-types');
+export const freeLabs = () => get('/api/token-types-free');
 
-interface TokenPrices extends List<{ date: string; lab: string; indexPerMtok: number }> {}
-
-/** A lab and all its prices that the reader may see; null for a lab that a key is needed for. */
+/** A lab and all of its prices that the reader may see; null for a lab that needs a key. */
 export interface LabPrices extends Lab {
   prices: { times: number[]; values: number[] } | null;
 }
 
-/** The prices of all labs with one question: with a key all there are, without one the free window of the free labs. */
+/** Reads the prices of all labs in one request: with a key all there are, without one the free window of the free labs. */
 export async function labPrices(keyed: boolean): Promise<LabPrices[]> {
-  // A range without a start is the whole window of the reader; one of its ends must be named, else it is a single day.
-  const range = keyed ? { startDate: '2000-01-01' } : { endDate: '2999-12-31' };
-  const [all, free, prices] = await Promise.all([labs(), freeLabs(), get<TokenPrices>('/api/otpi', range)]);
+  // A range needs one end at least; without any, the API responds with a single day.
+  const query = keyed ? { startDate: '2000-01-01' } : { endDate: '2999-12-31' };
+  const [all, free, prices] = await Promise.all([labs(), freeLabs(), get('/api/otpi', { query })]);
   const isFree = new Set(free.data.map((lab) => lab.lab));
   const byLab = new Map(all.data.map((lab) => [lab.lab, { times: [] as number[], values: [] as number[] }]));
   for (const row of prices.data) {

@@ -1,10 +1,10 @@
 // The view of a page that has a table and a chart, as the address bar holds it: the rows that are drawn, the words they are
 // filtered by, the column they are sorted by, the range.
 import { address, setParams } from './router.svelte';
-import { between, lineColours, ranges, type Line, type RangeName } from './series';
+import { between, lineColors, ranges, type Line, type RangeName } from './series';
 
-/** How many lines a chart can show: one a colour. */
-export const mostLines = lineColours.length;
+/** How many lines a chart can show: one a color. */
+export const mostLines = lineColors.length;
 
 /** The ranges of a chart of daily values. */
 export const dailyRanges = ranges.filter((range) => range.value !== '1D');

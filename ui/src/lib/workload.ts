@@ -1,24 +1,13 @@
+// Workload: what a typical request to a lab's models costs, and why that cost changes.
 import { get } from './api';
 import { rounded } from './change';
 import { firstAtLeast } from './series';
-import type { List } from './types';
-
-interface WorkloadRow {
-  date: string;
-  family: string;
-  cCents: number;
-  lfl: number;
-  qKtok: number;
-  priceEffect: number;
-  intensityEffect: number;
-  mixEffect: number;
-}
 
 /** The effects that the change of a cost is split into, in the order in which they are drawn. */
 export const effects = [
-  { key: 'price', label: 'Price', colour: 'series-1' },
-  { key: 'intensity', label: 'Intensity', colour: 'series-2' },
-  { key: 'mix', label: 'Mix', colour: 'series-3' },
+  { key: 'price', label: 'Price', color: 'series-1' },
+  { key: 'intensity', label: 'Intensity', color: 'series-2' },
+  { key: 'mix', label: 'Mix', color: 'series-3' },
 ] as const;
 
 export type Effects = Record<(typeof effects)[number]['key'], number>;
@@ -35,9 +24,9 @@ export interface Family {
 
 /** All families of a lab, `all` first. One lab is all that is asked for at a time: the whole is large. */
 export async function families(lab: string): Promise<Family[]> {
-  const answer = await get<List<WorkloadRow>>('/api/workload', { lab });
+  const response = await get('/api/workload', { query: { lab } });
   const found = new Map<string, Family>();
-  for (const row of answer.data) {
+  for (const row of response.data) {
     let family = found.get(row.family);
     if (!family)
       found.set(row.family, (family = { family: row.family, times: [], cost: [], lfl: [], tokens: [], effects: [] }));
