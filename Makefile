@@ -1,29 +1,39 @@
-# Assay. `make help` lists the targets; `make run` and `make test` need nothing done before.
+# Assay. `make help` lists the targets. Every target installs or builds what it needs first.
 
 GO     ?= go
 BIN    := bin/assay
 LINT   := tools/lint/bin/golangci-lint
 # The program needs no C compiler; the race detector does.
 export CGO_ENABLED ?= 0
+export GO
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test unit race script lint lint-go lint-openapi lint-ui e2e screenshots bench bench-engine bench-nodes bench-ui bench-short drill drill-short fuzz fuzz-short golden clean
 
+##@ Build and run
+
+.PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ui ## build bin/assay, with the dashboard if npm is there
+# `make test` builds the program once and sets BUILT, so that no step replaces a program that another step runs.
+.PHONY: build
+build: ui ## build bin/assay, with the dashboard if npm is installed
+ifdef BUILT
+	@:
+else
 	$(GO) build -trimpath -o $(BIN) ./cmd/assay
+endif
 
-# The dashboard is built from npm packages into the folder that the program embeds. Without npm the program is built all the
-# same, and says in place of the dashboard how to build it.
+# The dashboard is built from npm packages into the folder that the program embeds. Without npm the program is built without
+# it, and shows how to build the dashboard in its place.
 UI_SOURCES := $(shell find ui/src ui/public ui/index.html ui/vite.config.ts ui/svelte.config.js ui/tsconfig.json)
 DASHBOARD  := internal/dashboard/dist/index.html
+NPM        := $(shell command -v npm)
 
 .PHONY: ui
 ui: ## build the dashboard
-ifeq ($(shell command -v npm),)
-	@echo 'npm is not here: the program is built without the dashboard'
+ifeq ($(NPM),)
+	@echo 'npm is not installed: the program is built without the dashboard'
 else
 ui: $(DASHBOARD)
 endif
@@ -31,110 +41,172 @@ endif
 $(DASHBOARD): ui/node_modules/.package-lock.json $(UI_SOURCES)
 	cd ui && npm run --silent build -- --logLevel warn
 
-# Not npm ci: it insists on the bundler's packages for every other system, which a lockfile made on one does not name. The
-# lockfile is followed all the same, and stays as it is.
+# Not npm ci: it needs the bundler's packages for every operating system, and a lockfile made on one system names only those
+# of that system. npm install still follows the lockfile, and --no-save leaves the lockfile unchanged.
 ui/node_modules/.package-lock.json: ui/package-lock.json
 	cd ui && npm install --no-save --no-fund --no-audit
 	@touch $@
 
-lint-ui: ui/node_modules/.package-lock.json ## the types and the markup of the dashboard
-	cd ui && npm run --silent check
+.PHONY: run
+run: build ## build, start the demo, and print keys and requests to try
+	$(BIN) demo
+
+.PHONY: clean
+clean: ## remove everything the targets made, except the linter (see clean-all)
+	rm -rf bin ui/node_modules ui/test-results
+	find internal/dashboard/dist -mindepth 1 ! -name .gitkeep -delete
+
+.PHONY: clean-all
+clean-all: clean ## also remove the linters, which take minutes to build
+	rm -rf tools/lint/bin tools/lint/node_modules
+
+##@ Test
+
+# PostgreSQL and Redis are started once for everything that needs them. Each of these targets also works alone: then it starts
+# its own servers. with-services inside with-services uses the servers that already run.
+SERVICES := scripts/with-services
+NEEDED   := curl chromium nginx sqlite3 wrk postgres redis-server etcd haproxy patroni
+STEPS    := lint script race e2e unit drill-short bench-short fuzz-short
+
+.PHONY: check
+check: ## formatting, vet, lint and unit tests on SQLite: no servers, no browser, no root rights
+	scripts/steps lint unit-sqlite
+
+# The long steps come first, so that no long one is left over at the end. lint is the longest on a new machine, where it builds
+# golangci-lint.
+.PHONY: test
+test: build ## everything: lint, unit tests, race detector, scripts, browser, short fuzz, bench and drill
+	scripts/need $(NEEDED)
+	BUILT=1 $(SERVICES) scripts/steps $(STEPS)
+
+.PHONY: unit
+unit: ## tests of all packages except the command (see script), on SQLite and PostgreSQL
+	scripts/need postgres redis-server
+	$(SERVICES) scripts/go-test $$($(GO) list ./... | grep -v /cmd/assay)
+
+.PHONY: unit-sqlite
+unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redis
+	ASSAY_TEST_ENGINES=sqlite scripts/go-test ./...
+
+# Packages without goroutines of their own have nothing for the race detector to find. Everything else runs under it, in the
+# short form: it skips long tests that use one goroutine, and repeats on PostgreSQL only the tests about PostgreSQL.
+NO_GOROUTINES := . ./internal/access ./internal/coding ./internal/dashboard ./internal/index/... ./internal/memory \
+	./internal/proof ./internal/sites ./internal/tokens ./scripts ./tools/bench ./tools/drill ./tools/report ./tools/testenv
+
+.PHONY: race
+race: ## tests of all packages with goroutines, under the race detector
+	scripts/need postgres redis-server
+	CGO_ENABLED=1 $(SERVICES) scripts/go-test -race -short \
+		$$($(GO) list ./... | grep -vxF "$$($(GO) list $(NO_GOROUTINES))")
+
+.PHONY: script
+script: build ## tests of the command: its packages, and scripts that run the whole program
+	scripts/need curl
+	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test -count=1 ./cmd/...
 
 PLAYWRIGHT := node_modules/.bin/playwright test --config e2e/playwright.config.ts
 
-e2e: build ## the dashboard, in a real browser
+.PHONY: e2e
+e2e: build ## tests of the dashboard in a real browser
 	scripts/need chromium curl
-	cd ui && $(PLAYWRIGHT) --project e2e
-
-screenshots: build ## pictures of every page into docs/screenshots
-	scripts/need chromium
-	cd ui && $(PLAYWRIGHT) --project screenshots
-
-bench-ui: build ## measure the dashboard and write docs/performance.md
-	scripts/need chromium
-	cd ui && ASSAY_BENCH_UPDATE=1 $(PLAYWRIGHT) --project bench --workers 1
-
-run: build ## build, start the demo and print keys and requests to try
-	$(BIN) demo
-
-test: lint served e2e fuzz-short bench-short drill-short ## everything: lint, tests without and with the race detector, scripts, short fuzz, bench and drill
-
-# PostgreSQL and Redis are started once for all that need them. Each of these targets, made alone, starts its own: inside
-# with-services, another with-services takes the servers that are there.
-SERVICES := scripts/with-services
-export GO
-
-.PHONY: served
-served: build
-	$(SERVICES) $(MAKE) --no-print-directory unit race script
-
-unit: ## the tests of all packages, without the race detector
-	scripts/need postgres redis-server
-	$(SERVICES) scripts/go-test ./...
-
-race: ## the tests of all packages under the race detector, but for long ones that have one goroutine
-	scripts/need postgres redis-server
-	CGO_ENABLED=1 $(SERVICES) scripts/go-test -race -short ./...
-
-script: build ## the whole program, by scripts
-	scripts/need curl
-	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test -count=1 ./cmd/assay -run 'Test(Script|Crash|Shutdown|Nodes|Docs)'
-
-lint: lint-go lint-openapi lint-ui ## all linters
-
-lint-go: $(LINT) ## the Go linters
-	$(LINT) run ./...
-
-# golangci-lint is built from source in a module of its own, so that its dependencies are not ours.
-$(LINT): tools/lint/go.mod tools/lint/go.sum
-	@echo 'building golangci-lint (once, a few minutes)'
-	cd tools/lint && GOFLAGS=-mod=mod $(GO) build -o bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-
-lint-openapi: tools/lint/node_modules/.package-lock.json ## the linter of the API's description
-	cd tools/lint && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_NOTIFICATIONS=true node_modules/.bin/redocly lint ../../internal/httpapi/openapi.yaml
-
-tools/lint/node_modules/.package-lock.json: tools/lint/package-lock.json
-	cd tools/lint && npm ci --no-fund --no-audit
-
-bench: build ## measure the server beside nginx and write docs/performance.md (some minutes)
-	scripts/need nginx wrk
-	$(GO) run ./tools/bench -update docs/performance.md
-
-bench-engine: build ## measure import, publish and verify beside sqlite3 and write docs/performance.md (about a quarter of an hour, 4 GB)
-	scripts/need sqlite3 wrk
-	$(GO) run ./tools/bench -engine -update docs/performance.md
-
-bench-nodes: build ## measure PostgreSQL beside psql, nodes that share it and shared limits, and write docs/performance.md (about ten minutes, 6 GB)
-	scripts/need postgres redis-server wrk
-	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -nodes -update docs/performance.md
-
-bench-short: build
-	scripts/need nginx sqlite3 wrk chromium postgres redis-server
-	$(GO) run ./tools/bench -short
-	$(GO) run ./tools/bench -engine -short
-	$(SERVICES) $(GO) run ./tools/bench -nodes -short
-	cd ui && $(PLAYWRIGHT) --project bench --workers 1
-
-DRILLED := postgres etcd haproxy patroni redis-server
-
-drill: build ## break everything the nodes lean on, count what that cost, and write docs/operate.md (some minutes)
-	scripts/need $(DRILLED)
-	$(GO) run ./tools/drill -update docs/operate.md
-
-drill-short: build
-	scripts/need $(DRILLED)
-	$(GO) run ./tools/drill -short
+	cd ui && $(PLAYWRIGHT) --project e2e --project bench
 
 FUZZTIME ?= 60s
+.PHONY: fuzz fuzz-short
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	scripts/fuzz $(FUZZTIME)
 
 fuzz-short:
 	scripts/fuzz 5000x
 
-golden: ## write the golden files anew; look at the difference before you commit it
+RUNS ?= 50
+PKG  ?= ./...
+.PHONY: stress
+stress: ## unit tests RUNS (50) times with all cores busy, failures by test (also: PKG=./internal/store RACE=1)
+	scripts/need postgres redis-server
+	$(SERVICES) scripts/stress $(RUNS) $(PKG)
+
+.PHONY: golden
+golden: ## rewrite the golden files; review the difference before you commit it
 	$(GO) test ./internal/httpapi -update
 
-clean: ## remove what the targets made
-	rm -rf bin tools/lint/bin tools/lint/node_modules ui/node_modules ui/test-results
-	find internal/dashboard/dist -mindepth 1 ! -name .gitkeep -delete
+##@ Lint
+
+.PHONY: lint
+lint: lint-go lint-openapi lint-ui ## all linters
+
+.PHONY: fmt
+fmt: $(LINT) ## format the Go code
+	$(LINT) fmt
+
+.PHONY: lint-go
+lint-go: $(LINT) ## formatting, vet and lint of the Go code
+	$(GO) vet ./...
+	$(LINT) run ./...
+
+# golangci-lint is built from source in its own module, so that its dependencies are not ours.
+$(LINT): tools/lint/go.mod tools/lint/go.sum
+	@echo 'building golangci-lint (once, a few minutes)'
+	cd tools/lint && GOFLAGS=-mod=mod $(GO) build -o bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+.PHONY: lint-openapi lint-ui
+ifeq ($(NPM),)
+lint-openapi lint-ui:
+	@echo 'npm is not installed: $@ is left out'
+else
+lint-openapi: tools/lint/node_modules/.package-lock.json ## lint of the OpenAPI description
+	cd tools/lint && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_NOTIFICATIONS=true node_modules/.bin/redocly lint ../../internal/httpapi/openapi.yaml
+
+lint-ui: ui/node_modules/.package-lock.json ## formatting, types and markup of the dashboard
+	cd ui && npm run --silent check
+endif
+
+tools/lint/node_modules/.package-lock.json: tools/lint/package-lock.json
+	cd tools/lint && npm ci --no-fund --no-audit
+
+##@ Measure
+
+.PHONY: bench
+bench: build ## measure the server beside nginx and write docs/performance.md (some minutes)
+	scripts/need nginx wrk
+	$(GO) run ./tools/bench -update docs/performance.md
+
+.PHONY: bench-engine
+bench-engine: build ## measure import, publish and verify beside sqlite3 and write docs/performance.md (15 minutes, 4 GB)
+	scripts/need sqlite3 wrk
+	$(GO) run ./tools/bench -engine -update docs/performance.md
+
+.PHONY: bench-nodes
+bench-nodes: build ## measure nodes on PostgreSQL and shared limits, and write docs/performance.md (10 minutes, 6 GB)
+	scripts/need postgres redis-server wrk
+	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -nodes -update docs/performance.md
+
+.PHONY: bench-ui
+bench-ui: build ## measure the dashboard and write docs/performance.md
+	scripts/need chromium
+	cd ui && ASSAY_BENCH_UPDATE=1 $(PLAYWRIGHT) --project bench --workers 1
+
+# The short form of the dashboard's measurement is part of e2e.
+.PHONY: bench-short
+bench-short: build
+	scripts/need nginx sqlite3 wrk postgres redis-server
+	$(GO) run ./tools/bench -short
+	$(GO) run ./tools/bench -engine -short
+	$(SERVICES) $(GO) run ./tools/bench -nodes -short
+
+DRILL_NEEDS := postgres etcd haproxy patroni redis-server
+
+.PHONY: drill drill-short
+drill: build ## break every server a cluster depends on, count the cost and write docs/operate.md (some minutes)
+	scripts/need $(DRILL_NEEDS)
+	$(GO) run ./tools/drill -update docs/operate.md
+
+drill-short: build
+	scripts/need $(DRILL_NEEDS)
+	$(GO) run ./tools/drill -short
+
+.PHONY: screenshots
+screenshots: build ## take a picture of every page into docs/screenshots
+	scripts/need chromium
+	cd ui && $(PLAYWRIGHT) --project screenshots

@@ -35,6 +35,7 @@
 //	tools/relay        delays, silences or resets connections between a program and a server, for tests and drills
 //	tools/process      starts and stops other programs, for tools and tests
 //	tools/report       writes measured figures into the documents
+//	tools/testenv      which servers the tests may use
 //
 // Arrows point towards this package, which imports only the standard library. The arrow that matters most is the one
 // that is missing: httpapi does not import store, so a read never waits for the database. arch_test.go keeps the map.

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // services is one run of scripts/with-services. Its command tells the two URLs and then waits for the end of its input.
@@ -34,6 +36,8 @@ func needServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts servers, which the race detector does not look into")
 	}
+	testenv.Require(t, testenv.Postgres)
+	testenv.Require(t, testenv.Redis)
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if _, err := exec.LookPath("redis-server"); err != nil || len(programs) == 0 {
 		t.Skip("NOT COVERED: PostgreSQL and Redis are not installed; scripts/need postgres redis-server does it")
@@ -107,6 +111,19 @@ func dial(t *testing.T, server string) net.Conn {
 	return conn
 }
 
+// exchange sends a request and reads the reply, so that the server serves the connection. PostgreSQL gives a connection that
+// arrives during its shutdown to a process that waits a minute for the client's first words.
+func exchange(t *testing.T, conn net.Conn, request, reply string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(reply))
+	if _, err := io.ReadFull(conn, got); err != nil || string(got) != reply {
+		t.Fatalf("%s replies %q, %v; want %q", conn.RemoteAddr(), got, err, reply)
+	}
+}
+
 // wantClean checks the status of the run, and that neither servers nor files are left.
 func (s *services) wantClean(t *testing.T, status int) {
 	t.Helper()
@@ -140,11 +157,7 @@ func (s *services) wantAnswers(t *testing.T) {
 	if got, err := exec.Command("psql", s.postgres, "-XAtc", query).CombinedOutput(); err != nil || string(got) != "f|off\n" {
 		t.Errorf("PostgreSQL answers %q, %v", got, err)
 	}
-	conn := dial(t, s.redis)
-	io.WriteString(conn, "PING\r\n")
-	if got, err := bufio.NewReader(conn).ReadString('\n'); got != "+PONG\r\n" {
-		t.Errorf("Redis answers %q, %v", got, err)
-	}
+	exchange(t, dial(t, s.redis), "PING\r\n", "+PONG\r\n")
 }
 
 func TestWithServices_KeepsTheStatus(t *testing.T) {
@@ -188,6 +201,8 @@ func TestWithServices_CommandKilled(t *testing.T) {
 func TestWithServices_Killed(t *testing.T) {
 	s := start(t)
 	postgres, redis := dial(t, s.postgres), dial(t, s.redis)
+	exchange(t, postgres, "\x00\x00\x00\x08\x04\xd2\x16\x2f", "N") // a request for TLS
+	exchange(t, redis, "PING\r\n", "+PONG\r\n")
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,21 +5,18 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // openLimits connects to the Redis that ASSAY_TEST_REDIS names.
 func openLimits(t *testing.T) *sharedlimit.Redis {
 	t.Helper()
-	address := os.Getenv("ASSAY_TEST_REDIS")
-	if address == "" {
-		t.Skip("NOT COVERED: limits that two servers share; ASSAY_TEST_REDIS names no Redis")
-	}
+	address := testenv.URL(t, testenv.Redis)
 	for range 10 { // on a busy machine the first probe may be too slow
 		redis, err := sharedlimit.Open(t.Context(), address, slog.New(slog.DiscardHandler))
 		if err != nil {

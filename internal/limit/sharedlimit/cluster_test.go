@@ -7,11 +7,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // startCluster starts a cluster of three servers without replicas.
 func startCluster(t *testing.T) (servers []*server, address string) {
 	t.Helper()
+	testenv.Require(t, testenv.Redis)
 	if _, err := exec.LookPath("redis-cli"); err != nil {
 		t.Skip("NOT COVERED: there is no redis-cli on this machine to make a cluster with; scripts/need redis-server installs it")
 	}

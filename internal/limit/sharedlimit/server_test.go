@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // server is a redis-server of the test's own, which it may kill.
@@ -26,6 +28,7 @@ type server struct {
 // startServer starts one on a spare port. A test that needs it says so when there is none on this machine.
 func startServer(t testing.TB, args ...string) *server {
 	t.Helper()
+	testenv.Require(t, testenv.Redis)
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("NOT COVERED: there is no redis-server on this machine; scripts/need redis-server installs it")
 	}
@@ -94,6 +97,7 @@ func (s *server) address() string { return "redis://127.0.0.1:" + s.port }
 // anyServer is the address of a server that the test does not stop: the one that ASSAY_TEST_REDIS names, or its own.
 func anyServer(t testing.TB) string {
 	t.Helper()
+	testenv.Require(t, testenv.Redis)
 	if address := os.Getenv("ASSAY_TEST_REDIS"); address != "" {
 		return address
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/url"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // Variable names the address of a PostgreSQL server where the tests may make databases.
@@ -21,11 +21,7 @@ const Variable = "ASSAY_TEST_POSTGRES"
 // Server is the address of the PostgreSQL server of the tests. Without one the test is skipped, and says so.
 func Server(t testing.TB) (address string) {
 	t.Helper()
-	server := os.Getenv(Variable)
-	if server == "" {
-		t.Skip("NOT COVERED: PostgreSQL; " + Variable + " names no server")
-	}
-	return server
+	return testenv.URL(t, testenv.Postgres)
 }
 
 // Postgres makes a database of PostgreSQL that goes away with the test, and gives its address. Without a server the test is
