@@ -72,7 +72,7 @@ func checkLines(t *testing.T, asJSON bool, text string) {
 	}
 }
 
-// unbelievable says what is wrong with a transaction, by the bounds that docs/choices.md promises.
+// unbelievable says what is wrong with a transaction, by the bounds that docs/publish.md promises.
 func unbelievable(x *assay.Transaction) string {
 	_, known := catalog.GPU(x.GPU)
 	switch {
