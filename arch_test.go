@@ -17,89 +17,146 @@ import (
 
 const module = "github.com/assaydata/assay"
 
-// everyone is the import list of the one place that may know all rooms.
+// everyone is the import list of the one package that may import all others.
 const everyone = "everyone"
 
-// rooms says which packages of ours each package may import, and why no others. The root is "."; a folder inside a room
-// may import the room and what the room may.
-var rooms = map[string]struct {
-	may string
+// packages says which packages of the module each package may import, and why no others. The root is "."; a package
+// below another may import that one and what it may.
+var packages = map[string]struct {
+	may string // separated by spaces
 	why string
 }{
-	".":                        {"", "the vocabulary: whatever it imported, everybody would"},
-	"internal/index":           {".", "the numbers must be recomputable from transactions alone"},
-	"internal/appendonly":      {"", "a list for immutable values, of any type"},
-	"internal/family":          {". internal/appendonly", "what all data families have in common depends on none of them"},
-	"internal/registry":        {". internal/coding internal/family internal/memory internal/sites internal/tokens", "the list of data families; they are pure, so the list is"},
-	"internal/memory":          {". internal/family internal/index", "prices of memory stand at the fixing of the index, and change is reckoned as there"},
-	"internal/coding":          {". internal/family internal/index", "values must be recomputable from what the sources reported alone"},
-	"internal/tokens":          {". internal/family internal/index", "token prices and workload costs must be recomputable from observations and the methodology alone"},
-	"internal/access":          {".", "who may see what is a function of its arguments, to be read and tested as one"},
-	"internal/snapshot":        {". internal/appendonly internal/family internal/registry", "the read model is memory; where its points come from is the business of live"},
-	"internal/sites":           {". internal/family", "what a list of sites answers depends on that list and the question only"},
-	"internal/limit":           {"", "a limiter counts keys of any type; it has no word of ours in it"},
-	"internal/store":           {".", "the database keeps what others compute and decides nothing itself"},
-	"internal/store/storetest": {". internal/store tools/process tools/relay tools/testenv", "tests of the store need servers that they can stop"},
-	"internal/keys":            {". internal/access internal/store", "a key is checked in memory, and the store tells when keys change"},
-	"internal/account":         {". internal/access internal/keys internal/store", "people are looked up in memory, and the store tells when anything about them changes"},
-	"internal/ingest":          {". internal/family internal/registry internal/store", "rows come in whether or not anybody computes, serves or follows"},
-	"internal/live":            {". internal/family internal/registry internal/snapshot internal/store", "it carries points from the store into the snapshot, and computes none"},
-	"internal/proof":           {".", "what is hashed and signed must be checkable with nothing else at hand"},
-	"internal/publish":         {". internal/index internal/proof internal/store", "it writes for readers that may be other processes, so it knows none of them"},
-	"internal/verify":          {". internal/index internal/proof internal/publish internal/store", "it recomputes what was published with the publisher's code"},
-	"internal/backtest":        {". internal/index internal/publish internal/store", "it computes what would have been published, and proves nothing"},
-	"internal/demo":            {". internal/coding internal/ingest internal/memory internal/publish internal/sites internal/store internal/tokens", "a synthetic market goes in by the same door as a real feed"},
-	"internal/dashboard":       {"", "the pages are files, and read the API like any other program"},
-	"internal/oidc":            {".", "whoever signs in elsewhere is nobody here yet"},
-	"internal/usage":           {". internal/store", "it counts what it is told, and knows neither callers nor routes"},
-	"internal/httpapi":         {". internal/access internal/account internal/coding internal/dashboard internal/family internal/index internal/keys internal/limit internal/limit/sharedlimit internal/memory internal/oidc internal/proof internal/sites internal/snapshot internal/tokens internal/usage", "answers come from memory"},
-	"tools/relay":              {"", "it relays bytes between any two programs"},
-	"tools/report":             {"", "it writes figures into documents, whatever they measure"},
-	"tools/testenv":            {"", "tests of any package ask it which servers they may use"},
-	"tools/process":            {"", "it runs any program"},
-	"tools/bench":              {"tools/process tools/report", "it measures the program from outside, as it measures nginx or psql"},
-	"tools/drill":              {"tools/process tools/relay tools/report", "it breaks the servers that the program depends on, from outside"},
-	"cmd/assay":                {everyone, "the command ties the rooms together"},
+	".":                   {may: "", why: "the vocabulary: what it imported, every package would import"},
+	"internal/index":      {may: ".", why: "the numbers must be recomputable from transactions alone"},
+	"internal/appendonly": {may: "", why: "a list for immutable values, of any type"},
+	"internal/family": {
+		may: ". internal/appendonly",
+		why: "what all data families have in common depends on none of them",
+	},
+	"internal/registry": {
+		may: ". internal/coding internal/family internal/memory internal/sites internal/tokens",
+		why: "the list of data families; they are pure, so the list is",
+	},
+	"internal/memory": {
+		may: ". internal/family internal/index",
+		why: "memory prices use the fixing and the change of the index",
+	},
+	"internal/coding": {
+		may: ". internal/family internal/index",
+		why: "values must be recomputable from what the sources reported alone",
+	},
+	"internal/tokens": {
+		may: ". internal/family internal/index",
+		why: "values must be recomputable from observations and the methodology alone",
+	},
+	"internal/access": {may: ".", why: "access is a function of its arguments"},
+	"internal/snapshot": {
+		may: ". internal/appendonly internal/family internal/registry",
+		why: "the read model is memory; live decides where its points come from",
+	},
+	"internal/sites": {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
+	"internal/limit": {may: "", why: "a limiter counts keys of any type"},
+	"internal/store": {may: ".", why: "the database stores what others compute and decides nothing"},
+	"internal/store/storetest": {
+		may: ". internal/store tools/process tools/relay tools/testenv",
+		why: "tests of the store need servers that they can stop",
+	},
+	"internal/keys": {
+		may: ". internal/access internal/store",
+		why: "a key is checked in memory; the store announces changes",
+	},
+	"internal/account": {
+		may: ". internal/access internal/keys internal/store",
+		why: "accounts are looked up in memory; the store announces changes",
+	},
+	"internal/ingest": {
+		may: ". internal/family internal/registry internal/store",
+		why: "importing does not depend on computing, serving or following",
+	},
+	"internal/live": {
+		may: ". internal/family internal/registry internal/snapshot internal/store",
+		why: "it moves points from the store into the snapshot, and computes none",
+	},
+	"internal/proof": {may: ".", why: "what is hashed and signed must be checkable with nothing else"},
+	"internal/publish": {
+		may: ". internal/index internal/proof internal/store",
+		why: "it writes for readers that may be other processes",
+	},
+	"internal/verify": {
+		may: ". internal/index internal/proof internal/publish internal/store",
+		why: "it recomputes what was published with the publisher's code",
+	},
+	"internal/backtest": {
+		may: ". internal/index internal/publish internal/store",
+		why: "it computes what would have been published, and proves nothing",
+	},
+	"internal/demo": {
+		may: ". internal/coding internal/ingest internal/memory internal/publish internal/sites internal/store " +
+			"internal/tokens",
+		why: "a synthetic market is imported like a real feed",
+	},
+	"internal/dashboard": {may: "", why: "the pages are files that use the API like any other program"},
+	"internal/oidc":      {may: ".", why: "an identity of a provider is not yet an account"},
+	"internal/usage":     {may: ". internal/store", why: "it counts by id, and knows neither callers nor routes"},
+	"internal/httpapi": {
+		may: ". internal/access internal/account internal/coding internal/dashboard internal/family internal/index " +
+			"internal/keys internal/limit internal/limit/sharedlimit internal/memory internal/oidc internal/proof " +
+			"internal/sites internal/snapshot internal/tokens internal/usage",
+		why: "market data comes from memory",
+	},
+	"tools/relay":   {may: "", why: "it relays bytes between any two programs"},
+	"tools/report":  {may: "", why: "it writes figures into documents, whatever they measure"},
+	"tools/testenv": {may: "", why: "tests of any package ask it which servers they may use"},
+	"tools/process": {may: "", why: "it runs any program"},
+	"tools/bench": {
+		may: "tools/process tools/report",
+		why: "it measures the program from outside, as it measures nginx or psql",
+	},
+	"tools/drill": {
+		may: "tools/process tools/relay tools/report",
+		why: "it breaks the servers that the program depends on, from outside",
+	},
+	"cmd/assay": {may: everyone, why: "the command wires the packages together"},
 }
 
-// never says why httpapi keeps away from rooms that would be tempting. keys imports the store for its own refresh, which
-// no request waits for; so this is about what httpapi itself can call.
+// never lists the packages that httpapi must not import, with the reason. keys imports the store for its own refresh,
+// which no request waits for; so this is about what httpapi itself can call.
 var never = map[string]string{
 	"internal/store":    "a read never waits for the database",
 	"internal/ingest":   "the API only reads",
-	"internal/publish":  "a request must not be able to make a value",
-	"internal/verify":   "proving takes a while, and is the work of a command",
-	"internal/backtest": "so does a backtest",
-	"internal/live":     "the holder is all that the follower and the server share",
-	"internal/demo":     "the server does not know made-up data from real but by the snapshot's mark",
+	"internal/publish":  "a request must not be able to publish a value",
+	"internal/verify":   "verification takes long and belongs to a command",
+	"internal/backtest": "a backtest takes long and belongs to a command",
+	"internal/live":     "the snapshot is all that the follower and the server share",
+	"internal/demo":     "the server knows synthetic data only by the snapshot's mark",
 }
 
-// pure says which standard packages the rooms without side effects leave alone, and why.
+// pure lists the standard packages that packages without side effects must not import, with the reason.
 var pure = map[string]string{
 	"database/sql": "the database belongs to store",
-	"net/http":     "HTTP belongs to httpapi",
+	"net/http":     "HTTP belongs to the packages that serve it",
 	"os":           "files and the environment belong to cmd/assay and store",
 }
 
-var pureRooms = []string{
+var purePackages = []string{
 	"internal/index", "internal/appendonly", "internal/family", "internal/registry", "internal/memory", "internal/coding", "internal/tokens", "internal/sites", "internal/proof", "internal/access", "internal/snapshot", "internal/limit",
 }
 
-// clock is what of package time reads the clock or waits for it.
+// clock lists the functions of package time that read the clock or wait for it.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}
 
-// room is one package of the module, without its tests.
-type room struct {
+// pkg is one package of the module, without its tests.
+type pkg struct {
 	name    string
 	imports []string
 	files   []*ast.File
 }
 
-// readRooms parses the module. The test reads the files itself instead of asking the go command: so the cache of test
-// results sees what was read, and files for other systems count too.
-func readRooms(t *testing.T) map[string]*room {
+// readPackages parses the module. The test reads the files itself instead of calling the go command, so that the cache of
+// test results sees what was read, and files for other systems count too.
+func readPackages(t *testing.T) map[string]*pkg {
 	t.Helper()
-	found := map[string]*room{}
+	found := map[string]*pkg{}
 	tree := os.DirFS(".")
 	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -117,7 +174,7 @@ func readRooms(t *testing.T) map[string]*room {
 		}
 		name := path.Dir(file)
 		if found[name] == nil {
-			found[name] = &room{name: name}
+			found[name] = &pkg{name: name}
 		}
 		found[name].add(t, parsed)
 		return nil
@@ -128,7 +185,7 @@ func readRooms(t *testing.T) map[string]*room {
 	return found
 }
 
-// skipFolder keeps the walk inside this module's packages.
+// skipFolder leaves out other modules, test data and hidden folders.
 func skipFolder(tree fs.FS, folder string) error {
 	if folder == "." {
 		return nil
@@ -141,21 +198,21 @@ func skipFolder(tree fs.FS, folder string) error {
 	return nil
 }
 
-func (r *room) add(t *testing.T, file *ast.File) {
+func (p *pkg) add(t *testing.T, file *ast.File) {
 	t.Helper()
-	r.files = append(r.files, file)
+	p.files = append(p.files, file)
 	for _, spec := range file.Imports {
 		name, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.imports = append(r.imports, name)
+		p.imports = append(p.imports, name)
 	}
 }
 
-// ours gives the imports that are packages of this module, named like rooms.
-func (r *room) ours() (names []string) {
-	for _, name := range r.imports {
+// own lists the imports that are packages of this module, named as in the table.
+func (p *pkg) own() (names []string) {
+	for _, name := range p.imports {
 		if name == module {
 			names = append(names, ".")
 		} else if inside, ok := strings.CutPrefix(name, module+"/"); ok {
@@ -165,50 +222,52 @@ func (r *room) ours() (names []string) {
 	return names
 }
 
-// rule is the row of the table for a package, and the room it stands in.
-func (r *room) rule() (row string, ok bool) {
-	for row = r.name; row != "."; row = path.Dir(row) {
-		if _, ok := rooms[row]; ok {
+// rule finds the row of the table for a package: its own, or that of the package above it.
+func (p *pkg) rule() (row string, ok bool) {
+	for row = p.name; row != "."; row = path.Dir(row) {
+		if _, ok := packages[row]; ok {
 			return row, true
 		}
 	}
-	return row, r.name == "."
+	return row, p.name == "."
 }
 
-func TestArch_Arrows(t *testing.T) {
-	found := readRooms(t)
+func TestArch_Imports(t *testing.T) {
+	t.Parallel()
+	found := readPackages(t)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		r := found[name]
-		row, ok := r.rule()
+		p := found[name]
+		row, ok := p.rule()
 		if !ok {
-			t.Errorf("%s is in no room: give it a row in the table, with a reason", name)
+			t.Errorf("%s is not in the table: add a row with what it may import and why", name)
 			continue
 		}
-		rule := rooms[row]
+		rule := packages[row]
 		allowed := strings.Fields(rule.may)
 		if name != row {
 			allowed = append(allowed, row)
 		}
-		for _, dep := range r.ours() {
+		for _, dep := range p.own() {
 			if rule.may != everyone && !slices.Contains(allowed, dep) {
 				t.Errorf("%s imports %s; it may import [%s], because: %s", name, dep, rule.may, rule.why)
 			}
 		}
 	}
-	for name := range rooms {
+	for name := range packages {
 		if found[name] == nil {
-			t.Errorf("%s stands in the table and is gone from the module", name)
+			t.Errorf("%s is in the table but not in the module", name)
 		}
 	}
 }
 
 func TestArch_ReadsNeverWaitForTheDatabase(t *testing.T) {
-	found := readRooms(t)
+	t.Parallel()
+	found := readPackages(t)
 	for dep, why := range never {
 		if found[dep] == nil {
-			t.Errorf("%s is gone from the module: name the room that took its place", dep)
+			t.Errorf("%s is not in the module: name the package that replaced it", dep)
 		}
-		if slices.Contains(found["internal/httpapi"].ours(), dep) {
+		if slices.Contains(found["internal/httpapi"].own(), dep) {
 			t.Errorf("httpapi imports %s; it must not: %s", dep, why)
 		}
 	}
@@ -218,11 +277,11 @@ func TestArch_ReadsNeverWaitForTheDatabase(t *testing.T) {
 var testHelpers = []string{"internal/store/storetest"}
 
 func TestArch_TheProductDoesNotImportTools(t *testing.T) {
-	for name, r := range readRooms(t) {
+	for name, r := range readPackages(t) {
 		if strings.HasPrefix(name, "tools/") || slices.Contains(testHelpers, name) {
 			continue
 		}
-		for _, dep := range r.ours() {
+		for _, dep := range r.own() {
 			if strings.HasPrefix(dep, "tools/") || slices.Contains(testHelpers, dep) {
 				t.Errorf("%s imports %s; only tools and tests may: internal/ and cmd/ are the product", name, dep)
 			}
@@ -231,16 +290,18 @@ func TestArch_TheProductDoesNotImportTools(t *testing.T) {
 }
 
 func TestArch_RootIsStandardLibraryOnly(t *testing.T) {
-	for _, name := range readRooms(t)["."].imports {
+	t.Parallel()
+	for _, name := range readPackages(t)["."].imports {
 		if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") {
-			t.Errorf("the root imports %s; clients import the root and should get nothing else with it", name)
+			t.Errorf("the root imports %s; it may import the standard library only", name)
 		}
 	}
 }
 
-func TestArch_PureRooms(t *testing.T) {
-	found := readRooms(t)
-	for _, name := range pureRooms {
+func TestArch_PurePackages(t *testing.T) {
+	t.Parallel()
+	found := readPackages(t)
+	for _, name := range purePackages {
 		for _, dep := range found[name].imports {
 			if why, bad := pure[dep]; bad {
 				t.Errorf("%s imports %s; it must not: %s", name, dep, why)
@@ -248,13 +309,13 @@ func TestArch_PureRooms(t *testing.T) {
 		}
 		for _, file := range found[name].files {
 			for _, call := range clockCalls(file) {
-				t.Errorf("%s uses time.%s; it must not: now is an argument, so that tests are arithmetic", name, call)
+				t.Errorf("%s uses time.%s; it must not: the time is an argument, so that tests are arithmetic", name, call)
 			}
 		}
 	}
 }
 
-// clockCalls lists the uses of the clock in a file, by whatever name it imports package time.
+// clockCalls lists the uses of the clock in a file, under any name that it imports package time by.
 func clockCalls(file *ast.File) (calls []string) {
 	name := "time"
 	for _, spec := range file.Imports {
@@ -264,7 +325,7 @@ func clockCalls(file *ast.File) (calls []string) {
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if selector, ok := n.(*ast.SelectorExpr); ok && slices.Contains(clock, selector.Sel.Name) {
-			if pkg, ok := selector.X.(*ast.Ident); ok && pkg.Name == name {
+			if ident, ok := selector.X.(*ast.Ident); ok && ident.Name == name {
 				calls = append(calls, selector.Sel.Name)
 			}
 		}
@@ -273,9 +334,10 @@ func clockCalls(file *ast.File) (calls []string) {
 	return calls
 }
 
-func TestArch_EveryPackageHasADocument(t *testing.T) {
-	for name, r := range readRooms(t) {
-		if !slices.ContainsFunc(r.files, isDocumented) {
+func TestArch_EveryPackageHasAComment(t *testing.T) {
+	t.Parallel()
+	for name, p := range readPackages(t) {
+		if !slices.ContainsFunc(p.files, isDocumented) {
 			t.Errorf("%s has no comment that begins with Package or, for a program, Command and its name", name)
 		}
 	}
@@ -290,11 +352,12 @@ func isDocumented(file *ast.File) bool {
 }
 
 func TestArch_NoReplaceInGoMod(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found := regexp.MustCompile(`(?m)^\s*replace\b.*`).Find(text); found != nil {
-		t.Errorf("go.mod has %q: whoever installs the program by its name would build something else", found)
+		t.Errorf("go.mod has %q: go install would build something else", found)
 	}
 }
