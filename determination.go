@@ -40,7 +40,7 @@ type Exclusions struct {
 
 // Adjustments count what the methodology's optional rules changed.
 type Adjustments struct {
-	Winsorised int // transactions whose price was drawn to a percentile
+	Winsorized int // transactions whose price was drawn to a percentile
 	Capped     int // providers whose weight was cut to the share allowed
 }
 

@@ -114,6 +114,7 @@ func onlyBase(at int64, base string) Day { return Day{At: at, Base: decimal(base
 func neither(at int64) Day { return Day{At: at} }
 
 func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
+	t.Parallel()
 	db, _ := comparedMarket(t)
 	got := mustRun(t, db, Options{})
 	if got.Candidate != "2.0.0" || got.Against != "" || cmp.Diff([]string{"1.0.0"}, got.Published) != "" {
@@ -148,6 +149,7 @@ func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
 }
 
 func TestBacktest_InputsAsTheyAreKnownNow(t *testing.T) {
+	t.Parallel()
 	db, p := comparedMarket(t)
 	f := func(against, base, candidate string, stale int) {
 		t.Helper()
@@ -185,6 +187,7 @@ func TestBacktest_InputsAsTheyAreKnownNow(t *testing.T) {
 
 // A value that a restatement took back is no value.
 func TestBacktest_TakenBack(t *testing.T) {
+	t.Parallel()
 	db, p := comparedMarket(t)
 	if _, err := db.AddVerification(t.Context(), assay.Verification{Source: "test", ID: "3a", Actor: "test", Reason: "a mistake"}); err != nil {
 		t.Fatal(err)
@@ -199,6 +202,7 @@ func TestBacktest_TakenBack(t *testing.T) {
 }
 
 func TestBacktest_DaysAskedFor(t *testing.T) {
+	t.Parallel()
 	db, _ := comparedMarket(t)
 	f := func(from, to int64, want ...int64) {
 		t.Helper()
@@ -217,6 +221,7 @@ func TestBacktest_DaysAskedFor(t *testing.T) {
 }
 
 func TestBacktest_Refuses(t *testing.T) {
+	t.Parallel()
 	db, _ := comparedMarket(t)
 	f := func(o Options, want string) {
 		t.Helper()
@@ -236,6 +241,7 @@ func TestBacktest_Refuses(t *testing.T) {
 }
 
 func TestBacktest_LeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	type trace struct {
 		Counters      store.Counters
 		Methodologies int
@@ -267,6 +273,7 @@ func TestBacktest_LeavesNoTrace(t *testing.T) {
 }
 
 func TestBacktest_Progress(t *testing.T) {
+	t.Parallel()
 	db, _ := comparedMarket(t)
 	var steps []float64
 	seen := 0
@@ -279,6 +286,7 @@ func TestBacktest_Progress(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
+	t.Parallel()
 	f := func(want Summary, days ...Day) {
 		t.Helper()
 		for i := range days {
@@ -308,6 +316,7 @@ func TestSummary(t *testing.T) {
 
 // Of all GPUs, the earliest day is named among differences of one size.
 func TestSummary_OfAll(t *testing.T) {
+	t.Parallel()
 	c := Comparison{GPUs: []GPUDays{{Days: []Day{both(2, "1", "2")}}, {Days: []Day{both(1, "2", "4")}}}}
 	if s := c.Summary(); s.Largest != decimal("100") || s.LargestAt != 1 {
 		t.Errorf("largest %s at %d, want 100 at 1", s.Largest, s.LargestAt)

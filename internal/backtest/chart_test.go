@@ -41,6 +41,7 @@ func noisy(gpus, days int) *Comparison {
 
 // The golden file is a chart to look at: two GPUs, a month, a gap, days lost, a spike.
 func TestChart_Golden(t *testing.T) {
+	t.Parallel()
 	c := noisy(2, 30)
 	c.GPUs[0].GPU, c.GPUs[1].GPU = "H100 SXM", "RTX PRO 6000 WS"
 	c.GPUs[0].Days[11].Candidate += assay.One
@@ -63,6 +64,7 @@ func TestChart_Golden(t *testing.T) {
 }
 
 func TestChart_IsPlainSVG(t *testing.T) {
+	t.Parallel()
 	c := noisy(3, 40)
 	c.Candidate, c.Against = "2.0--draft-", "1.0"
 	c.GPUs[1].GPU = `<script>"A" & B</script>`
@@ -109,6 +111,7 @@ func TestChart_IsPlainSVG(t *testing.T) {
 }
 
 func TestChart_Size(t *testing.T) {
+	t.Parallel()
 	f := func(days, most int) {
 		t.Helper()
 		if size := len(noisy(6, days).Chart("")); size > most {
@@ -121,6 +124,7 @@ func TestChart_Size(t *testing.T) {
 }
 
 func TestChart_NothingToShow(t *testing.T) {
+	t.Parallel()
 	c := noisy(1, 1)
 	c.GPUs[0].Days[0] = neither(marchUTC(5, 21))
 	if svg := string(c.Chart("")); !strings.Contains(svg, "No day of this period has a value.") || strings.Contains(svg, "GPU 0") {
@@ -129,6 +133,7 @@ func TestChart_NothingToShow(t *testing.T) {
 }
 
 func TestBaseName(t *testing.T) {
+	t.Parallel()
 	f := func(against, want string, published ...string) {
 		t.Helper()
 		if got := (&Comparison{Against: against, Published: published}).BaseName(); got != want {
@@ -142,6 +147,7 @@ func TestBaseName(t *testing.T) {
 
 // A line is interrupted where a value is missing, and a value between two missing ones is a dot.
 func TestChart_Gaps(t *testing.T) {
+	t.Parallel()
 	f := func(pattern, want string) {
 		t.Helper()
 		var days []Day
@@ -165,6 +171,7 @@ func TestChart_Gaps(t *testing.T) {
 }
 
 func TestChart_Differences(t *testing.T) {
+	t.Parallel()
 	f := func(lost bool, want string, days ...Day) {
 		t.Helper()
 		for i := range days {
@@ -185,6 +192,7 @@ func TestChart_Differences(t *testing.T) {
 }
 
 func TestWithGaps(t *testing.T) {
+	t.Parallel()
 	days := []Day{both(marchUTC(7, 21), "1", "1"), both(marchUTC(8, 20), "1", "1"), both(marchUTC(9, 20), "1", "1"), both(marchUTC(20, 20), "1", "1")}
 	want := []Day{days[0], days[1], days[2], neither(marchUTC(10, 20)), days[3]}
 	if diff := cmp.Diff(want, withGaps(days)); diff != "" {
@@ -193,6 +201,7 @@ func TestWithGaps(t *testing.T) {
 }
 
 func TestReduce(t *testing.T) {
+	t.Parallel()
 	days := noisy(1, maxDays).GPUs[0].Days
 	if diff := cmp.Diff(days, reduce(days)); diff != "" {
 		t.Errorf("what can be seen is reduced (-want +got):\n%s", diff)
@@ -231,6 +240,7 @@ func TestReduce(t *testing.T) {
 }
 
 func TestTicks(t *testing.T) {
+	t.Parallel()
 	at := func(day string) int64 {
 		ms, err := time.Parse(assay.DayLayout, day)
 		if err != nil {
@@ -256,6 +266,7 @@ func TestTicks(t *testing.T) {
 }
 
 func TestNiceStep(t *testing.T) {
+	t.Parallel()
 	f := func(wish, step string, decimals int) {
 		t.Helper()
 		if got, n := niceStep(int64(decimal(wish))); got != decimal(step) || n != decimals {
@@ -273,6 +284,7 @@ func TestNiceStep(t *testing.T) {
 }
 
 func TestPercent(t *testing.T) {
+	t.Parallel()
 	f := func(n string, signed bool, want string) {
 		t.Helper()
 		if got := Percent(decimal(n), signed); got != want {
@@ -288,6 +300,7 @@ func TestPercent(t *testing.T) {
 
 // A base of next to nothing makes percentages that no picture is made for; the chart must stand it.
 func TestChart_AbsurdDifference(t *testing.T) {
+	t.Parallel()
 	c := noisy(1, 3)
 	c.GPUs[0].Days[1] = both(c.GPUs[0].Days[1].At, "0.0001", "1000")
 	svg := string(c.Chart(""))

@@ -9,7 +9,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Mean is the plain average of values, of which there is at least one, rounded once to the methodology's decimals.
+// Mean is the unweighted average of one or more values, rounded once to the methodology's decimals.
 func (m Methodology) Mean(values []assay.Nanos) assay.Nanos {
 	total := new(big.Int)
 	for _, v := range values {
@@ -26,12 +26,12 @@ type Stats struct {
 	Samples  int
 }
 
-// Describe gives the statistics of values; without any, all of it is zero.
+// Describe computes the statistics of values; without values, all fields are zero.
 func Describe(values []assay.Nanos) Stats {
 	if len(values) == 0 {
 		return Stats{}
 	}
-	// Differences from the first value are small whole numbers, so the sums below lose nothing that shows.
+	// Differences from the first value are small integers, so the floating-point sums are exact enough.
 	var sum, squares float64
 	for _, v := range values {
 		d := float64(v - values[0])
@@ -41,7 +41,10 @@ func Describe(values []assay.Nanos) Stats {
 	n := float64(len(values))
 	spread := math.Sqrt(max(0, float64(n*squares)-float64(sum*sum))) / n
 	const unit = 1000 // a millionth, in billionths
-	return Stats{slices.Min(values), slices.Max(values), assay.Nanos(math.RoundToEven(spread/unit)) * unit, len(values)}
+	return Stats{
+		Min: slices.Min(values), Max: slices.Max(values),
+		StdDev: assay.Nanos(math.RoundToEven(spread/unit)) * unit, Samples: len(values),
+	}
 }
 
 // ChangePct is the change from before to now in percent, rounded half-even to four decimals.
@@ -51,7 +54,7 @@ func ChangePct(now, before assay.Nanos) assay.Nanos {
 	return assay.Nanos(assay.DivideHalfEven(change, big.NewInt(int64(before)))) * unit
 }
 
-// Returns gives the logarithmic returns of prices above zero, one fewer than there are prices.
+// Returns computes the logarithmic returns of prices above zero, one fewer than there are prices.
 func Returns(prices []assay.Nanos) []float64 {
 	returns := make([]float64, 0, max(0, len(prices)-1))
 	for i := 1; i < len(prices); i++ {
@@ -60,7 +63,7 @@ func Returns(prices []assay.Nanos) []float64 {
 	return returns
 }
 
-// PrintsPerYear annualises the volatility of a grain.
+// PrintsPerYear annualizes the volatility of a grain.
 func PrintsPerYear(grain assay.Grain) int {
 	if grain == assay.Hourly {
 		return 8760
@@ -68,8 +71,8 @@ func PrintsPerYear(grain assay.Grain) int {
 	return 365
 }
 
-// Volatility is the sample standard deviation of returns times the root of how many there are in a year, rounded
-// half-even to six decimals; ok is false below two returns.
+// Volatility is the sample standard deviation of returns times the square root of the returns per year, rounded half-even
+// to six decimals; ok is false below two returns.
 func Volatility(returns []float64, perYear int) (v assay.Nanos, ok bool) {
 	if len(returns) < 2 {
 		return 0, false
@@ -92,8 +95,8 @@ func Volatility(returns []float64, perYear int) (v assay.Nanos, ok bool) {
 // logRatio is ln(a/b) of numbers above zero.
 func logRatio(a, b assay.Nanos) float64 { return Log(float64(a) / float64(b)) }
 
-// Log is ln(x) of a number above zero. It is the method of math.Log, which rests on assembly on some machines and is fused
-// on others; here every product is rounded by itself, so the digits are the same everywhere.
+// Log is ln(x) for x above zero. It is the algorithm of math.Log, which is assembly on some machines and fused on others.
+// Here every product is rounded separately, so the digits are the same everywhere.
 func Log(x float64) float64 {
 	const (
 		ln2Hi = 6.93147180369123816490e-01
@@ -121,16 +124,16 @@ func Log(x float64) float64 {
 	return float64(k*ln2Hi) - ((half - low) - f)
 }
 
-// RatioMean adds up the rented shares of tracked capacity. The zero value is ready for the first.
+// RatioMean averages the rented shares of tracked capacity. The zero value is ready to use.
 type RatioMean struct {
 	hi, lo uint64 // the sum in quintillionths, 128 bits
 	n      int64
 }
 
-// shareUnit is how finely a share is counted: in quintillionths, so that what the mean loses by counting never shows.
+// shareUnit is the resolution of a share: a quintillionth, so that the rounding of shares never shows in the mean.
 const shareUnit = 1_000_000_000_000_000_000
 
-// Add takes a share of a whole above zero that it does not exceed.
+// Add adds a share; rented is at most tracked, which is above zero.
 func (m *RatioMean) Add(rented, tracked int64) {
 	hi, lo := bits.Mul64(uint64(rented), shareUnit)
 	share, rest := bits.Div64(hi, lo, uint64(tracked))
@@ -143,7 +146,7 @@ func (m *RatioMean) Add(rented, tracked int64) {
 	m.n++
 }
 
-// Mean is the average of the shares, rounded half-even to six decimals; ok is false without any.
+// Mean is the average of the shares, rounded half-even to six decimals; ok is false if there are none.
 func (m *RatioMean) Mean() (mean assay.Nanos, ok bool) {
 	if m.n == 0 {
 		return 0, false

@@ -24,6 +24,7 @@ func dollars(t *testing.T, texts ...string) (values []assay.Nanos) {
 }
 
 func TestMean(t *testing.T) {
+	t.Parallel()
 	f := func(want string, values ...string) {
 		t.Helper()
 		if got := Plain().Mean(dollars(t, values...)).String(); got != want {
@@ -39,6 +40,7 @@ func TestMean(t *testing.T) {
 }
 
 func TestMean_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 1))
 	m := Plain()
 	for i := range 2000 {
@@ -57,6 +59,7 @@ func TestMean_AgainstOracle(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
+	t.Parallel()
 	f := func(lowest, highest, deviation string, values ...string) {
 		t.Helper()
 		want := dollars(t, lowest, highest, deviation)
@@ -91,6 +94,7 @@ func naiveDeviation(values []assay.Nanos) float64 {
 }
 
 func TestDescribe_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 2))
 	for range 2000 {
 		values := make([]assay.Nanos, 1+rng.IntN(25))
@@ -109,6 +113,7 @@ func TestDescribe_AgainstOracle(t *testing.T) {
 }
 
 func TestChangePct(t *testing.T) {
+	t.Parallel()
 	f := func(now, before, want string) {
 		t.Helper()
 		v := dollars(t, now, before)
@@ -132,6 +137,7 @@ func TestChangePct(t *testing.T) {
 }
 
 func TestLogRatio_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 3))
 	f := func(a, b assay.Nanos) {
 		t.Helper()
@@ -156,6 +162,7 @@ func TestLogRatio_AgainstOracle(t *testing.T) {
 }
 
 func TestVolatility(t *testing.T) {
+	t.Parallel()
 	f := func(want string, perYear int, prices ...string) {
 		t.Helper()
 		v, ok := Volatility(Returns(dollars(t, prices...)), perYear)
@@ -195,6 +202,7 @@ func slowVolatility(prices []assay.Nanos, perYear int) float64 {
 }
 
 func TestVolatility_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 4))
 	for range 2000 {
 		prices := make([]assay.Nanos, 3+rng.IntN(364))
@@ -212,12 +220,14 @@ func TestVolatility_AgainstOracle(t *testing.T) {
 }
 
 func TestPrintsPerYear(t *testing.T) {
+	t.Parallel()
 	if PrintsPerYear(assay.Daily) != 365 || PrintsPerYear(assay.Hourly) != 24*365 {
 		t.Error("a year has 365 days")
 	}
 }
 
 func TestRatioMean(t *testing.T) {
+	t.Parallel()
 	f := func(want string, shares ...int64) {
 		t.Helper()
 		var m RatioMean
@@ -244,6 +254,7 @@ func TestRatioMean(t *testing.T) {
 }
 
 func TestRatioMean_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 5))
 	for range 2000 {
 		var m RatioMean

@@ -6,16 +6,16 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// capped gives the index with no provider above the share that the methodology allows, and how many were cut; when none
-// was, the value means nothing.
+// capped computes the index with no provider above the share that the methodology allows, and counts the providers that
+// were cut; if none was, the value is undefined.
 //
-// A provider above the cap is cut to it, which raises the shares of the others; so the question is asked again until no
-// share exceeds the cap. The methodology asks for enough providers to share the whole, so some always stay uncut. With k
-// providers cut, and U the weight of the others, the whole weighs T = U / (1 - k·cap), and
+// Cutting a provider to the cap raises the shares of the others, so the check repeats until no share exceeds the cap. The
+// methodology requires enough providers to share the whole, so some always stay uncut. With k providers cut, and U the
+// weight of the others, the whole weighs T = U / (1 - k·cap), and
 //
-//	value = Σ others' amount / T  +  cap · Σ of the cut ones' average prices
+//	value = Σ others' amount / T  +  cap · Σ average prices of the cut providers
 //
-// All of it is exact, with one rounding at the end.
+// The computation is exact, with one rounding at the end.
 func capped(providers []provider, total sum, m Methodology) (value assay.Nanos, count int) {
 	share := uint64(m.ProviderCap)
 	cut := make([]bool, len(providers))
@@ -23,9 +23,9 @@ func capped(providers []provider, total sum, m Methodology) (value assay.Nanos, 
 	for again := true; again; {
 		again = false
 		// A provider's weight w exceeds cap·T when w·(1 - k·cap) > cap·U.
-		room, limit := uint64(whole-min(whole, count*m.ProviderCap)), others.weight.times(share)
+		rest, limit := uint64(whole-min(whole, count*m.ProviderCap)), others.weight.times(share)
 		for i := range providers {
-			if !cut[i] && limit.less(providers[i].sum.weight.times(room)) {
+			if !cut[i] && limit.less(providers[i].sum.weight.times(rest)) {
 				cut[i], again = true, true
 			}
 		}
@@ -42,7 +42,7 @@ func capped(providers []provider, total sum, m Methodology) (value assay.Nanos, 
 	if count == 0 {
 		return 0, 0
 	}
-	averages := new(big.Rat) // of the cut ones
+	averages := new(big.Rat) // of the cut providers
 	for i := range providers {
 		if cut[i] {
 			s := &providers[i].sum

@@ -1,16 +1,16 @@
 // Package index turns transactions into index values. It is pure: no clock, no database, no randomness. The same
-// transactions give the same digits in whatever order they come and on whatever machine.
+// transactions give the same digits in any order and on any machine.
 //
 // The value of a slot is the average price of its transactions, weighted by GPU-hours:
 //
 //	Σ (gpus × hours × price) / Σ (gpus × hours)
 //
-// Sums are exact integers of 128 bits; the one rounding, half to even, comes at the end. A slot is named by the instant
-// its window ends: the hour on the hour, the day at the fixing, 16:00 in New York. Windows are half-open, so a
-// transaction on the boundary belongs to the window it begins.
+// Sums are exact 128-bit integers; the only rounding, half to even, comes at the end. A slot is named by the instant its
+// window ends: the hour on the hour, the day at the fixing, 16:00 in New York. Windows are half-open, so a transaction on
+// the boundary belongs to the window that begins there.
 //
-// A methodology may draw outlying prices to a percentile first (winsorise.go) and cut the weight of a provider that has
-// too large a share (cap.go).
+// A methodology may first move outlying prices to a percentile (winsorize.go), and may cap the weight of a provider
+// (cap.go).
 package index
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Calculator computes the index of slots of a batch, one after the other. It keeps its room between calls.
+// Calculator computes the slots of a batch, one after the other. It reuses its memory between calls.
 type Calculator struct {
-	numbers map[string]int32 // of all providers that were seen
+	numbers map[string]int32 // of all providers so far
 	loaded  []loaded         // the batch
 
-	// Of the slot at hand:
+	// Of the current slot:
 	counted   []counted
 	providers []provider
-	places    []int32 // in the list of providers, by number; -1 for none
+	positions []int32 // in providers, by number; -1 for none
 	prices    []assay.Nanos
 }
 
-// loaded is what the index needs to know of a transaction. Each is looked at once for every window it lies in.
+// loaded is the part of a transaction that the index needs. Each is read once for every window that holds it.
 type loaded struct {
 	counted
 	state state
@@ -52,7 +52,7 @@ const (
 type counted struct {
 	price    assay.Nanos
 	weight   uint64
-	provider int32 // its number; in a slot, its position in the list of providers
+	provider int32 // its number; in a slot, its position in providers
 }
 
 // provider is one provider's part of a slot.
@@ -61,7 +61,7 @@ type provider struct {
 	sum    sum
 }
 
-// Load takes a batch of transactions, whose slots are to be computed next.
+// Load takes the batch of transactions whose slots are computed next.
 func (c *Calculator) Load(batch []assay.Transaction) {
 	if c.numbers == nil {
 		c.numbers = map[string]int32{}
@@ -73,9 +73,9 @@ func (c *Calculator) Load(batch []assay.Transaction) {
 		if !known {
 			number = int32(len(c.numbers))
 			c.numbers[t.Provider] = number
-			c.places = append(c.places, -1)
+			c.positions = append(c.positions, -1)
 		}
-		l := loaded{counted: counted{t.Price, uint64(t.GPUs) * uint64(t.HourMicros), number}}
+		l := loaded{counted: counted{price: t.Price, weight: uint64(t.GPUs) * uint64(t.HourMicros), provider: number}}
 		switch {
 		case t.Verified:
 			l.state = verified
@@ -86,18 +86,17 @@ func (c *Calculator) Load(batch []assay.Transaction) {
 	}
 }
 
-// Compute gives the index over the transactions of one slot, which stand at the given rows of the loaded batch, together
-// with what a record says about them. ok is false when fewer of them count, or fewer providers, than the methodology asks
-// for: then nothing is published.
+// Compute computes the index over the given rows of the loaded batch, which are one slot, and the other facts of its record.
+// ok is false if fewer transactions or providers count than the methodology requires: then nothing is published.
 func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination, ok bool) {
 	for i := range c.providers {
-		c.places[c.providers[i].number] = -1
+		c.positions[c.providers[i].number] = -1
 	}
 	c.counted, c.providers = c.counted[:0], c.providers[:0]
 	for _, row := range rows {
 		switch l := &c.loaded[row]; l.state {
 		case verified:
-			c.counted = append(c.counted, counted{l.price, l.weight, c.place(l.provider)})
+			c.counted = append(c.counted, counted{price: l.price, weight: l.weight, provider: c.position(l.provider)})
 		case withdrawn:
 			d.Excluded.Withdrawn++
 		case unverified:
@@ -109,8 +108,8 @@ func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination
 		return d, false
 	}
 	c.describe(&d)
-	if m.WinsoriseUpper > 0 {
-		d.Adjusted.Winsorised = winsorise(c.counted, m)
+	if m.WinsorizeUpper > 0 {
+		d.Adjusted.Winsorized = winsorize(c.counted, m)
 	}
 	total := c.sum()
 	d.HourMicros = total.weight.clamped()
@@ -121,23 +120,24 @@ func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination
 			d.Value, d.Adjusted.Capped = value, capped
 		}
 	}
-	if d.HasValue = d.Value > 0; !d.HasValue { // with few decimals a price may round to nothing, and nothing is no price
+	d.HasValue = d.Value > 0
+	if !d.HasValue { // with few decimals a price may round to zero, which is not a price
 		d.Low, d.High, d.Median = 0, 0, 0
 	}
 	return d, d.HasValue
 }
 
-// place gives the position of a provider in the list of the slot.
-func (c *Calculator) place(number int32) int32 {
-	place := &c.places[number]
-	if *place < 0 {
-		*place = int32(len(c.providers))
+// position is that of a provider in the slot's list, to which it is added if it is new.
+func (c *Calculator) position(number int32) int32 {
+	position := &c.positions[number]
+	if *position < 0 {
+		*position = int32(len(c.providers))
 		c.providers = append(c.providers, provider{number: number})
 	}
-	return *place
+	return *position
 }
 
-// describe notes the lowest, the highest and the median price.
+// describe sets the lowest, the highest and the median price.
 func (c *Calculator) describe(d *assay.Determination) {
 	c.prices = c.prices[:0]
 	for i := range c.counted {
@@ -147,7 +147,7 @@ func (c *Calculator) describe(d *assay.Determination) {
 	d.Low, d.High = slices.Min(c.prices), slices.Max(c.prices)
 	selectAt(c.prices, n/2)
 	d.Median = c.prices[n/2]
-	if n%2 == 0 { // of two in the middle, their mean
+	if n%2 == 0 { // the mean of the two in the middle
 		both := d.Median + slices.Max(c.prices[:n/2])
 		d.Median = both / 2
 		if both%2 != 0 && d.Median%2 != 0 {
@@ -156,8 +156,8 @@ func (c *Calculator) describe(d *assay.Determination) {
 	}
 }
 
-// selectAt puts the value there that would stand there if the list were sorted, and smaller ones before it. It halves what
-// is left again and again, and sorts that when it is short or does not shrink.
+// selectAt moves the value to position at that a sorted list would have there, and no larger values before it. It is
+// quickselect, which sorts what is left when that is short or shrinks too slowly.
 func selectAt(list []assay.Nanos, at int) {
 	const short, rounds = 24, 64
 	for range rounds {
@@ -165,7 +165,7 @@ func selectAt(list []assay.Nanos, at int) {
 			break
 		}
 		a, b, c := list[0], list[len(list)/2], list[len(list)-1]
-		pivot := max(min(a, b), min(max(a, b), c)) // the middle one of three
+		pivot := max(min(a, b), min(max(a, b), c)) // the median of three
 		i, j := 0, len(list)-1
 		for i <= j {
 			for list[i] < pivot {
@@ -184,14 +184,14 @@ func selectAt(list []assay.Nanos, at int) {
 			list = list[:j+1]
 		case at >= i:
 			list, at = list[i:], at-i
-		default: // between both lies nothing but the pivot
+		default: // only the pivot lies between both
 			return
 		}
 	}
 	slices.Sort(list)
 }
 
-// sum adds up what counts, in all and by provider.
+// sum adds up the counted transactions, in total and by provider.
 func (c *Calculator) sum() (total sum) {
 	for i := range c.counted {
 		t := &c.counted[i]
@@ -212,8 +212,8 @@ func hhi(providers []provider, total uint128) int {
 	return int((squares + millionths*millionths/whole/2) / (millionths * millionths / whole))
 }
 
-// sum is Σ weight·price and Σ weight. One transaction adds at most 10^17 × 10^12 to the first, so even a billion of the
-// largest fit.
+// sum is Σ weight·price and Σ weight. One transaction adds at most 10^17 × 10^12 to the first, so a billion of the largest
+// fit.
 type sum struct {
 	amount, weight uint128
 }
@@ -233,8 +233,8 @@ func (s *sum) average(decimals int) assay.Nanos {
 	return assay.Nanos(assay.DivideHalfEven(s.amount.big(), divisor)) * unit
 }
 
-// clamped is the number as far as an int64 goes: 9 trillion GPU-hours in a slot are a flood of bad rows, and no reason to
-// stop publishing.
+// clamped is the number, or the largest int64 if it is larger: 9 trillion GPU-hours in a slot are a flood of bad rows, and
+// not a reason to stop publishing.
 func (n uint128) clamped() int64 {
 	if n.hi > 0 || n.lo > math.MaxInt64 {
 		return math.MaxInt64

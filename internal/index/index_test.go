@@ -87,6 +87,7 @@ func slowAverage(transactions []assay.Transaction, decimals int) assay.Nanos {
 }
 
 func TestCompute_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	m := Plain()
 	var narrow, wide int
 	check := func(transactions []assay.Transaction) {
@@ -125,6 +126,7 @@ func TestCompute_AgainstOracle(t *testing.T) {
 
 // TestSum_BothDivisionsAgree gives the big division the same fraction as the fast one, with both sides 2^64 times as large.
 func TestSum_BothDivisionsAgree(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 2))
 	f := func(amount, weight uint64, decimals int) {
 		t.Helper()
@@ -152,6 +154,7 @@ func rental(provider string, price assay.Nanos) assay.Transaction {
 }
 
 func TestCompute_CountsAndMinimums(t *testing.T) {
+	t.Parallel()
 	unverified, withdrawn := rental("cord", 9*assay.One), rental("dome", 9*assay.One)
 	unverified.Verified = false
 	withdrawn.Verified, withdrawn.Withdrawn = false, true
@@ -183,6 +186,7 @@ func TestCompute_CountsAndMinimums(t *testing.T) {
 
 // A calculator keeps its room from slot to slot; nothing of one slot may reach the next.
 func TestCalculator_ReusedEqualsNew(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 3))
 	var reused Calculator
 	for range 300 {
@@ -202,6 +206,7 @@ func TestCalculator_ReusedEqualsNew(t *testing.T) {
 }
 
 func TestCompute_Median(t *testing.T) {
+	t.Parallel()
 	f := func(want assay.Nanos, prices ...assay.Nanos) {
 		t.Helper()
 		var batch []assay.Transaction
@@ -225,6 +230,7 @@ func TestCompute_Median(t *testing.T) {
 }
 
 func TestCompute_HoursAreClamped(t *testing.T) {
+	t.Parallel()
 	largest := assay.Transaction{Price: highestPrice, GPUs: mostGPUs, HourMicros: mostHours, Provider: "acme", Verified: true}
 	f := func(n int, want int64) {
 		t.Helper()
@@ -240,6 +246,7 @@ func TestCompute_HoursAreClamped(t *testing.T) {
 }
 
 func TestHHI(t *testing.T) {
+	t.Parallel()
 	f := func(want int, weights ...int64) {
 		t.Helper()
 		var batch []assay.Transaction
@@ -263,6 +270,7 @@ func TestHHI(t *testing.T) {
 
 // TestHHI_AgainstOracle holds the index against the sum of the squares of exact shares.
 func TestHHI_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -296,6 +304,7 @@ func TestHHI_AgainstOracle(t *testing.T) {
 // Whatever is asked for is where sorting would have put it: in random lists, in such with few values, and in those that
 // choosing the middle of three likes least.
 func TestSelectAt(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 2026))
 	for n := 1; n < 400; n += 1 + n/20 {
 		for kind := range 5 {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -15,20 +16,20 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Methodology is the rule a value was made by. Its version stands in every record.
+// Methodology is the rules that values are computed by. Every record names its version.
 type Methodology struct {
 	Version         string
 	Effective       int64 // slots that end at or after this instant follow it
 	Decimals        int
 	Zone            *time.Location
-	FixingHour      int // the hour of the day, in Zone, at which the day is fixed
+	FixingHour      int // the hour, in Zone, at which a day ends
 	MinTransactions int
 	MinProviders    int
-	WinsoriseLower  int // percentile in hundredths of a percent; 0 is off
-	WinsoriseUpper  int // the same; 0 is off
+	WinsorizeLower  int // percentile in hundredths of a percent; 0 is off
+	WinsorizeUpper  int // the same; 0 is off
 	ProviderCap     int // largest share of one provider, in hundredths of a percent; 0 is off
 
-	// Below these a lab's day is covered too thinly for a token price.
+	// Below these a lab's day has too little data for a token price.
 	OTPIModels   int
 	OTPIRequests int
 }
@@ -39,22 +40,24 @@ const whole = 10_000
 //go:embed methodology/1.0.0.toml
 var plainText string
 
-// PlainText is the file of methodology 1.0.0.
+// PlainText is the text of methodology 1.0.0.
 func PlainText() string { return plainText }
 
 // Plain is methodology 1.0.0: the weighted average of all verified transactions, fixed at 16:00 in New York.
-func Plain() Methodology {
+func Plain() Methodology { return parsePlain() }
+
+var parsePlain = sync.OnceValue(func() Methodology {
 	m, err := ParseMethodology(plainText)
 	if err != nil {
-		panic("the methodology that is linked into the program: " + err.Error())
+		panic("embedded methodology: " + err.Error())
 	}
 	return m
-}
+})
 
-// methodologyFile is how a methodology is written.
+// methodologyFile is the TOML form of a methodology. Its keys are a contract with operators and keep their spelling.
 type methodologyFile struct {
 	Version   string `toml:"version"`
-	Effective any    `toml:"effective"` // any, because a time.Time would not tell whether a zone was written
+	Effective any    `toml:"effective"` // any, because a time.Time does not tell whether the text had a zone
 	Decimals  int    `toml:"decimals"`
 	Fixing    struct {
 		Zone string `toml:"zone"`
@@ -64,7 +67,7 @@ type methodologyFile struct {
 		Transactions int `toml:"transactions"`
 		Providers    int `toml:"providers"`
 	} `toml:"minimum"`
-	Winsorise *struct {
+	Winsorize *struct {
 		Lower float64 `toml:"lower"`
 		Upper float64 `toml:"upper"`
 	} `toml:"winsorise"`
@@ -77,10 +80,10 @@ type methodologyFile struct {
 	} `toml:"otpi"`
 }
 
-// ParseMethodology reads a methodology's TOML text. An error names the key, its value and what is allowed.
+// ParseMethodology parses a methodology's TOML text. An error names the key, its value and what is allowed.
 func ParseMethodology(text string) (m Methodology, err error) {
 	var f methodologyFile
-	f.OTPI.MinimumModels, f.OTPI.MinimumRequests = 1, 1 // unless the text says otherwise; that of 1.0.0 says nothing
+	f.OTPI.MinimumModels, f.OTPI.MinimumRequests = 1, 1 // the default, which 1.0.0 uses
 	meta, err := toml.Decode(text, &f)
 	if err != nil {
 		return m, fmt.Errorf("methodology: %w", err)
@@ -89,13 +92,15 @@ func ParseMethodology(text string) (m Methodology, err error) {
 		return m, fmt.Errorf("methodology: there is no key %s", unknown[0])
 	}
 	for _, key := range [][]string{
-		{"version"}, {"effective"}, {"decimals"}, {"fixing", "zone"}, {"fixing", "time"}, {"minimum", "transactions"}, {"minimum", "providers"},
+		{"version"}, {"effective"}, {"decimals"}, {"fixing", "zone"}, {"fixing", "time"},
+		{"minimum", "transactions"}, {"minimum", "providers"},
 	} {
 		if !meta.IsDefined(key...) {
 			return m, fmt.Errorf("methodology: the key %s is missing", toml.Key(key))
 		}
 	}
-	if m, err = f.methodology(); err != nil {
+	m, err = f.methodology()
+	if err != nil {
 		return m, fmt.Errorf("methodology: %w", err)
 	}
 	return m, nil
@@ -110,25 +115,26 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 		OTPIModels: f.OTPI.MinimumModels, OTPIRequests: f.OTPI.MinimumRequests,
 	}
 	if !versionForm.MatchString(f.Version) {
-		return m, fmt.Errorf("version %q: allowed are 1 to 32 letters, digits, dots and hyphens", f.Version)
+		return m, fmt.Errorf("version %q: must be 1 to 32 letters, digits, dots and hyphens", f.Version)
 	}
 	for _, number := range []struct {
-		key               string
-		value, least, top int
+		key                string
+		value, least, most int
 	}{
-		{"decimals", m.Decimals, 0, 9},
-		{"minimum.transactions", m.MinTransactions, 1, 1_000_000},
-		{"minimum.providers", m.MinProviders, 1, 1_000_000},
-		{"otpi.minimum_models", m.OTPIModels, 1, 1_000_000},
-		{"otpi.minimum_requests", m.OTPIRequests, 1, 1_000_000_000},
+		{key: "decimals", value: m.Decimals, least: 0, most: 9},
+		{key: "minimum.transactions", value: m.MinTransactions, least: 1, most: 1_000_000},
+		{key: "minimum.providers", value: m.MinProviders, least: 1, most: 1_000_000},
+		{key: "otpi.minimum_models", value: m.OTPIModels, least: 1, most: 1_000_000},
+		{key: "otpi.minimum_requests", value: m.OTPIRequests, least: 1, most: 1_000_000_000},
 	} {
-		if number.value < number.least || number.value > number.top {
-			return m, fmt.Errorf("%s %d: allowed is a whole number from %d to %d", number.key, number.value, number.least, number.top)
+		if number.value < number.least || number.value > number.most {
+			return m, fmt.Errorf("%s %d: must be an integer from %d to %d",
+				number.key, number.value, number.least, number.most)
 		}
 	}
 	effective, ok := f.Effective.(time.Time)
-	if !ok || strings.HasSuffix(effective.Location().String(), "-local") { // without a zone it would mean the machine's
-		return m, fmt.Errorf("effective %v: allowed is an instant with its zone, such as 2026-07-01T00:00:00Z", f.Effective)
+	if !ok || strings.HasSuffix(effective.Location().String(), "-local") { // without a zone it would depend on the machine
+		return m, fmt.Errorf("effective %v: must be an instant with a zone, such as 2026-07-01T00:00:00Z", f.Effective)
 	}
 	m.Effective = effective.UnixMilli()
 	if err := f.fixing(&m); err != nil {
@@ -137,74 +143,104 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	return m, f.outliers(&m)
 }
 
-// fixing reads the fixing. It must fall on a whole hour of UTC, so that a day is made of whole hours.
-func (f *methodologyFile) fixing(m *Methodology) (err error) {
-	if f.Fixing.Zone == "" || f.Fixing.Zone == "Local" {
-		return fmt.Errorf("fixing.zone %q: allowed is a name of the time zone database, such as America/New_York", f.Fixing.Zone)
-	}
-	if m.Zone, err = time.LoadLocation(f.Fixing.Zone); err != nil {
-		return fmt.Errorf("fixing.zone %q: allowed is a name of the time zone database, such as America/New_York", f.Fixing.Zone)
+// fixing parses the zone and hour of the fixing.
+func (f *methodologyFile) fixing(m *Methodology) error {
+	zone, err := time.LoadLocation(f.Fixing.Zone)
+	if err != nil || f.Fixing.Zone == "" || f.Fixing.Zone == "Local" {
+		return fmt.Errorf("fixing.zone %q: must be a name of the time zone database, such as America/New_York", f.Fixing.Zone)
 	}
 	clock, err := time.Parse("15:04", f.Fixing.Time)
 	if err != nil || clock.Minute() != 0 {
-		return fmt.Errorf("fixing.time %q: allowed is a full hour from 00:00 to 23:00", f.Fixing.Time)
+		return fmt.Errorf("fixing.time %q: must be a full hour from 00:00 to 23:00", f.Fixing.Time)
 	}
-	m.FixingHour = clock.Hour()
-	// A zone that has whole hours today may have had half ones before, or skipped a day, or the hour of the fixing: history
-	// begins in 2000, and is published like today.
+	m.Zone, m.FixingHour = zone, clock.Hour()
+	if _, ok := checkedFixings.Load(f.Fixing); ok {
+		return nil
+	}
+	if err := f.checkFixing(m); err != nil {
+		return err
+	}
+	checkedFixings.Store(f.Fixing, true)
+	return nil
+}
+
+// checkedFixings are the fixings that checkFixing accepted. The check takes a millisecond, and schedules are parsed often.
+var checkedFixings sync.Map
+
+// checkFixing checks that the fixing falls on a whole hour of UTC, so that a day is made of whole hours, and comes once a
+// day. History starts in 2000, so it checks 40 years: a zone with whole hours today may have had half hours before, or may
+// have skipped a day or the hour of the fixing.
+func (f *methodologyFile) checkFixing(m *Methodology) error {
 	before := m.fixing(1999, time.December, 31)
 	for day := range 40 * 366 {
 		at := m.fixing(2000, time.January, 1+day)
 		if at%assay.Hour != 0 {
-			return fmt.Errorf("fixing.zone %q: allowed is a zone whose clocks differ from UTC by whole hours", f.Fixing.Zone)
+			return fmt.Errorf("fixing.zone %q: must be a zone whose clocks differ from UTC by whole hours", f.Fixing.Zone)
 		}
 		if at-before < 23*assay.Hour || at-before > 25*assay.Hour {
-			return fmt.Errorf("fixing.time %q in %s: allowed is a time that comes once every day, 23 to 25 hours after the last", f.Fixing.Time, f.Fixing.Zone)
+			return fmt.Errorf("fixing.time %q in %s: must be a time that comes once a day, 23 to 25 hours after the last",
+				f.Fixing.Time, f.Fixing.Zone)
 		}
 		before = at
 	}
 	return nil
 }
 
-// outliers reads the optional rules.
-func (f *methodologyFile) outliers(m *Methodology) (err error) {
-	if f.Winsorise != nil {
-		if m.WinsoriseLower, err = percent("winsorise.lower", f.Winsorise.Lower); err != nil {
+// outliers parses the optional rules.
+func (f *methodologyFile) outliers(m *Methodology) error {
+	if f.Winsorize != nil {
+		if err := f.winsorize(m); err != nil {
 			return err
 		}
-		if m.WinsoriseUpper, err = percent("winsorise.upper", f.Winsorise.Upper); err != nil {
-			return err
-		}
-		if m.WinsoriseLower >= m.WinsoriseUpper {
-			return fmt.Errorf("winsorise.lower %g: allowed is less than winsorise.upper, which is %g", f.Winsorise.Lower, f.Winsorise.Upper)
-		}
 	}
-	if f.Cap == nil {
-		return nil
-	}
-	if m.ProviderCap, err = percent("cap.provider_share", f.Cap.ProviderShare); err != nil {
-		return err
-	}
-	// With fewer providers than this the shares cannot add up to the whole.
-	if least := (whole + m.ProviderCap - 1) / m.ProviderCap; m.MinProviders < least {
-		return fmt.Errorf("minimum.providers %d: allowed is at least %d, because each may have no more than %g %%", m.MinProviders, least, f.Cap.ProviderShare)
+	if f.Cap != nil {
+		return f.providerCap(m)
 	}
 	return nil
 }
 
-// percent reads a percentage between 0 and 100, up to two decimals, as hundredths.
+func (f *methodologyFile) winsorize(m *Methodology) (err error) {
+	m.WinsorizeLower, err = percent("winsorise.lower", f.Winsorize.Lower)
+	if err != nil {
+		return err
+	}
+	m.WinsorizeUpper, err = percent("winsorise.upper", f.Winsorize.Upper)
+	if err != nil {
+		return err
+	}
+	if m.WinsorizeLower >= m.WinsorizeUpper {
+		return fmt.Errorf("winsorise.lower %g: must be less than winsorise.upper, which is %g",
+			f.Winsorize.Lower, f.Winsorize.Upper)
+	}
+	return nil
+}
+
+func (f *methodologyFile) providerCap(m *Methodology) (err error) {
+	m.ProviderCap, err = percent("cap.provider_share", f.Cap.ProviderShare)
+	if err != nil {
+		return err
+	}
+	least := (whole + m.ProviderCap - 1) / m.ProviderCap // with fewer, the shares cannot add up to the whole
+	if m.MinProviders < least {
+		return fmt.Errorf("minimum.providers %d: must be at least %d, because each may have no more than %g %%",
+			m.MinProviders, least, f.Cap.ProviderShare)
+	}
+	return nil
+}
+
+// percent converts a percentage between 0 and 100 with up to two decimals to hundredths of a percent.
 func percent(key string, value float64) (int, error) {
 	hundredths := math.Round(value * 100)
 	if !(hundredths > 0 && hundredths < whole) || math.Abs(value*100-hundredths) > 1e-6 {
-		return 0, fmt.Errorf("%s %g: allowed is a percentage above 0 and below 100, with up to two decimals", key, value)
+		return 0, fmt.Errorf("%s %g: must be a percentage above 0 and below 100, with up to two decimals", key, value)
 	}
 	return int(hundredths), nil
 }
 
-// Schedule is all versions of the methodology, in the order in which they take effect.
+// Schedule is the versions of the methodology, in the order in which they take effect.
 type Schedule []Methodology
 
-// ParseSchedule reads the versions, which are in the order of their effect.
+// ParseSchedule parses the versions, which are in the order in which they take effect.
 func ParseSchedule(files []assay.MethodologyFile) (s Schedule, err error) {
 	for _, file := range files {
 		m, err := ParseMethodology(file.Text)
@@ -216,7 +252,7 @@ func ParseSchedule(files []assay.MethodologyFile) (s Schedule, err error) {
 	return s, s.check()
 }
 
-// errFixing: the days of a series follow one another without a gap or an overlap, so all of them are fixed alike.
+// errFixing keeps the days of a series free of gaps and overlaps.
 var errFixing = errors.New("fixing: the zone and time of the fixing cannot change from one version to the next")
 
 func (s Schedule) check() error {
@@ -227,23 +263,24 @@ func (s Schedule) check() error {
 		before := s[i]
 		switch {
 		case m.Effective <= before.Effective:
-			return fmt.Errorf("effective %s: allowed is after %s, when version %s took effect", assay.FormatInstant(m.Effective), assay.FormatInstant(before.Effective), before.Version)
+			return fmt.Errorf("effective %s: must be after %s, when version %s took effect",
+				assay.FormatInstant(m.Effective), assay.FormatInstant(before.Effective), before.Version)
 		case m.Zone.String() != before.Zone.String() || m.FixingHour != before.FixingHour:
 			return errFixing
 		case slices.ContainsFunc(s[:i+1], func(other Methodology) bool { return other.Version == m.Version }):
-			return fmt.Errorf("version %q is taken", m.Version)
+			return fmt.Errorf("version %q exists already", m.Version)
 		}
 	}
 	return nil
 }
 
-// With is the schedule with one more version at its end.
+// With is the schedule with one more version at the end.
 func (s Schedule) With(m Methodology) (Schedule, error) {
 	next := append(slices.Clip(s), m)
 	return next, next.check()
 }
 
-// At is the version in effect at an instant; before the first took effect, it is the first.
+// At is the version in effect at an instant. The first version also governs the time before it took effect.
 func (s Schedule) At(at int64) Methodology {
 	for i := len(s) - 1; i > 0; i-- {
 		if at >= s[i].Effective {

@@ -41,13 +41,14 @@ func mustParse(t *testing.T, text string) Methodology {
 }
 
 func TestParseMethodology(t *testing.T) {
+	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Methodology{
 		Version: "2.0.0-rc.1", Effective: time.Date(2026, 6, 30, 22, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 6, Zone: berlin, FixingHour: 9,
-		MinTransactions: 3, MinProviders: 4, WinsoriseLower: 250, WinsoriseUpper: 9725, ProviderCap: 3334, OTPIModels: 2, OTPIRequests: 5000,
+		MinTransactions: 3, MinProviders: 4, WinsorizeLower: 250, WinsorizeUpper: 9725, ProviderCap: 3334, OTPIModels: 2, OTPIRequests: 5000,
 	}
 	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
 	if diff := cmp.Diff(want, mustParse(t, fullText), sameZone); diff != "" {
@@ -57,6 +58,7 @@ func TestParseMethodology(t *testing.T) {
 
 // The shipped version is what the records of the first years name: it cannot change under them.
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	m := Plain()
 	if m.Zone.String() != "America/New_York" {
 		t.Errorf("the zone is %s", m.Zone)
@@ -90,12 +92,13 @@ func wantError(t *testing.T, old, replacement string, want ...string) {
 }
 
 func TestParseMethodology_Refused(t *testing.T) {
+	t.Parallel()
 	f := func(old, replacement string, want ...string) { t.Helper(); wantError(t, old, replacement, want...) }
 	f("minimum_models   = 2", "minimum_models = 0", "otpi.minimum_models 0", "1 to 1000000")
 	f("minimum_requests = 5000", "minimum_requests = 1000000001", "otpi.minimum_requests 1000000001", "1 to 1000000000")
 	f("minimum_models   = 2", "minimum_labs = 2", "there is no key otpi.minimum_labs")
 
-	const versions = "allowed are 1 to 32 letters, digits, dots and hyphens"
+	const versions = "must be 1 to 32 letters, digits, dots and hyphens"
 	f(`"2.0.0-rc.1"`, `""`, `version "": `+versions)
 	f(`"2.0.0-rc.1"`, `"2 0"`, `version "2 0": `+versions)
 	f(`"2.0.0-rc.1"`, `"-2"`, `version "-2": `+versions)
@@ -103,20 +106,20 @@ func TestParseMethodology_Refused(t *testing.T) {
 	long := strings.Repeat("9", 33)
 	f(`"2.0.0-rc.1"`, `"`+long+`"`, long, versions)
 
-	const zoned = "allowed is an instant with its zone, such as 2026-07-01T00:00:00Z"
+	const zoned = "must be an instant with a zone, such as 2026-07-01T00:00:00Z"
 	f(`2026-07-01T00:00:00+02:00`, `2026-07-01T00:00:00`, "effective 2026-07-01 00:00:00 ", zoned)
 	f(`2026-07-01T00:00:00+02:00`, `2026-07-01`, "effective 2026-07-01 00:00:00 ", zoned)
 	f(`2026-07-01T00:00:00+02:00`, `07:30:00`, "effective", zoned)
 	f(`2026-07-01T00:00:00+02:00`, `"tomorrow"`, "effective tomorrow: "+zoned)
 
-	f(`decimals  = 6`, `decimals = 10`, "decimals 10: allowed is a whole number from 0 to 9")
-	f(`decimals  = 6`, `decimals = -1`, "decimals -1: allowed is a whole number from 0 to 9")
-	f(`transactions = 3`, `transactions = 0`, "minimum.transactions 0: allowed is a whole number from 1 to 1000000")
-	f(`transactions = 3`, `transactions = 1000001`, "minimum.transactions 1000001: allowed is a whole number from 1 to 1000000")
-	f(`providers    = 4`, `providers = 0`, "minimum.providers 0: allowed is a whole number from 1 to 1000000")
-	f(`providers    = 4`, `providers = 1000001`, "minimum.providers 1000001: allowed")
+	f(`decimals  = 6`, `decimals = 10`, "decimals 10: must be an integer from 0 to 9")
+	f(`decimals  = 6`, `decimals = -1`, "decimals -1: must be an integer from 0 to 9")
+	f(`transactions = 3`, `transactions = 0`, "minimum.transactions 0: must be an integer from 1 to 1000000")
+	f(`transactions = 3`, `transactions = 1000001`, "minimum.transactions 1000001: must be an integer from 1 to 1000000")
+	f(`providers    = 4`, `providers = 0`, "minimum.providers 0: must be an integer from 1 to 1000000")
+	f(`providers    = 4`, `providers = 1000001`, "minimum.providers 1000001: must be")
 
-	const hours = "allowed is a full hour from 00:00 to 23:00"
+	const hours = "must be a full hour from 00:00 to 23:00"
 	f(`"09:00"`, `"09:30"`, `fixing.time "09:30": `+hours)
 	f(`"09:00"`, `"24:00"`, `fixing.time "24:00": `+hours)
 	f(`"09:00"`, `"noon"`, `fixing.time "noon": `+hours)
@@ -124,9 +127,10 @@ func TestParseMethodology_Refused(t *testing.T) {
 }
 
 func TestParseMethodology_Zones(t *testing.T) {
+	t.Parallel()
 	refused := func(zone, want string) {
 		t.Helper()
-		wantError(t, `"Europe/Berlin"`, `"`+zone+`"`, `fixing.zone "`+zone+`": allowed is a `+want)
+		wantError(t, `"Europe/Berlin"`, `"`+zone+`"`, `fixing.zone "`+zone+`": must be a `+want)
 	}
 	const name, wholeHours = "name of the time zone database, such as America/New_York", "zone whose clocks differ from UTC by whole hours"
 	refused("Mars/Olympus", name)
@@ -139,13 +143,14 @@ func TestParseMethodology_Zones(t *testing.T) {
 	refused("America/Caracas", wholeHours)     // until 2016
 	refused("Asia/Pyongyang", wholeHours)      // until 2018
 	// They skipped a day, and with it its fixing.
-	wantError(t, `"Europe/Berlin"`, `"Pacific/Apia"`, `fixing.time "09:00" in Pacific/Apia: allowed is a time that comes once every day, 23 to 25 hours after the last`)
+	wantError(t, `"Europe/Berlin"`, `"Pacific/Apia"`, `fixing.time "09:00" in Pacific/Apia: must be a time that comes once a day, 23 to 25 hours after the last`)
 	for _, zone := range []string{"UTC", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "Pacific/Kiritimati"} {
 		mustParse(t, strings.Replace(fullText, "Europe/Berlin", zone, 1))
 	}
 }
 
 func TestParseMethodology_MissingAndUnknownKeys(t *testing.T) {
+	t.Parallel()
 	for key, line := range map[string]string{
 		"version": `version   = "2.0.0-rc.1"`, "effective": `effective = 2026-07-01T00:00:00+02:00`, "decimals": `decimals  = 6`,
 		"fixing.zone": `zone = "Europe/Berlin"`, "fixing.time": `time = "09:00"`,
@@ -160,25 +165,26 @@ func TestParseMethodology_MissingAndUnknownKeys(t *testing.T) {
 	wantError(t, "decimals  = 6", `decimals = 6.5`, "decimals")
 	wantError(t, "decimals  = 6", `decimals = `, "line 4") // not TOML
 	// Half of an optional rule is no rule.
-	wantError(t, "lower = 2.5", "", "winsorise.lower 0: allowed is a percentage")
-	wantError(t, "upper = 97.25", "", "winsorise.upper 0: allowed is a percentage")
-	wantError(t, "provider_share = 33.34", "", "cap.provider_share 0: allowed is a percentage")
+	wantError(t, "lower = 2.5", "", "winsorise.lower 0: must be a percentage")
+	wantError(t, "upper = 97.25", "", "winsorise.upper 0: must be a percentage")
+	wantError(t, "provider_share = 33.34", "", "cap.provider_share 0: must be a percentage")
 }
 
 func TestParseMethodology_Percentages(t *testing.T) {
-	const allowed = "allowed is a percentage above 0 and below 100, with up to two decimals"
+	t.Parallel()
+	const allowed = "must be a percentage above 0 and below 100, with up to two decimals"
 	for _, bad := range []string{"0", "-5", "100", "100.5", "2.505", "nan", "inf", "0.001", "99.999", "0.000000001", "99.9999999999"} {
 		wantError(t, "lower = 2.5", "lower = "+bad, "winsorise.lower ", allowed)
 		wantError(t, "upper = 97.25", "upper = "+bad, "winsorise.upper ", allowed)
 		wantError(t, "provider_share = 33.34", "provider_share = "+bad, "cap.provider_share ", allowed)
 	}
 	wantError(t, "lower = 2.5", "lower = 2.505", "winsorise.lower 2.505: ")
-	wantError(t, "lower = 2.5", "lower = 97.25", "winsorise.lower 97.25: allowed is less than winsorise.upper, which is 97.25")
-	wantError(t, "lower = 2.5", "lower = 98", "winsorise.lower 98: allowed is less than winsorise.upper, which is 97.25")
+	wantError(t, "lower = 2.5", "lower = 97.25", "winsorise.lower 97.25: must be less than winsorise.upper, which is 97.25")
+	wantError(t, "lower = 2.5", "lower = 98", "winsorise.lower 98: must be less than winsorise.upper, which is 97.25")
 	f := func(text string, want int) {
 		t.Helper()
-		if m := mustParse(t, strings.Replace(fullText, "lower = 2.5", "lower = "+text, 1)); m.WinsoriseLower != want {
-			t.Errorf("%s %%: got %d hundredths, want %d", text, m.WinsoriseLower, want)
+		if m := mustParse(t, strings.Replace(fullText, "lower = 2.5", "lower = "+text, 1)); m.WinsorizeLower != want {
+			t.Errorf("%s %%: got %d hundredths, want %d", text, m.WinsorizeLower, want)
 		}
 	}
 	f("0.01", 1)
@@ -191,6 +197,7 @@ func TestParseMethodology_Percentages(t *testing.T) {
 
 // With a cap of c percent at least 100/c providers must share the whole.
 func TestParseMethodology_CapAgainstProviders(t *testing.T) {
+	t.Parallel()
 	text := func(share, providers string) string {
 		return strings.NewReplacer("provider_share = 33.34", "provider_share = "+share, "providers    = 4", "providers = "+providers).Replace(fullText)
 	}
@@ -201,11 +208,11 @@ func TestParseMethodology_CapAgainstProviders(t *testing.T) {
 			t.Errorf("a cap of %s %% with %s providers: %v, want %q", share, providers, err, want)
 		}
 	}
-	refused("40", "2", "minimum.providers 2: allowed is at least 3, because each may have no more than 40 %")
-	refused("50", "1", "minimum.providers 1: allowed is at least 2")
-	refused("33.33", "3", "minimum.providers 3: allowed is at least 4, because each may have no more than 33.33 %")
-	refused("0.01", "9999", "minimum.providers 9999: allowed is at least 10000")
-	refused("99.99", "1", "minimum.providers 1: allowed is at least 2")
+	refused("40", "2", "minimum.providers 2: must be at least 3, because each may have no more than 40 %")
+	refused("50", "1", "minimum.providers 1: must be at least 2")
+	refused("33.33", "3", "minimum.providers 3: must be at least 4, because each may have no more than 33.33 %")
+	refused("0.01", "9999", "minimum.providers 9999: must be at least 10000")
+	refused("99.99", "1", "minimum.providers 1: must be at least 2")
 	mustParse(t, text("40", "3"))
 	mustParse(t, text("50", "2"))
 	mustParse(t, text("33.34", "3"))
@@ -220,6 +227,7 @@ func version(name string, day int) Methodology {
 }
 
 func TestSchedule_With(t *testing.T) {
+	t.Parallel()
 	s := Schedule{Plain(), version("1.1.0", 10)}
 	refused := func(m Methodology, want string) {
 		t.Helper()
@@ -227,11 +235,11 @@ func TestSchedule_With(t *testing.T) {
 			t.Errorf("version %s: %v, want %q", m.Version, err, want)
 		}
 	}
-	const before = "allowed is after 2026-07-10T00:00:00.000Z, when version 1.1.0 took effect"
+	const before = "must be after 2026-07-10T00:00:00.000Z, when version 1.1.0 took effect"
 	refused(version("1.2.0", 10), "effective 2026-07-10T00:00:00.000Z: "+before)
 	refused(version("1.2.0", 9), "effective 2026-07-09T00:00:00.000Z: "+before)
-	refused(version("1.0.0", 11), `version "1.0.0" is taken`)
-	refused(version("1.1.0", 11), `version "1.1.0" is taken`)
+	refused(version("1.0.0", 11), `version "1.0.0" exists already`)
+	refused(version("1.1.0", 11), `version "1.1.0" exists already`)
 	const fixing = "the zone and time of the fixing cannot change"
 	other := version("1.2.0", 11)
 	other.FixingHour = 15
@@ -248,6 +256,7 @@ func TestSchedule_With(t *testing.T) {
 
 // Two schedules that grow from one do not write into each other, however much room the first has.
 func TestSchedule_WithDoesNotAlias(t *testing.T) {
+	t.Parallel()
 	s := append(make(Schedule, 0, 8), Plain())
 	a, errA := s.With(version("a", 1))
 	b, errB := s.With(version("b", 2))
@@ -260,6 +269,7 @@ func TestSchedule_WithDoesNotAlias(t *testing.T) {
 }
 
 func TestSchedule_At(t *testing.T) {
+	t.Parallel()
 	s := Schedule{Plain(), version("1.1.0", 10), version("1.2.0", 20)}
 	f := func(at int64, want string) {
 		t.Helper()
@@ -277,6 +287,7 @@ func TestSchedule_At(t *testing.T) {
 }
 
 func TestSchedule_Version(t *testing.T) {
+	t.Parallel()
 	s := Schedule{Plain(), version("1.1.0", 10)}
 	if m, ok := s.Version("1.1.0"); !ok || m.Effective != s[1].Effective {
 		t.Errorf("1.1.0: got %+v, %v", m, ok)
@@ -287,6 +298,7 @@ func TestSchedule_Version(t *testing.T) {
 }
 
 func TestParseSchedule(t *testing.T) {
+	t.Parallel()
 	later := strings.NewReplacer(`"1.0.0"`, `"1.1.0"`, "2000-01-01", "2026-07-01").Replace(PlainText())
 	file := func(text string) assay.MethodologyFile { return assay.MethodologyFile{Text: text} }
 	s, err := ParseSchedule([]assay.MethodologyFile{file(PlainText()), file(later)})

@@ -13,8 +13,8 @@ import (
 
 // slowSlot computes a slot the long way, rule by rule as a person would, with fractions of big numbers.
 type slowSlot struct {
-	transactions []assay.Transaction // those that count; winsorise changes their prices
-	winsorised   int
+	transactions []assay.Transaction // those that count; winsorize changes their prices
+	winsorized   int
 	weights      map[string]*big.Rat // by provider
 	averages     map[string]*big.Rat // their average prices
 	shares       map[string]*big.Rat // final ones
@@ -28,8 +28,8 @@ func newSlowSlot(transactions []assay.Transaction, m Methodology) *slowSlot {
 			s.transactions = append(s.transactions, t)
 		}
 	}
-	if m.WinsoriseUpper > 0 {
-		s.winsorise(s.percentile(m.WinsoriseLower), s.percentile(m.WinsoriseUpper))
+	if m.WinsorizeUpper > 0 {
+		s.winsorize(s.percentile(m.WinsorizeLower), s.percentile(m.WinsorizeUpper))
 	}
 	s.byProvider()
 	s.share(nil)
@@ -62,15 +62,15 @@ func (s *slowSlot) percentile(hundredths int) assay.Nanos {
 	panic("no price has all of the weight at or below it")
 }
 
-func (s *slowSlot) winsorise(lower, upper assay.Nanos) {
+func (s *slowSlot) winsorize(lower, upper assay.Nanos) {
 	for i := range s.transactions {
 		switch t := &s.transactions[i]; {
 		case t.Price < lower:
 			t.Price = lower
-			s.winsorised++
+			s.winsorized++
 		case t.Price > upper:
 			t.Price = upper
-			s.winsorised++
+			s.winsorized++
 		}
 	}
 }
@@ -143,8 +143,8 @@ func randomRules(rng *rand.Rand) Methodology {
 	m := plain
 	m.Decimals = rng.IntN(10)
 	if rng.IntN(2) == 0 {
-		m.WinsoriseLower = 1 + rng.IntN(whole-2)
-		m.WinsoriseUpper = m.WinsoriseLower + 1 + rng.IntN(whole-m.WinsoriseLower-1)
+		m.WinsorizeLower = 1 + rng.IntN(whole-2)
+		m.WinsorizeUpper = m.WinsorizeLower + 1 + rng.IntN(whole-m.WinsorizeLower-1)
 	}
 	if rng.IntN(2) == 0 {
 		m.ProviderCap = 2000 + rng.IntN(7999) // five providers can share it
@@ -167,10 +167,11 @@ func lopsided(rng *rand.Rand, batch []assay.Transaction) {
 }
 
 func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	var winsorised, capped, several int
+	var winsorized, capped, several int
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(8, seed))
 		batch, m := randomTransactions(rng, 1+rng.IntN(50), seed%20 == 0), randomRules(rng)
@@ -187,12 +188,12 @@ func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 			continue
 		}
 		want := newSlowSlot(batch, m)
-		adjusted := assay.Adjustments{Winsorised: want.winsorised, Capped: len(want.cut)}
+		adjusted := assay.Adjustments{Winsorized: want.winsorized, Capped: len(want.cut)}
 		if got.Value != want.value(m.Decimals) || got.Adjusted != adjusted {
 			t.Fatalf("seed %d, %+v: got %s %+v, want %s %+v", seed, m, got.Value, got.Adjusted, want.value(m.Decimals), adjusted)
 		}
-		if adjusted.Winsorised > 0 {
-			winsorised++
+		if adjusted.Winsorized > 0 {
+			winsorized++
 		}
 		if adjusted.Capped > 0 {
 			capped++
@@ -201,13 +202,14 @@ func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 			several++
 		}
 	}
-	if winsorised < 500 || capped < 300 || several < 100 {
-		t.Errorf("%d slots were winsorised, %d capped, %d with several cut: too few to tell", winsorised, capped, several)
+	if winsorized < 500 || capped < 300 || several < 100 {
+		t.Errorf("%d slots were winsorized, %d capped, %d with several cut: too few to tell", winsorized, capped, several)
 	}
 }
 
 // TestCapped_NoShareExceedsTheCap works the final shares out from nothing but how many providers were cut: the largest.
 func TestCapped_NoShareExceedsTheCap(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -215,7 +217,7 @@ func TestCapped_NoShareExceedsTheCap(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(9, seed))
 		batch, m := randomTransactions(rng, 5+rng.IntN(40), false), randomRules(rng)
-		m.WinsoriseLower, m.WinsoriseUpper, m.Decimals = 0, 0, 9
+		m.WinsorizeLower, m.WinsorizeUpper, m.Decimals = 0, 0, 9
 		m.ProviderCap, m.MinProviders = 2000+rng.IntN(3000), 5
 		lopsided(rng, batch)
 		d, ok := compute(batch, m)
@@ -261,6 +263,7 @@ func checkShares(t *testing.T, slot *slowSlot, d assay.Determination, most *big.
 }
 
 func TestCapped(t *testing.T) {
+	t.Parallel()
 	f := func(share int, wantCut int, want string, weights ...int64) {
 		t.Helper()
 		m := Plain()
@@ -296,11 +299,12 @@ func sumOf(numbers []int64) (sum int64) {
 	return sum
 }
 
-func TestWinsorise(t *testing.T) {
+func TestWinsorize(t *testing.T) {
+	t.Parallel()
 	f := func(lower, upper int, wantMoved int, want string, weights ...int64) {
 		t.Helper()
 		m := Plain()
-		m.WinsoriseLower, m.WinsoriseUpper = lower*100, upper*100
+		m.WinsorizeLower, m.WinsorizeUpper = lower*100, upper*100
 		var batch []assay.Transaction
 		for i, w := range weights { // at 1 USD, 2 USD and so on
 			tr := rental("acme", assay.Nanos(i+1)*assay.One)
@@ -308,8 +312,8 @@ func TestWinsorise(t *testing.T) {
 			batch = append(batch, tr)
 		}
 		d, ok := compute(batch, m)
-		if !ok || d.Adjusted.Winsorised != wantMoved || d.Value.String() != want {
-			t.Errorf("%d to %d %%, weights %v: %s with %d moved, want %s with %d", lower, upper, weights, d.Value, d.Adjusted.Winsorised, want, wantMoved)
+		if !ok || d.Adjusted.Winsorized != wantMoved || d.Value.String() != want {
+			t.Errorf("%d to %d %%, weights %v: %s with %d moved, want %s with %d", lower, upper, weights, d.Value, d.Adjusted.Winsorized, want, wantMoved)
 		}
 		if d.Low != assay.One || d.High != assay.Nanos(len(weights))*assay.One {
 			t.Errorf("lowest %s and highest %s: they are of the prices as they came", d.Low, d.High)

@@ -6,12 +6,12 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// roundQuotient is assay.DivideHalfEven without big numbers: it rounds quotient + rest/divisor, counted in billionths, to a
-// multiple of unit.
+// roundQuotient is assay.DivideHalfEven without big numbers: it rounds quotient + rest/divisor, in billionths, to a multiple
+// of unit.
 func roundQuotient(quotient, rest, divisor uint64, unit assay.Nanos) assay.Nanos {
 	u := uint64(unit)
 	units, below := quotient/u, quotient%u
-	// What is left over is below + rest/divisor of a unit: compare twice (below·divisor + rest) with unit·divisor.
+	// The remainder is below + rest/divisor of a unit: compare twice (below·divisor + rest) with unit·divisor.
 	hi, lo := bits.Mul64(2*below, divisor)
 	lo, carry := bits.Add64(lo, rest, 0)
 	hi += carry

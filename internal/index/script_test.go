@@ -12,6 +12,7 @@ import (
 
 // TestScripts runs testdata/*.txt; weighted-average.txt says how they are written.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{methodology: Plain()} })
 }
 

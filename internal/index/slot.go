@@ -2,7 +2,7 @@ package index
 
 import (
 	"time"
-	_ "time/tzdata" // the fixing must not depend on what the machine has installed
+	_ "time/tzdata" // the fixing must not depend on the machine
 
 	"github.com/assaydata/assay"
 )
@@ -31,7 +31,7 @@ func (m Methodology) LastSlot(grain assay.Grain, ms int64) int64 {
 	return m.fixing(y, mo, d-1)
 }
 
-// WindowStart is where the window that ends at the slot begins: 23 or 25 hours earlier on the days the clocks change.
+// WindowStart is the start of the window that ends at the slot. Days on which the clocks change have 23 or 25 hours.
 func (m Methodology) WindowStart(grain assay.Grain, slot int64) int64 {
 	return m.LastSlot(grain, slot-1)
 }

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSlots_FourYearsOfHours(t *testing.T) {
+	t.Parallel()
 	m := Plain()
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	to := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -47,6 +48,7 @@ func at(ms int64) string { return assay.FormatInstant(ms) }
 
 // The clocks of New York change twice a year, so four years have four short days and four long ones.
 func TestSlots_LengthsOfDays(t *testing.T) {
+	t.Parallel()
 	m := Plain()
 	slot := m.NextSlot(assay.Daily, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	lengths := map[int64]int{}

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// uint128 is a whole number of 128 bits.
+// uint128 is an unsigned integer of 128 bits.
 type uint128 struct{ hi, lo uint64 }
 
 func product(a, b uint64) (n uint128) {
@@ -28,7 +28,7 @@ func (n uint128) times(k uint64) uint128 {
 
 func (n uint128) less(m uint128) bool { return n.hi < m.hi || n.hi == m.hi && n.lo < m.lo }
 
-// divide gives quotient and rest where both fit 64 bits; ok is false where they do not.
+// divide computes quotient and rest; ok is false if they, or the divisor, do not fit 64 bits.
 func (n uint128) divide(m uint128) (quotient, rest uint64, ok bool) {
 	if m.hi != 0 || n.hi >= m.lo {
 		return 0, 0, false
@@ -37,7 +37,7 @@ func (n uint128) divide(m uint128) (quotient, rest uint64, ok bool) {
 	return quotient, rest, true
 }
 
-// share is n as a share of the total in parts of the given size, rounded.
+// share is n as a share of the total, rounded, if the total is the given number of parts.
 func (n uint128) share(parts uint64, total uint128) uint64 {
 	twice := n.times(2 * parts)
 	twice.add(total)

@@ -16,6 +16,7 @@ func randomUint128(rng *rand.Rand) uint128 {
 
 // TestUint128_AgainstBig holds every operation against math/big, with numbers of all lengths.
 func TestUint128_AgainstBig(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 1))
 	for range 50_000 {
 		a, b := randomUint128(rng), randomUint128(rng)
@@ -58,6 +59,7 @@ func checkDivide(t *testing.T, a, b uint128) {
 }
 
 func TestUint128_Share(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 2))
 	for range 20_000 {
 		total := uint128{hi: rng.Uint64() >> (22 + rng.IntN(42)), lo: 1 + rng.Uint64()>>rng.IntN(64)>>1}

@@ -7,7 +7,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Window is the transactions of one slot and line, as rows of a batch. The rows are reused: who keeps them copies them.
+// Window is the transactions of one slot and line, as rows of a batch. The rows are reused: copy them to keep them.
 type Window struct {
 	assay.Line
 	Grain assay.Grain
@@ -18,29 +18,30 @@ type Window struct {
 // Windows sorts a batch of transactions into windows.
 type Windows struct {
 	schedule Schedule
-	open     []openWindows             // by grain
-	places   map[string]map[string]int // of a line in every list, by GPU and region: two short texts are found faster than a pair
+	open     []openWindows // by grain
 	lines    int
+	// position of a line in the lists of open, by GPU and region; nested, because a string is found faster than a pair
+	positions map[string]map[string]int
 }
 
 // openWindows are the windows of one slot.
 type openWindows struct {
 	grain assay.Grain
 	slot  int64    // where they end
-	lines []Window // by place
+	lines []Window // by position
 }
 
-// NewWindows makes room for windows of one or several grains.
+// NewWindows makes windows of one or more grains.
 func NewWindows(s Schedule, grains ...assay.Grain) *Windows {
-	w := &Windows{schedule: s, places: map[string]map[string]int{}}
+	w := &Windows{schedule: s, positions: map[string]map[string]int{}}
 	for _, grain := range grains {
 		w.open = append(w.open, openWindows{grain: grain})
 	}
 	return w
 }
 
-// Each calls f for every window of a batch that holds whole windows, those of a grain in the order of time. The batch must
-// be in order (see Order).
+// Each calls f for every window of a batch, those of a grain in the order of time. The batch holds whole windows and is in
+// order (see Order).
 func (w *Windows) Each(batch []assay.Transaction, f func(Window) error) error {
 	for i := range w.open {
 		w.open[i].slot = 0
@@ -48,12 +49,14 @@ func (w *Windows) Each(batch []assay.Transaction, f func(Window) error) error {
 	for i := range batch {
 		t := &batch[i]
 		for j := range w.open {
-			if open := &w.open[j]; t.ExecutedAt >= open.slot {
-				if err := open.close(f); err != nil {
-					return err
-				}
-				open.slot = w.schedule.NextSlot(open.grain, t.ExecutedAt)
+			open := &w.open[j]
+			if t.ExecutedAt < open.slot {
+				continue
 			}
+			if err := open.close(f); err != nil {
+				return err
+			}
+			open.slot = w.schedule.NextSlot(open.grain, t.ExecutedAt)
 		}
 		for line := range t.Lines() {
 			w.add(line, i)
@@ -68,15 +71,15 @@ func (w *Windows) Each(batch []assay.Transaction, f func(Window) error) error {
 }
 
 func (w *Windows) add(line assay.Line, row int) {
-	regions := w.places[line.GPU]
-	place, ok := regions[line.Region]
+	regions := w.positions[line.GPU]
+	position, ok := regions[line.Region]
 	if !ok {
 		if regions == nil {
 			regions = map[string]int{}
-			w.places[line.GPU] = regions
+			w.positions[line.GPU] = regions
 		}
-		place = w.lines
-		regions[line.Region] = place
+		position = w.lines
+		regions[line.Region] = position
 		w.lines++
 		for i := range w.open {
 			open := &w.open[i]
@@ -84,12 +87,12 @@ func (w *Windows) add(line assay.Line, row int) {
 		}
 	}
 	for i := range w.open {
-		window := &w.open[i].lines[place]
+		window := &w.open[i].lines[position]
 		window.Rows = append(window.Rows, int32(row))
 	}
 }
 
-// close hands over the windows of a slot that has ended.
+// close calls f for the windows of a slot that has ended.
 func (o *openWindows) close(f func(Window) error) error {
 	for i := range o.lines {
 		window := &o.lines[i]
@@ -106,7 +109,7 @@ func (o *openWindows) close(f func(Window) error) error {
 	return nil
 }
 
-// Order puts transactions into the order in which they are computed and hashed: time, then source, then id.
+// Order sorts transactions into the order in which they are computed and hashed: time, source, id.
 func Order(batch []assay.Transaction) {
 	inOrder := func(a, b assay.Transaction) int {
 		return cmp.Or(cmp.Compare(a.ExecutedAt, b.ExecutedAt), cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
@@ -120,24 +123,24 @@ func Order(batch []assay.Transaction) {
 	}
 }
 
-// Known reduces a batch, as it was received, to what was known at a receipt: rows that came later are left out, and the
-// later words on the others apply, as far as they had come. The events are in the order of their coming. The batch is
-// reused.
-func Known(batch []assay.Transaction, events []assay.Verification, receipt int64) []assay.Transaction {
+// Known reduces a batch of transactions, as received, to what was known at a receipt: it drops later transactions and
+// applies the verifications up to then. Verifications are in the order of their receipts. The batch is modified.
+func Known(batch []assay.Transaction, verifications []assay.Verification, receipt int64) []assay.Transaction {
 	batch = slices.DeleteFunc(batch, func(t assay.Transaction) bool { return t.Receipt > receipt })
-	if len(events) == 0 {
+	if len(verifications) == 0 {
 		return batch
 	}
 	type key struct{ source, id string }
 	last := map[key]bool{}
-	for _, e := range events {
-		if e.Receipt <= receipt {
-			last[key{e.Source, e.ID}] = e.Verified
+	for _, v := range verifications {
+		if v.Receipt <= receipt {
+			last[key{source: v.Source, id: v.ID}] = v.Verified
 		}
 	}
 	for i := range batch {
-		if verified, ok := last[key{batch[i].Source, batch[i].ID}]; ok {
-			batch[i].Verified, batch[i].Withdrawn = verified, !verified
+		t := &batch[i]
+		if verified, ok := last[key{source: t.Source, id: t.ID}]; ok {
+			t.Verified, t.Withdrawn = verified, !verified
 		}
 	}
 	return batch

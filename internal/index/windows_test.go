@@ -79,6 +79,7 @@ func cells(m Methodology, grain assay.Grain, batch []assay.Transaction) map[cell
 }
 
 func TestWindows_Each(t *testing.T) {
+	t.Parallel()
 	m := Plain()
 	for seed := range uint64(30) {
 		stream := randomStream(rand.New(rand.NewPCG(5, seed)), 300)
@@ -94,6 +95,7 @@ func TestWindows_Each(t *testing.T) {
 
 // Splitting a batch at the ends of slots does not matter.
 func TestWindows_PiecesEqualTheWhole(t *testing.T) {
+	t.Parallel()
 	m := Plain()
 	pieces := 0
 	for seed := range uint64(100) {
@@ -123,6 +125,7 @@ func TestWindows_PiecesEqualTheWhole(t *testing.T) {
 
 // The days on which New York changes its clocks have 23 and 25 hours: a rental an hour makes that many.
 func TestWindows_DaylightSaving(t *testing.T) {
+	t.Parallel()
 	f := func(month time.Month, day int, want map[string]int) {
 		t.Helper()
 		first := time.Date(2026, month, day-1, 12, 0, 0, 0, time.UTC).UnixMilli()
@@ -148,6 +151,7 @@ func TestWindows_DaylightSaving(t *testing.T) {
 }
 
 func TestWindows_NothingAndErrors(t *testing.T) {
+	t.Parallel()
 	w := NewWindows(Schedule{Plain()}, assay.Hourly)
 	calls := 0
 	full := errors.New("enough")
@@ -166,6 +170,7 @@ func TestWindows_NothingAndErrors(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	want := []assay.Transaction{
 		{ExecutedAt: 1, Source: "z", ID: "9"},
 		{ExecutedAt: 2, Source: "A", ID: "b"}, // bytes, not letters
@@ -193,6 +198,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestKnown(t *testing.T) {
+	t.Parallel()
 	batch := []assay.Transaction{
 		{Source: "a", ID: "1", Verified: true, Receipt: 1},
 		{Source: "a", ID: "2", Verified: false, Receipt: 2},
@@ -254,6 +260,7 @@ func slots(t *testing.T, m Methodology, grain assay.Grain, batch []assay.Transac
 
 // Whatever the order in which a batch comes, all that is said of every slot is the same.
 func TestSlots_OrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(4, seed))
 		batch, m := randomStream(rng, 200), randomRules(rng)
@@ -271,6 +278,7 @@ func TestSlots_OrderDoesNotMatter(t *testing.T) {
 
 // Compute itself does not ask for an order either.
 func TestCompute_OrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(4, seed))
 		transactions, m := randomTransactions(rng, 2+rng.IntN(60), seed%10 == 0), randomRules(rng)
@@ -290,6 +298,7 @@ func TestCompute_OrderDoesNotMatter(t *testing.T) {
 // The value lies between the lowest and the highest price that counts, whatever rules apply: exactly so with all nine
 // decimals, and with fewer after the bounds are rounded like the value.
 func TestCompute_ValueLiesBetweenPrices(t *testing.T) {
+	t.Parallel()
 	adjusted := 0
 	for seed := range uint64(5000) {
 		rng := rand.New(rand.NewPCG(10, seed))

@@ -38,6 +38,7 @@ func signedManifest() assay.Manifest {
 }
 
 func TestAppendManifest_Text(t *testing.T) {
+	t.Parallel()
 	m := signedManifest()
 	want := `{"day":"2026-01-14","revision":1,"records":288,"records_digest":"` + strings.Repeat("12", 32) +
 		`","signed_at":"2026-01-15T00:01:00.007Z","previous_hash":"` + strings.Repeat("34", 32) +
@@ -58,6 +59,7 @@ func TestAppendManifest_Text(t *testing.T) {
 }
 
 func TestAppendManifestJSON_ParsesBack(t *testing.T) {
+	t.Parallel()
 	type manifestJSON struct {
 		Day       string `json:"day"`
 		Revision  int    `json:"revision"`
@@ -83,6 +85,7 @@ func TestAppendManifestJSON_ParsesBack(t *testing.T) {
 
 // A day is a date: the walk's millisecond is no other day, which CheckManifest sees to.
 func TestManifest_EveryFieldCounts(t *testing.T) {
+	t.Parallel()
 	m := signedManifest()
 	checkChanges(t, &m, Manifest, "Day", "Hash", "Signature")
 	before := Manifest(&m)
@@ -94,6 +97,7 @@ func TestManifest_EveryFieldCounts(t *testing.T) {
 
 // Any change of anything in a signed manifest is noticed.
 func TestCheckManifest_EveryChangeIsNoticed(t *testing.T) {
+	t.Parallel()
 	m := signedManifest()
 	if err := CheckManifest(&m); err != nil {
 		t.Fatal(err)
@@ -112,6 +116,7 @@ func TestCheckManifest_EveryChangeIsNoticed(t *testing.T) {
 
 // Nor does it help to make the hash fit again: the signature is of every byte of the text.
 func TestCheckManifest_EveryByteIsSigned(t *testing.T) {
+	t.Parallel()
 	m := signedManifest()
 	text := AppendManifest(nil, &m)
 	for i := range text {
@@ -143,6 +148,7 @@ func TestCheckManifest_EveryByteIsSigned(t *testing.T) {
 }
 
 func TestCheckManifest_Reasons(t *testing.T) {
+	t.Parallel()
 	f := func(want string, change func(*assay.Manifest)) {
 		t.Helper()
 		m := signedManifest()
@@ -158,6 +164,7 @@ func TestCheckManifest_Reasons(t *testing.T) {
 }
 
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	a, b := hashOf(1), hashOf(2)
 	f := func(hashes ...assay.Hash) assay.Hash {
 		t.Helper()
@@ -178,6 +185,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestKey_RoundTrip(t *testing.T) {
+	t.Parallel()
 	for seed := range byte(20) {
 		key := testKey(seed)
 		text, err := EncodeKey(key)
@@ -204,6 +212,7 @@ func mustPEM(t *testing.T, kind string, key any) []byte {
 
 // What cannot be read is refused with a reason, and the reason shows nothing of the text.
 func TestDecodeKey_Refused(t *testing.T) {
+	t.Parallel()
 	secret := mustPEM(t, keyType, testKey(7))
 	body := strings.Split(string(secret), "\n")[1]
 	f := func(text []byte, want string) {

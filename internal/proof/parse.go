@@ -38,7 +38,7 @@ type recordText struct {
 		Withdrawn  int `json:"withdrawn"`
 	} `json:"excluded"`
 	Adjusted struct {
-		Winsorised int `json:"winsorised"`
+		Winsorized int `json:"winsorised"`
 		Capped     int `json:"capped"`
 	} `json:"adjusted"`
 	Inputs      hexHash `json:"inputs_digest"`

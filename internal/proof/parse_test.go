@@ -12,6 +12,7 @@ import (
 
 // What is written can be read, with a value and when it was taken back; and nothing that is written otherwise.
 func TestParseRecord(t *testing.T) {
+	t.Parallel()
 	f := func(d assay.Determination) {
 		t.Helper()
 		Seal(&d, assay.Hash{1})
@@ -32,7 +33,7 @@ func TestParseRecord(t *testing.T) {
 	whole := assay.Determination{
 		Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Daily, At: 86_400_000, Methodology: "1.0.0", Receipt: 7, PublishedAt: 86_400_001,
 		HasValue: true, Value: 2_350_000_000, Transactions: 3, HourMicros: 1_500_000, Providers: 2, HHI: 5_001, Low: 1, High: 3_000_000_000, Median: 2_000_000_000,
-		Excluded: assay.Exclusions{Unverified: 1, Withdrawn: 2}, Adjusted: assay.Adjustments{Winsorised: 1, Capped: 1}, Inputs: assay.Hash{9},
+		Excluded: assay.Exclusions{Unverified: 1, Withdrawn: 2}, Adjusted: assay.Adjustments{Winsorized: 1, Capped: 1}, Inputs: assay.Hash{9},
 	}
 	f(whole)
 	gone := assay.Determination{Line: whole.Line, Grain: assay.Hourly, At: whole.At, From: 1, Revision: 1, Methodology: "1.0.0", Excluded: assay.Exclusions{Withdrawn: 1}}
@@ -40,6 +41,7 @@ func TestParseRecord(t *testing.T) {
 }
 
 func TestParseManifest(t *testing.T) {
+	t.Parallel()
 	m := assay.Manifest{Day: 86_400_000, Revision: 2, Records: 3, Digest: assay.Hash{1}, SignedAt: 172_800_001, Previous: assay.Hash{2}, PublicKey: bytes.Repeat([]byte{3}, 32), Signature: bytes.Repeat([]byte{4}, 64)}
 	m.Hash = Manifest(&m)
 	text := AppendManifestJSON(nil, &m)

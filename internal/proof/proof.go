@@ -100,7 +100,7 @@ func appendRecord(dst []byte, d *assay.Determination) []byte {
 	dst = appendPrice(append(dst, `,"median_price":`...), d.Median, d.HasValue)
 	dst = appendInt(append(dst, `,"excluded":{"unverified":`...), d.Excluded.Unverified)
 	dst = appendInt(append(dst, `,"withdrawn":`...), d.Excluded.Withdrawn)
-	dst = appendInt(append(dst, `},"adjusted":{"winsorised":`...), d.Adjusted.Winsorised)
+	dst = appendInt(append(dst, `},"adjusted":{"winsorised":`...), d.Adjusted.Winsorized)
 	dst = appendInt(append(dst, `,"capped":`...), d.Adjusted.Capped)
 	dst = appendHash(append(dst, '}'), "inputs_digest", d.Inputs)
 	dst = assay.AppendInstant(append(dst, `,"published_at":"`...), d.PublishedAt)

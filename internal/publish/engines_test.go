@@ -56,6 +56,7 @@ func publishAll(t *testing.T, db *store.DB) (o outcome) {
 
 // The same market comes to the same values, record hashes and signed manifests, whichever database keeps it.
 func TestPublished_EqualOnBothEngines(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}

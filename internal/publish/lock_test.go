@@ -14,6 +14,7 @@ import (
 // A publisher whose connection falls silent in the middle of a step stops before the server gives the lock to another: what it
 // has computed is published once, by the other.
 func TestPostgres_SilentPublisherStopsFirst(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes as long as silence is waited for")
 	}

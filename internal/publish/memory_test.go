@@ -145,15 +145,16 @@ func load(t *testing.T, rng *rand.Rand, db *store.DB, all []assay.Transaction) {
 
 // TestPublished_EqualsMemory: the database, the windows and the order in which rows came in leave no trace in the digits.
 func TestPublished_EqualsMemory(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
 	rules := [][]string{
 		{"minimum 1 transactions 1 providers"},
 		{"minimum 3 transactions 2 providers"},
-		{"winsorise 5 95"},
+		{"winsorize 5 95"},
 		{"minimum 3 transactions 3 providers", "cap 40"},
-		{"minimum 4 transactions 4 providers", "winsorise 10 80", "cap 30"},
+		{"minimum 4 transactions 4 providers", "winsorize 10 80", "cap 30"},
 	}
 	for seed := range uint64(15) {
 		rng := rand.New(rand.NewPCG(21, seed))
@@ -174,12 +175,13 @@ func TestPublished_EqualsMemory(t *testing.T) {
 // TestRestated_EqualsMemory: what came late, or was verified or withdrawn later, ends after a restatement in the same
 // digits as if it had been known from the start.
 func TestRestated_EqualsMemory(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(22, seed))
-		db, p, m := newWorld(t, []string{"minimum 1 transactions 1 providers", "winsorise 5 95"})
+		db, p, m := newWorld(t, []string{"minimum 1 transactions 1 providers", "winsorize 5 95"})
 		all := randomRentals(rng, 600)
 		half := len(all) / 2
 		load(t, rng, db, slices.Clone(all[:half]))

@@ -47,6 +47,7 @@ func wantGoverned(t *testing.T, db *store.DB, effective int64) {
 
 // A version governs exactly the slots that end at or after its effect, in one go, piece by piece, and when restated.
 func TestMethodology_TakesEffect(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -72,7 +73,10 @@ func TestMethodology_TakesEffect(t *testing.T) {
 }
 
 // Below its minimum a version publishes nothing, and covers the time all the same.
-func TestMethodology_Minimum(t *testing.T) { storetest.Each(t, testMethodologyMinimum) }
+func TestMethodology_Minimum(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testMethodologyMinimum)
+}
 
 func testMethodologyMinimum(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
@@ -92,7 +96,10 @@ func testMethodologyMinimum(t *testing.T, db *store.DB) {
 }
 
 // A database without a methodology adopts the shipped one, once.
-func TestLoadSchedule(t *testing.T) { storetest.Each(t, testLoadSchedule) }
+func TestLoadSchedule(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadSchedule)
+}
 
 func testLoadSchedule(t *testing.T, db *store.DB) {
 	for range 2 {

@@ -228,6 +228,7 @@ func oneGo(t *testing.T) world {
 
 // The clean run is what the other tests compare with, so it is worth counting.
 func TestBackfill_OneGo(t *testing.T) {
+	t.Parallel()
 	w := oneGo(t)
 	f := func(gpu string, grain assay.Grain, first, last int64, points int) {
 		t.Helper()
@@ -252,6 +253,7 @@ func TestBackfill_OneGo(t *testing.T) {
 }
 
 func TestBackfill_PiecesEqualOneGo(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -280,6 +282,7 @@ func TestBackfill_PiecesEqualOneGo(t *testing.T) {
 }
 
 func TestBackfill_NothingBeforeItHasEnded(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testBackfillNothingBeforeItHasEnded)
 }
 
@@ -299,7 +302,10 @@ func testBackfillNothingBeforeItHasEnded(t *testing.T, db *store.DB) {
 }
 
 // Serving hour by hour, with a day's downtime and a long one, comes to the same points as one go.
-func TestCatchUp_AfterDowntime(t *testing.T) { storetest.Each(t, testCatchUpAfterDowntime) }
+func TestCatchUp_AfterDowntime(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testCatchUpAfterDowntime)
+}
 
 func testCatchUpAfterDowntime(t *testing.T, db *store.DB) {
 	p, c := newPublisher(db, start)
@@ -315,7 +321,10 @@ func testCatchUpAfterDowntime(t *testing.T, db *store.DB) {
 }
 
 // CatchUp alone does not begin a history: that is Run's or Backfill's to decide.
-func TestCatchUp_WithoutCoverage(t *testing.T) { storetest.Each(t, testCatchUpWithoutCoverage) }
+func TestCatchUp_WithoutCoverage(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testCatchUpWithoutCoverage)
+}
 
 func testCatchUpWithoutCoverage(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)
@@ -329,6 +338,7 @@ func testCatchUpWithoutCoverage(t *testing.T, db *store.DB) {
 }
 
 func TestCatchUp_ExactlyAtTheEnd(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	noon := instant(5, 12, 0)
 	mustAppend(t, db, rentals(noon-assay.Hour, noon+assay.Hour)...) // one stands exactly at noon
@@ -347,6 +357,7 @@ func TestCatchUp_ExactlyAtTheEnd(t *testing.T) {
 }
 
 func TestCatchUp_SlotWithoutTransactions(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testCatchUpSlotWithoutTransactions)
 }
 
@@ -369,6 +380,7 @@ func testCatchUpSlotWithoutTransactions(t *testing.T, db *store.DB) {
 }
 
 func TestCatchUp_LateTransactionChangesNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testCatchUpLateTransactionChangesNothing)
 }
 
@@ -416,6 +428,7 @@ func wantLate(t *testing.T, db *store.DB, want ...string) {
 // A server that starts empty publishes from its first hour on; the history that is loaded later fills in what lies before,
 // and nothing else.
 func TestBackfill_AfterServingStarted(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testBackfillAfterServingStarted)
 }
 
@@ -454,6 +467,7 @@ func testBackfillAfterServingStarted(t *testing.T, db *store.DB) {
 
 // A run that breaks off between its versions, or inside one, and is repeated comes to the same as a clean one.
 func TestBackfill_BrokenOffAndRepeated(t *testing.T) {
+	t.Parallel()
 	want := oneGo(t)
 	db := storetest.Open(t)
 	mustAppend(t, db, rentals(start, end)...)
@@ -483,6 +497,7 @@ func TestBackfill_BrokenOffAndRepeated(t *testing.T) {
 // a slot is published once: the other publisher is faster by an hour, just before the version that holds it is written. The
 // refused version must not be lost, and nothing may be published behind it first: catching up would never come back.
 func TestBackfill_Overtaken(t *testing.T) {
+	t.Parallel()
 	want := oneGo(t)
 	f := func(size int, from, to int64) {
 		t.Helper()
@@ -523,6 +538,7 @@ func (w world) count() (n int) {
 
 // Two publishers work through the same time, each version by whoever has the lock.
 func TestBackfill_TwoAtOnce(t *testing.T) {
+	t.Parallel()
 	want := oneGo(t)
 	db := storetest.Open(t)
 	mustAppend(t, db, rentals(start, end)...)
@@ -543,6 +559,7 @@ func TestBackfill_TwoAtOnce(t *testing.T) {
 // While a version is computed, rows arrive: of a day that has been read, and of one that has not. The version does not
 // know of either; both are late.
 func TestBackfill_ArrivalsInBetween(t *testing.T) {
+	t.Parallel()
 	want := oneGo(t)
 	db := storetest.Open(t)
 	mustAppend(t, db, rentals(start, end)...)
@@ -567,7 +584,10 @@ func lateRow(id string, at int64) assay.Transaction {
 }
 
 // A clock that is set back does not turn the order of publications round.
-func TestCatchUp_ClockSetBack(t *testing.T) { storetest.Each(t, testCatchUpClockSetBack) }
+func TestCatchUp_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testCatchUpClockSetBack)
+}
 
 func testCatchUpClockSetBack(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)

@@ -63,6 +63,7 @@ func wantPrints(t *testing.T, db *store.DB, want []assay.RealtimePrint) {
 
 // Minute by minute, after a gap of hours, and asked twice: every minute of the last day has one print.
 func TestRealtime_TrailingHour(t *testing.T) {
+	t.Parallel()
 	noon := instant(6, 12, 0)
 	all := rentals(noon-2*assay.Hour, noon+6*assay.Hour)
 	for i := range all {
@@ -90,6 +91,7 @@ func TestRealtime_TrailingHour(t *testing.T) {
 
 // Missed minutes are made up for as far back as the API shows them, and no further.
 func TestRealtime_LongGap(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -106,7 +108,10 @@ func TestRealtime_LongGap(t *testing.T) {
 }
 
 // What is withdrawn does not count, and a print that was made stays.
-func TestRealtime_Withdrawn(t *testing.T) { storetest.Each(t, testRealtimeWithdrawn) }
+func TestRealtime_Withdrawn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testRealtimeWithdrawn)
+}
 
 func testRealtimeWithdrawn(t *testing.T, db *store.DB) {
 	noon := instant(6, 12, 0)
@@ -124,7 +129,10 @@ func testRealtimeWithdrawn(t *testing.T, db *store.DB) {
 }
 
 // Below the methodology's minimum there is no print.
-func TestRealtime_Minimum(t *testing.T) { storetest.Each(t, testRealtimeMinimum) }
+func TestRealtime_Minimum(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testRealtimeMinimum)
+}
 
 func testRealtimeMinimum(t *testing.T, db *store.DB) {
 	noon := instant(6, 12, 0)

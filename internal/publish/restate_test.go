@@ -57,6 +57,7 @@ func mustVerify(t *testing.T, db *store.DB, id string, verified bool) {
 // A late row makes revisions of its hour and its day, in its region and in all: four. Nothing else moves, and the values
 // are those that would have been published, had it come in time.
 func TestRestate_LateRow(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	before := readWorld(t, db)
 	late := lateRow("late", start+90*assay.Minute)
@@ -83,6 +84,7 @@ func TestRestate_LateRow(t *testing.T) {
 }
 
 func TestRestate_NothingNew(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	before := readWorld(t, db)
 	mustAppend(t, db, func() assay.Transaction { x := lateRow("other GPU", start); x.GPU = "B200"; return x }())
@@ -99,6 +101,7 @@ func TestRestate_NothingNew(t *testing.T) {
 
 // A row that does not count is an input all the same: it makes a revision, of which the value has not moved.
 func TestRestate_UnverifiedRow(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	late := lateRow("late", start)
 	late.Verified = false
@@ -123,6 +126,7 @@ func lastRecord(t *testing.T, db *store.DB, gpu string, at int64) assay.Determin
 // The one H200 of an hour is withdrawn: the hour's value is taken back, the day's moves. When it is verified again, both
 // are as they were, as further revisions.
 func TestRestate_TakenBackAndForth(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	before := readWorld(t, db)
 	const place = 5
@@ -165,6 +169,7 @@ func idOf(t *testing.T, gpu string, from int64) (id string) {
 
 // A slot that was published without a value gets its first record by the restatement.
 func TestRestate_SlotWithoutAValue(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	late := lateRow("late", instant(6, 9, 30))
 	late.GPU, late.Region = "B200", ""
@@ -176,6 +181,7 @@ func TestRestate_SlotWithoutAValue(t *testing.T) {
 
 // Only slots whose windows lie inside the bounds are determined anew.
 func TestRestate_Bounds(t *testing.T) {
+	t.Parallel()
 	late := lateRow("late", instant(6, 9, 30))
 	f := func(from, to int64, slots int, stillLate ...string) {
 		t.Helper()
@@ -196,6 +202,7 @@ func TestRestate_Bounds(t *testing.T) {
 }
 
 func TestRestate_NothingPublished(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	before := readWorld(t, db)
 	f := func(gpu string, from, to int64) {
@@ -214,6 +221,7 @@ func TestRestate_NothingPublished(t *testing.T) {
 
 // Many late rows and words, restated piece by piece, come to what one go with all of them would have come to.
 func TestRestate_PiecesComeToTheSame(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -237,7 +245,10 @@ func TestRestate_PiecesComeToTheSame(t *testing.T) {
 }
 
 // A restatement and the publisher's loop at once: whoever has the lock goes first, and the chains stay whole.
-func TestRestate_WhilePublishing(t *testing.T) { storetest.Each(t, testRestateWhilePublishing) }
+func TestRestate_WhilePublishing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testRestateWhilePublishing)
+}
 
 func testRestateWhilePublishing(t *testing.T, db *store.DB) {
 	mustAppend(t, db, rentals(start, end)...)

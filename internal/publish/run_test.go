@@ -72,6 +72,7 @@ func (r *running) publishedAt(t *testing.T) (at []int64) {
 }
 
 func TestRun_PublishesWhenTheHourEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eight := instant(5, 20, 0)
 		r := newRunning(t, eight-25*assay.Second)
@@ -92,6 +93,7 @@ func TestRun_PublishesWhenTheHourEnds(t *testing.T) {
 // A GPU that is added while the loop runs begins with the hour that runs then, so that the hours before are free for a
 // backfill of its history.
 func TestRun_GPUAddedMeanwhile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		noon := instant(5, 12, 0)
 		r := newRunning(t, noon+58*assay.Minute)
@@ -129,6 +131,7 @@ func TestRun_GPUAddedMeanwhile(t *testing.T) {
 // While a pass runs, time goes on: the hour may end between the look at the clock and the end of the pass. However the
 // pass and the clock lie, the hour is published at once, not with the next look ten seconds later.
 func TestRun_HourEndsDuringAPass(t *testing.T) {
+	t.Parallel()
 	for before := int64(2); before < 10; before++ {
 		synctest.Test(t, func(t *testing.T) {
 			noon := instant(5, 12, 0)
@@ -151,6 +154,7 @@ func TestRun_HourEndsDuringAPass(t *testing.T) {
 }
 
 func TestRun_CatchesUpFirst(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRunning(t, instant(7, 12, 30))
 		mustAppend(t, r.db, rentals(start, instant(7, 12, 30))...)
@@ -171,6 +175,7 @@ func TestRun_CatchesUpFirst(t *testing.T) {
 }
 
 func TestRun_ClockSetForward(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRunning(t, instant(5, 12, 30))
 		mustAppend(t, r.db, rentals(instant(5, 12, 0), instant(5, 13, 0))...)
@@ -186,6 +191,7 @@ func TestRun_ClockSetForward(t *testing.T) {
 }
 
 func TestRun_GoesOnAfterAFailure(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		noon := instant(5, 12, 0)
 		r := newRunning(t, noon-assay.Second)
@@ -210,6 +216,7 @@ func TestRun_GoesOnAfterAFailure(t *testing.T) {
 
 // Every minute has its print as soon as it is over.
 func TestRun_PrintsEveryMinute(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		noon := instant(5, 12, 0)
 		r := newRunning(t, noon+30*assay.Second)
@@ -228,6 +235,7 @@ func TestRun_PrintsEveryMinute(t *testing.T) {
 
 // The day is signed when it has ended, not before.
 func TestRun_SignsWhenTheDayEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		midnight := instant(6, 0, 0)
 		r := newRunning(t, midnight-assay.Minute)

@@ -21,6 +21,7 @@ import (
 
 // TestScenarios runs testdata/*.txt against real databases and a publisher; late.txt says how they are written.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	storetest.EachEngine(t, func(t *testing.T, address func(testing.TB) string) {
 		indextest.Run(t, func(t *testing.T) indextest.Runner { return newScenario(t, address(t)) })
 	})

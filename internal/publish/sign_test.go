@@ -61,6 +61,7 @@ func wantSigned(t *testing.T, db *store.DB, list []assay.Manifest, day int64, re
 }
 
 func TestSign_EndedDays(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	sign(t, p)
 	if list := manifests(t, db); len(list) != 0 {
@@ -90,6 +91,7 @@ func TestSign_EndedDays(t *testing.T) {
 
 // A restated day is signed again, with its old records and its new ones, behind all other manifests.
 func TestSign_RestatedDay(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	p.Key = signingKey
 	sign(t, p)
@@ -109,6 +111,7 @@ func TestSign_RestatedDay(t *testing.T) {
 
 // Two sign at once: each day is signed once a revision, one behind the other.
 func TestSign_TwoAtOnce(t *testing.T) {
+	t.Parallel()
 	db, p := published(t)
 	p.Key = signingKey
 	other := *p

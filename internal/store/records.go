@@ -33,7 +33,7 @@ func appendBody(dst []byte, d *assay.Determination) []byte {
 	dst = binary.AppendVarint(dst, int64(d.Median))
 	dst = binary.AppendVarint(dst, int64(d.Excluded.Unverified))
 	dst = binary.AppendVarint(dst, int64(d.Excluded.Withdrawn))
-	dst = binary.AppendVarint(dst, int64(d.Adjusted.Winsorised))
+	dst = binary.AppendVarint(dst, int64(d.Adjusted.Winsorized))
 	dst = binary.AppendVarint(dst, int64(d.Adjusted.Capped))
 	dst = append(dst, byte(boolInt(d.HasValue)))
 	dst = append(dst, d.Inputs[:]...)
@@ -60,7 +60,7 @@ func readBody(body []byte, d *assay.Determination) error {
 	d.Median = assay.Nanos(r.signed())
 	d.Excluded.Unverified = int(r.signed())
 	d.Excluded.Withdrawn = int(r.signed())
-	d.Adjusted.Winsorised = int(r.signed())
+	d.Adjusted.Winsorized = int(r.signed())
 	d.Adjusted.Capped = int(r.signed())
 	hasValue := r.unsigned()
 	d.HasValue = hasValue == 1

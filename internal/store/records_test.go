@@ -25,7 +25,7 @@ func fullRecord(n int64, b byte, methodology string) (d assay.Determination) {
 	d.Value, d.Low, d.High, d.Median = price, price, price, price
 	d.Transactions, d.Providers, d.HHI = count, count, count
 	d.Excluded = assay.Exclusions{Unverified: count, Withdrawn: count}
-	d.Adjusted = assay.Adjustments{Winsorised: count, Capped: count}
+	d.Adjusted = assay.Adjustments{Winsorized: count, Capped: count}
 	d.Methodology, d.HasValue = methodology, n >= 0
 	return d
 }
@@ -34,7 +34,7 @@ func fullRecord(n int64, b byte, methodology string) (d assay.Determination) {
 func differentRecord() assay.Determination {
 	return assay.Determination{
 		From: 1, Receipt: 2, PublishedAt: 3, Value: 4, Transactions: 5, HourMicros: 6, Providers: 7, HHI: 8, Low: 9, High: 10, Median: 11,
-		Excluded: assay.Exclusions{Unverified: 12, Withdrawn: 13}, Adjusted: assay.Adjustments{Winsorised: 14, Capped: 15},
+		Excluded: assay.Exclusions{Unverified: 12, Withdrawn: 13}, Adjusted: assay.Adjustments{Winsorized: 14, Capped: 15},
 		Methodology: "1.0.0", HasValue: true, Inputs: assay.Hash{16}, Previous: assay.Hash{17},
 	}
 }

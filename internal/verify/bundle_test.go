@@ -40,6 +40,7 @@ func verifyBundle(t *testing.T, dir string) (Report, error) {
 
 // Any days that follow one another make a bundle that proves itself, without the database.
 func TestBundle_AnyPeriod(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -60,6 +61,7 @@ func TestBundle_AnyPeriod(t *testing.T) {
 
 // A bundle of everything proves what the database proves, and says how long it will take.
 func TestBundle_Everything(t *testing.T) {
+	t.Parallel()
 	dir, _ := exported(t, openMarket(t), instant(1, 0), instant(30, 0))
 	done := 0.0
 	got, err := Bundle(t.Context(), dir, marketKey.Public().(ed25519.PublicKey), func(d float64, _ int) { done = d })
@@ -79,6 +81,7 @@ func TestBundle_Everything(t *testing.T) {
 }
 
 func TestBundle_NothingThere(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bundle")
 	_, err := Export(t.Context(), openMarket(t), dir, ExportOptions{From: instant(1, 0), To: instant(3, 0)})
 	if err == nil || !strings.Contains(err.Error(), "nothing is published for the days from 2026-03-01 up to 2026-03-03") {
@@ -91,6 +94,7 @@ func TestBundle_NothingThere(t *testing.T) {
 }
 
 func TestBundle_KeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
 	db := openMarket(t)
 	dir, _ := exported(t, db, instant(5, 0), instant(6, 0))
 	if _, err := Export(t.Context(), db, dir, ExportOptions{From: instant(5, 0), To: instant(7, 0)}); err == nil || !strings.Contains(err.Error(), "exists") {
@@ -103,6 +107,7 @@ func TestBundle_KeepsWhatIsThere(t *testing.T) {
 
 // What is received, restated and signed while a bundle is written is not in it.
 func TestBundle_WhileOthersWrite(t *testing.T) {
+	t.Parallel()
 	written := 0
 	for n := int64(1); n < 200; n += n/3 + 1 {
 		dir := filepath.Join(t.TempDir(), "bundle")
@@ -181,6 +186,7 @@ func readFiles(t *testing.T, dir string) map[string][]byte {
 
 // TestBundle_AnyByte damages one byte of one file. Only when the bundle was exported is a word for people.
 func TestBundle_AnyByte(t *testing.T) {
+	t.Parallel()
 	dir, _ := exported(t, openMarket(t), instant(6, 0), instant(9, 0))
 	random := rand.New(rand.NewPCG(5, 2026))
 	files := readFiles(t, dir)
@@ -213,6 +219,7 @@ func isExportedAt(head []byte, i int) bool {
 
 // TestBundle_FilesGone wants every file that bundle.json lists.
 func TestBundle_FilesGone(t *testing.T) {
+	t.Parallel()
 	dir, _ := exported(t, openMarket(t), instant(6, 0), instant(7, 0))
 	for name, text := range readFiles(t, dir) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
@@ -229,6 +236,7 @@ func TestBundle_FilesGone(t *testing.T) {
 // changed by who writes the sums anew, too: comments of a methodology, who said something, when and why, the order of
 // receipts between two publications.
 func TestBundle_Forged(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}

@@ -134,6 +134,7 @@ var tables = []struct {
 
 // TestVerify_AnyColumn changes each column of each table by as little as one bit, and at its far end.
 func TestVerify_AnyColumn(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -270,6 +271,7 @@ func (p *patient) change(table, column string, row map[string]any, value any) bo
 }
 
 func TestVerify_AnyRowGone(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -305,6 +307,7 @@ func (p *patient) damageOneRow(table, damage, kinds string) {
 }
 
 func TestVerify_AnyRowMore(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t)
 	f := func(table, insert, kinds string) {
 		t.Helper()
@@ -340,6 +343,7 @@ func TestVerify_AnyRowMore(t *testing.T) {
 // TestVerify_SlippedIn has the store itself write one more transaction under a receipt that is long past, as nobody could
 // who does not know the checksums: then its receipt or its slot tells.
 func TestVerify_SlippedIn(t *testing.T) {
+	t.Parallel()
 	f := func(gpu string, at int64, receipt int, kinds string) {
 		t.Helper()
 		p := newPatient(t)

@@ -21,6 +21,7 @@ import (
 var marketReport = Report{Transactions: 475, Records: 377, Manifests: 11, Unsigned: 2, PublicKeys: []string{base64.StdEncoding.EncodeToString(marketKey.Public().(ed25519.PublicKey))}}
 
 func TestVerify_ProvesTheMarket(t *testing.T) {
+	t.Parallel()
 	db := openMarket(t)
 	f := func(o Options, want Report) {
 		t.Helper()
@@ -39,6 +40,7 @@ func TestVerify_ProvesTheMarket(t *testing.T) {
 
 // The other tests damage what is in the market; so it must be in it.
 func TestMarket_HasEverything(t *testing.T) {
+	t.Parallel()
 	db := openMarket(t)
 	ledger, err := db.Ledger(t.Context())
 	if err != nil {
@@ -77,7 +79,7 @@ func TestMarket_HasEverything(t *testing.T) {
 	f("values that are gone", count(func(r *store.Record) bool { return !r.HasValue }), 1)
 	f("of the first methodology", count(func(r *store.Record) bool { return r.Methodology == "1.0.0" }), 100)
 	f("of the second methodology", count(func(r *store.Record) bool { return r.Methodology == "1.1.0" }), 50)
-	f("with outliers", count(func(r *store.Record) bool { return r.Adjusted.Winsorised > 0 }), 1)
+	f("with outliers", count(func(r *store.Record) bool { return r.Adjusted.Winsorized > 0 }), 1)
 	f("with capped providers", count(func(r *store.Record) bool { return r.Adjusted.Capped > 0 }), 1)
 	f("with a withdrawn transaction", count(func(r *store.Record) bool { return r.Excluded.Withdrawn > 0 }), 1)
 	f("with an unverified transaction", count(func(r *store.Record) bool { return r.Excluded.Unverified > 0 }), 1)
@@ -85,6 +87,7 @@ func TestMarket_HasEverything(t *testing.T) {
 
 // Every period can be proven by itself, and what is damaged outside it does not matter to it.
 func TestVerify_Periods(t *testing.T) {
+	t.Parallel()
 	db := openMarket(t)
 	damaged := openMarket(t)
 	hurt := first("H100 SXM", instant(7, 3), true)
@@ -112,6 +115,7 @@ func TestVerify_Periods(t *testing.T) {
 }
 
 func TestVerify_NothingThere(t *testing.T) {
+	t.Parallel()
 	f := func(db *store.DB, from, to int64) {
 		t.Helper()
 		if report, err := Database(t.Context(), db, Options{From: from, To: to}); err != nil || report.Records != 0 {
@@ -124,6 +128,7 @@ func TestVerify_NothingThere(t *testing.T) {
 }
 
 func TestVerify_AnotherKey(t *testing.T) {
+	t.Parallel()
 	_, err := Database(t.Context(), openMarket(t), Options{PublicKey: make([]byte, ed25519.PublicKeySize)})
 	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "manifest of 2026-03-04, revision 0: it is signed with another key") {
 		t.Error(err)
@@ -132,6 +137,7 @@ func TestVerify_AnotherKey(t *testing.T) {
 
 // What comes while a verification runs is not its business, and must not look like a difference.
 func TestVerify_WhileOthersWrite(t *testing.T) {
+	t.Parallel()
 	written := 0
 	for n := int64(1); n < 500; n += n/4 + 1 { // more uses than a verification makes
 		wrote := whileWriting(t, n, func(ctx context.Context, db *store.DB) {
@@ -189,6 +195,7 @@ func writeMore(t *testing.T, db *store.DB) {
 
 // The first difference in the order of time is the one that is named, however many workers look.
 func TestVerify_NamesTheFirst(t *testing.T) {
+	t.Parallel()
 	db := openMarket(t)
 	storetest.Exec(t, db, `UPDATE segments SET checksum = checksum + 1`)
 	var want string
@@ -210,6 +217,7 @@ func TestVerify_NamesTheFirst(t *testing.T) {
 }
 
 func TestVerify_Progress(t *testing.T) {
+	t.Parallel()
 	var done []float64
 	o := Options{Workers: 2, Progress: func(d float64, _ int) { done = append(done, d) }}
 	if _, err := Database(t.Context(), openMarket(t), o); err != nil {

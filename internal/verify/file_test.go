@@ -17,6 +17,7 @@ import (
 // TestVerify_AnyByteOfTheFile damages the database's file itself, in the pages of transactions, records and manifests: then
 // SQLite complains, or Verify does. What passes must be a byte that nothing is made of: every row reads as before.
 func TestVerify_AnyByteOfTheFile(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}

@@ -10,6 +10,7 @@ import (
 // The market is proven on PostgreSQL as on SQLite, and what is changed there past the store is found. The tests of SQLite go
 // through every column; what they find is read by the same code, so here one change of each kind of table is enough.
 func TestVerify_Postgres(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}

@@ -1,5 +1,5 @@
-// Package indextest is the plain-text language of the scenario files that index and publish are tested with: what both
-// understand alike. Each line is a command; its columns stand apart by two spaces or more; # begins a comment.
+// Package indextest is the common part of the plain-text language in which the scenarios of index and publish are written.
+// Each line is a command; two or more spaces separate its columns; # begins a comment.
 package indextest
 
 import (
@@ -15,25 +15,30 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Runner carries out the commands of one file. Checked tells whether the command was one that can fail a test.
+// Runner runs the commands of one file. Checked tells whether the command compares anything.
 type Runner interface {
 	Run(verb string, args []string) (checked bool, err error)
 }
 
-// Run runs every file of testdata, each with a runner of its own.
+// Run runs every file of testdata as a parallel subtest, each with a new runner.
 func Run(t *testing.T, newRunner func(t *testing.T) Runner) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios (%v)", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { runFile(t, file, newRunner(t)) })
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			runFile(t, file, newRunner(t))
+		})
 	}
 }
 
 var columns = regexp.MustCompile(` {2,}`)
 
 func runFile(t *testing.T, file string, r Runner) {
+	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -59,15 +64,15 @@ func runFile(t *testing.T, file string, r Runner) {
 	}
 }
 
-// ErrUnknown says that a command is not one of the language.
+// ErrUnknown reports a command that does not exist.
 func ErrUnknown(verb string, args []string) error {
-	return fmt.Errorf("%q with %d columns is no command", verb, len(args))
+	return fmt.Errorf("there is no command %q with %d columns", verb, len(args))
 }
 
-// Transaction reads the columns of a load line: executed at, GPU, region, price, GPUs, hours, provider, verified or not.
+// Transaction parses the columns of a load line: executed at, GPU, region, price, GPUs, hours, provider, verified or not.
 func Transaction(args []string) (t assay.Transaction, err error) {
 	if len(args) != 8 {
-		return t, fmt.Errorf("a rental has 8 columns, not %d", len(args))
+		return t, fmt.Errorf("a transaction has 8 columns, not %d", len(args))
 	}
 	t = assay.Transaction{GPU: args[1], Region: args[2], Provider: args[6], Verified: args[7] == "verified"}
 	if t.Region == "-" {
@@ -93,36 +98,37 @@ type Slot struct {
 	At    int64
 }
 
-// ParseSlot reads the columns that name a slot: grain, GPU, region, and the end of the window after the word at.
+// ParseSlot parses the columns that name a slot: grain, GPU, region, and the end of the window after the word at.
 func ParseSlot(args []string) (s Slot, err error) {
 	if len(args) != 4 {
 		return s, fmt.Errorf("a slot has 4 columns, not %d", len(args))
 	}
 	s.Line = assay.Line{GPU: args[1], Region: args[2]}
-	if s.Grain, err = assay.ParseGrain(args[0]); err != nil {
+	s.Grain, err = assay.ParseGrain(args[0])
+	if err != nil {
 		return s, err
 	}
 	s.At, err = Instant(args[3], "at ")
 	return s, err
 }
 
-// Instant reads an instant that stands behind a word.
-func Instant(text, word string) (int64, error) {
-	rest, ok := strings.CutPrefix(text, word)
+// Instant parses an instant after a prefix such as "at ".
+func Instant(text, prefix string) (int64, error) {
+	rest, ok := strings.CutPrefix(text, prefix)
 	if !ok {
-		return 0, fmt.Errorf("%q does not begin with %q", text, word)
+		return 0, fmt.Errorf("%q does not begin with %q", text, prefix)
 	}
 	ms, _, err := assay.ParseInstant(rest)
 	return ms, err
 }
 
-// Methodology gives the text of a methodology with the rules of a methodology line, one a column:
+// Methodology is the text of a methodology with the rules of a methodology line, one per column:
 //
 //	minimum 3 transactions 2 providers
-//	winsorise 5 95
+//	winsorize 5 95
 //	cap 40
 //
-// What is not said is as in version 1.0.0.
+// Everything else is as in version 1.0.0.
 func Methodology(version string, rules []string) (string, error) {
 	transactions, providers, outliers := 1, 1, ""
 	for _, rule := range rules {
@@ -132,8 +138,8 @@ func Methodology(version string, rules []string) (string, error) {
 			if _, err := fmt.Sscanf(rule, "minimum %d transactions %d providers", &transactions, &providers); err != nil {
 				return "", fmt.Errorf("%q: %w", rule, err)
 			}
-		case "winsorise":
-			if _, err := fmt.Sscanf(rule, "winsorise %s %s", &lower, &upper); err != nil {
+		case "winsorize":
+			if _, err := fmt.Sscanf(rule, "winsorize %s %s", &lower, &upper); err != nil {
 				return "", fmt.Errorf("%q: %w", rule, err)
 			}
 			outliers += fmt.Sprintf("[winsorise]\nlower = %s\nupper = %s\n", lower, upper)
@@ -143,7 +149,7 @@ func Methodology(version string, rules []string) (string, error) {
 			}
 			outliers += fmt.Sprintf("[cap]\nprovider_share = %s\n", upper)
 		default:
-			return "", fmt.Errorf("%q is no rule: there are minimum, winsorise and cap", rule)
+			return "", fmt.Errorf("there is no rule %q: use minimum, winsorize or cap", rule)
 		}
 	}
 	return fmt.Sprintf(`version   = %q
@@ -158,23 +164,23 @@ providers    = %d
 %s`, version, transactions, providers, outliers), nil
 }
 
-// CheckFacts compares what a record says with the facts of a record line, such as "= revision 1, transactions 3".
+// CheckFacts compares a record with the facts of a record line, such as "= revision 1, transactions 3".
 func CheckFacts(d *assay.Determination, want string) error {
 	all := facts(d)
 	for fact := range strings.SplitSeq(strings.TrimPrefix(want, "= "), ", ") {
 		name, value, _ := strings.Cut(fact, " ")
 		got, ok := all[name]
 		if !ok {
-			return fmt.Errorf("a record says nothing about %q", name)
+			return fmt.Errorf("a record has no fact %q", name)
 		}
 		if got != value {
-			return fmt.Errorf("the record says %s %s", name, got)
+			return fmt.Errorf("the record has %s %s", name, got)
 		}
 	}
 	return nil
 }
 
-// facts are the words for what a record says.
+// facts are the facts of a record, by name.
 func facts(d *assay.Determination) map[string]string {
 	return map[string]string{
 		"revision":     fmt.Sprint(d.Revision),
@@ -190,7 +196,7 @@ func facts(d *assay.Determination) map[string]string {
 		"excluded":     fmt.Sprint(d.Excluded.Unverified + d.Excluded.Withdrawn),
 		"unverified":   fmt.Sprint(d.Excluded.Unverified),
 		"withdrawn":    fmt.Sprint(d.Excluded.Withdrawn),
-		"winsorised":   fmt.Sprint(d.Adjusted.Winsorised),
+		"winsorized":   fmt.Sprint(d.Adjusted.Winsorized),
 		"capped":       fmt.Sprint(d.Adjusted.Capped),
 	}
 }
