@@ -16,18 +16,18 @@ import (
 	"github.com/assaydata/assay/internal/index"
 )
 
-// Value is what a product shows for a day.
+// Value is the value of a product on a day.
 type Value struct {
 	Day      int64 // midnight UTC
 	Value    assay.Nanos
-	Second   assay.Nanos // of the other tool, when two are compared
+	Second   assay.Nanos // the other tool's value, in a comparison
 	Received int64       // when we learned of it
 }
 
 // Series is the values of a product, oldest first.
 type Series []Value
 
-// Build makes the series of every product, by its id.
+// Build computes the series of every product, by id.
 func Build(days []assay.Observed[assay.CodingDay], products []assay.CodingProduct) map[string]Series {
 	type metric struct{ tool, category string }
 	byTool := map[string][]assay.Observed[assay.CodingDay]{}
@@ -53,7 +53,7 @@ func Build(days []assay.Observed[assay.CodingDay], products []assay.CodingProduc
 	return all
 }
 
-// series makes the values of one tool.
+// series computes the values of one tool.
 func series(days []assay.Observed[assay.CodingDay], category string) (values Series) {
 	for i := range days {
 		if v, ok := value(&days[i].Value, category); ok {
@@ -63,7 +63,7 @@ func series(days []assay.Observed[assay.CodingDay], category string) (values Ser
 	return values
 }
 
-// value is the metric of a tool's day.
+// value returns the metric of a tool's day, if it has one.
 func value(d *assay.CodingDay, category string) (v assay.Nanos, ok bool) {
 	switch category {
 	case assay.CodingPRs:
@@ -76,7 +76,7 @@ func value(d *assay.CodingDay, category string) (v assay.Nanos, ok bool) {
 	return 0, false
 }
 
-// mergeRate is how many of the pull requests were merged, in percent.
+// mergeRate returns the share of pull requests that were merged, in percent.
 func mergeRate(merged, prs int64) (rate assay.Nanos, ok bool) {
 	if prs == 0 {
 		return 0, false
@@ -86,7 +86,7 @@ func mergeRate(merged, prs int64) (rate assay.Nanos, ok bool) {
 	return assay.Nanos(assay.DivideHalfEven(parts, big.NewInt(prs))) * unit, true
 }
 
-// compared joins two series on the days that both have.
+// compared joins two series on the days that both have a value.
 func compared(a, b Series) (joined Series) {
 	for _, v := range a {
 		for len(b) > 0 && b[0].Day < v.Day {
@@ -100,7 +100,8 @@ func compared(a, b Series) (joined Series) {
 	return joined
 }
 
-// ChangePct is the change of value i since the one before, in percent; there is none without one before, nor from zero.
+// ChangePct returns the change of value i since the previous one, in percent. There is none without a previous value, or if
+// that is zero.
 func (s Series) ChangePct(i int) (change assay.Nanos, ok bool) {
 	if i == 0 || s[i-1].Value == 0 {
 		return 0, false
@@ -108,13 +109,13 @@ func (s Series) ChangePct(i int) (change assay.Nanos, ok bool) {
 	return index.ChangePct(s[i].Value, s[i-1].Value), true
 }
 
-// Range gives the values [i, j) whose days begin in [from, to].
+// Range returns the positions [i, j) of the values whose days begin in [from, to].
 func (s Series) Range(from, to int64) (i, j int) {
 	i = s.before(from)
 	return i, max(i, s.before(to+1))
 }
 
-// before is how many days begin before an instant.
+// before returns how many days begin before an instant.
 func (s Series) before(at int64) int {
 	return sort.Search(len(s), func(i int) bool { return s[i].Day >= at })
 }

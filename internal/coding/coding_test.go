@@ -14,6 +14,7 @@ import (
 
 // TestScripts runs testdata/*.txt; merge-rate.txt says how they are written.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{} })
 }
 
@@ -82,6 +83,7 @@ func (s Series) text(i int, compare bool) string {
 
 // TestBuild_AnyOrder: days come as they come, and the values are the same.
 func TestBuild_AnyOrder(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
 	var days []assay.Observed[assay.CodingDay]
 	for day := range int64(60) {
@@ -116,6 +118,7 @@ func TestBuild_AnyOrder(t *testing.T) {
 }
 
 func TestSeries_ExtremeChange(t *testing.T) {
+	t.Parallel()
 	const most = 50_000_000 // the bound of the import
 	days := []assay.Observed[assay.CodingDay]{
 		observed(assay.CodingDay{Day: 0, Tool: "cc", PRs: 1}), observed(assay.CodingDay{Day: assay.Day, Tool: "cc", PRs: most, Merged: 1}),

@@ -44,6 +44,7 @@ func feedLines(n int) (lines []string) {
 // In a bubble an import that waits for itself, or leaves a goroutine behind, fails the test.
 
 func TestWriter_ParsesWhileItWrites(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out outcome
 		im := Transactions(testOptions(storetest.Open(t), &out))
@@ -65,6 +66,7 @@ func TestWriter_ParsesWhileItWrites(t *testing.T) {
 }
 
 func TestWriter_TwoBatchesInMemory(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out outcome
 		im := Transactions(testOptions(storetest.Open(t), &out))
@@ -97,6 +99,7 @@ func TestWriter_TwoBatchesInMemory(t *testing.T) {
 // Rejects are told in the order in which an import without a second goroutine would tell them: those of the rows in
 // their order, then the conflicts of their batch.
 func TestWriter_OrderOfReports(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	conflict := jsonLine(with("price", "3"))
 	var content strings.Builder
@@ -127,6 +130,7 @@ func TestWriter_OrderOfReports(t *testing.T) {
 }
 
 func TestWriter_Fails(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	for failing := range 4 {
 		synctest.Test(t, func(t *testing.T) {
@@ -158,6 +162,7 @@ func TestWriter_Fails(t *testing.T) {
 
 // Wherever a context ends, the import does, and what it counts is there.
 func TestWriter_ContextEnds(t *testing.T) {
+	t.Parallel()
 	for n := int64(1); n < 200; n += 13 {
 		synctest.Test(t, func(t *testing.T) {
 			db := storetest.Open(t)
@@ -177,6 +182,7 @@ func TestWriter_ContextEnds(t *testing.T) {
 
 // A small file is safe soon, and a large one is written in large batches.
 func TestWriter_BatchesGrow(t *testing.T) {
+	t.Parallel()
 	im := Transactions(testOptions(nil, new(outcome)))
 	f := func(handed, want int) {
 		t.Helper()

@@ -20,6 +20,7 @@ import (
 var goodCoding = map[string]string{"date": "2026-01-02", "tool": "cc", "prs": "200", "merged": "150", "commits": "900"}
 
 func TestCoding_EveryFormat(t *testing.T) {
+	t.Parallel()
 	want := assay.CodingDay{Day: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC).UnixMilli(), Tool: "cc", PRs: 200, Merged: 150, Commits: 900}
 	f := func(name, content string) {
 		t.Helper()
@@ -42,7 +43,10 @@ func TestCoding_EveryFormat(t *testing.T) {
 	f("b.parquet", parquetFile(t, columns, []map[string]any{row}))
 }
 
-func TestCoding_Rejects(t *testing.T) { storetest.Each(t, testCodingRejects) }
+func TestCoding_Rejects(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testCodingRejects)
+}
 
 func testCodingRejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
@@ -81,10 +85,14 @@ func testCodingRejects(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestCoding_MissingColumns(t *testing.T) { wantMissing(t, coding.Family) }
+func TestCoding_MissingColumns(t *testing.T) {
+	t.Parallel()
+	wantMissing(t, coding.Family)
+}
 
 // TestParquet_DayIsNoInstant: a DATE says no time of day, which an instant needs.
 func TestParquet_DayIsNoInstant(t *testing.T) {
+	t.Parallel()
 	columns, row := stringColumns(memory.Family.Schema.Names()), textRow(goodMemory)
 	columns["recorded_at"], row["recorded_at"] = parquet.Date(), int32(20455)
 	out := importInto(t, storetest.Open(t), memory.Family, false, "a.parquet", parquetFile(t, columns, []map[string]any{row}))

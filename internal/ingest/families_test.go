@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/assaydata/assay/internal/family"
 	"io"
 	"slices"
 	"strings"
 	"testing"
-	"github.com/assaydata/assay/internal/family"
 )
 
 // Every family has an example, in both forms the same, that says something in each of its columns. That it can be imported
 // is seen by a test of the program.
 func TestSchemas_Examples(t *testing.T) {
+	t.Parallel()
 	for _, s := range Families {
 		if found, _ := FindFamily(s.Name); found.Schema != s.Schema || s.About == "" || len(s.Example) < 2 {
 			t.Errorf("%s: the family is named twice, or its one line or two rows of example are missing", s.Name)
@@ -71,6 +72,7 @@ func equalRows(a, b [][]string) bool {
 
 // Cells that need quoting come through, and an empty optional one is no member.
 func TestSchema_WriteQuotes(t *testing.T) {
+	t.Parallel()
 	s := &family.Schema{Columns: []family.Column{{Name: "a"}, {Name: "b", Optional: true}}, Example: [][]string{{`say "x", y`, ""}, {"", "z"}}}
 	var csv, ndjson strings.Builder
 	if err := s.WriteCSV(&csv); err != nil || csv.String() != "a,b\n\"say \"\"x\"\", y\",\n,z\n" {

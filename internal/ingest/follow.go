@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Follow imports NDJSON that need not end, such as a pipe from an exchange. A row is committed within the delay, also when
-// no further one comes. At the end of the input, and when the context ends, the rows read so far are committed; a line
-// without an end is then a row in the first case, and none in the second. The goroutine that waits for input ends with
-// the input.
+// Follow imports an NDJSON stream that may never end, such as a pipe from an exchange. A row is committed within the delay,
+// even if no other row follows. When the input or the context ends, the rows read so far are committed. An unterminated
+// last line counts as a row only at the end of the input. The goroutine that reads input ends with the input.
 func (im *Importer[T]) Follow(ctx context.Context, name string, r io.Reader, delay time.Duration) error {
 	f := &feed{
 		due:    time.NewTimer(delay),
@@ -26,25 +25,25 @@ func (im *Importer[T]) Follow(ctx context.Context, name string, r io.Reader, del
 	go f.pump(r)
 	im.feed = f
 	defer func() { im.feed = nil }()
-	// What has been read is written, whatever ends the reading.
+	// Rows that were read are written even when the context ends.
 	return im.importRows(context.WithoutCancel(ctx), name, &ndjsonReader{newLineReader(f), im.rows.columns})
 }
 
-// feed is input that may fall silent. It is read by the parser, which cannot do anything else while it waits for a row:
-// so the rows that fall due meanwhile are committed from here.
+// feed is input that may fall silent. The parser blocks in Read while it waits for a row, so rows that fall due meanwhile
+// are committed from Read.
 type feed struct {
 	due    *time.Timer // runs from the first row of a batch
 	delay  time.Duration
 	commit func() error
 	chunks chan chunk
-	ctx    context.Context // here because an io.Reader has no other way to hear of its end
-	left   chan struct{}   // closed when nobody reads any more
-	rest   []byte          // of the chunk that is read
-	err    error           // what comes behind it
+	ctx    context.Context // in the struct because Read takes no context
+	left   chan struct{}   // closed when the parser has stopped reading
+	rest   []byte          // of the current chunk
+	err    error           // what follows the chunk
 	failed <-chan struct{} // closed when the writer has failed
 }
 
-// chunk is what one Read gave.
+// chunk is the result of one Read.
 type chunk struct {
 	bytes []byte
 	err   error
@@ -53,7 +52,7 @@ type chunk struct {
 // errStopped ends a feed whose context has ended.
 var errStopped = errors.New("stopped following")
 
-// pump reads ahead by one chunk: while one is parsed the other is filled.
+// pump reads one chunk ahead: one is filled while the other is parsed.
 func (f *feed) pump(r io.Reader) {
 	buffers := [2][]byte{make([]byte, maxLine), make([]byte, maxLine)}
 	for i := 0; ; i++ {
@@ -70,7 +69,7 @@ func (f *feed) pump(r io.Reader) {
 	}
 }
 
-// Read waits for input, and commits what falls due while it waits.
+// Read waits for input, and commits rows that fall due meanwhile.
 func (f *feed) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		if f.err != nil {
@@ -85,7 +84,7 @@ func (f *feed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wait takes the next chunk. What is due goes first: input that never pauses must not keep it waiting.
+// wait returns the next chunk. Due rows are committed first, because input may never pause.
 func (f *feed) wait() error {
 	select {
 	case <-f.due.C:

@@ -79,6 +79,7 @@ func (f *following) wantEnd(ids ...string) {
 }
 
 func TestFollow_CommitsWithinTheDelay(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Second, func(f *following) {
 		for i := 1; i <= 3; i++ { // with silence between
 			begun := time.Now()
@@ -98,6 +99,7 @@ func TestFollow_CommitsWithinTheDelay(t *testing.T) {
 
 // Rows that come faster than the delay share a commit, and the first of them does not wait longer for it.
 func TestFollow_SteadyRows(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Second, func(f *following) {
 		begun := time.Now()
 		rows := 0
@@ -123,6 +125,7 @@ func TestFollow_SteadyRows(t *testing.T) {
 }
 
 func TestFollow_CommitsBySize(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Minute, func(f *following) {
 		begun := time.Now()
 		f.importer.size = 2
@@ -143,6 +146,7 @@ func TestFollow_CommitsBySize(t *testing.T) {
 }
 
 func TestFollow_EndOfInput(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Minute, func(f *following) {
 		begun := time.Now()
 		f.write(jsonLine(with("id", "1")) + "\n" + jsonLine(with("id", "2"))[:20])
@@ -157,6 +161,7 @@ func TestFollow_EndOfInput(t *testing.T) {
 }
 
 func TestFollow_ContextEnds(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Minute, func(f *following) {
 		f.write(jsonLine(with("id", "1")) + jsonLine(with("id", "2")) + `{"id":"3"`)
 		f.write(` `) // what was written before is taken by now
@@ -170,6 +175,7 @@ func TestFollow_ContextEnds(t *testing.T) {
 }
 
 func TestFollow_ContextEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Minute, func(f *following) {
 		synctest.Wait()
 		f.cancel()
@@ -179,6 +185,7 @@ func TestFollow_ContextEndsAtOnce(t *testing.T) {
 
 // Rejects do not wait for the rows around them.
 func TestFollow_RejectsAsTheyCome(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Hour, func(f *following) {
 		begun := time.Now()
 		for i := range 3 {
@@ -197,6 +204,7 @@ func TestFollow_RejectsAsTheyCome(t *testing.T) {
 
 // A row from the future is one from the past some time later.
 func TestFollow_ClockMoves(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Second, func(f *following) {
 		f.importer.checker = family.NewChecker(f.importer.Catalog, "", func() int64 { return time.Now().UnixMilli() })
 		row := jsonLine(with("executed_at", assay.FormatInstant(time.Now().UnixMilli()+assay.Minute)))
@@ -214,6 +222,7 @@ func TestFollow_ClockMoves(t *testing.T) {
 
 // A GPU and a region that are added while a feed is followed are known from its next row on.
 func TestFollow_CatalogGrows(t *testing.T) {
+	t.Parallel()
 	follow(t, time.Second, func(f *following) {
 		cells := with("gpu_name", "MI300X")
 		cells["region"] = "sa-east"
@@ -244,6 +253,7 @@ func TestFollow_CatalogGrows(t *testing.T) {
 
 // A store that fails ends the following, though the input is silent.
 func TestFollow_WriterFails(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	for _, text := range []string{jsonLine(good()), jsonLine(good()) + "bad\n" + jsonLine(good())} {
 		follow(t, time.Second, func(f *following) {
@@ -259,6 +269,7 @@ func TestFollow_WriterFails(t *testing.T) {
 }
 
 func TestFollow_ReadFails(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	follow(t, time.Minute, func(f *following) {
 		f.write(jsonLine(good()))

@@ -12,35 +12,35 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Formats says which names tell a format.
-const Formats = ".csv, .ndjson and .jsonl, with .gz or .zst behind, and .parquet"
+// Formats lists the file name extensions that can be imported.
+const Formats = ".csv, .ndjson and .jsonl, optionally followed by .gz or .zst, and .parquet"
 
-// Known tells whether a file's name tells a format.
+// Known reports whether a file name has an extension that can be imported.
 func Known(name string) bool {
-	format, packing := suffixes(name)
+	format, compression := suffixes(name)
 	switch format {
 	case ".csv", ".ndjson", ".jsonl":
 		return true
 	case ".parquet":
-		return packing == ""
+		return compression == ""
 	}
 	return false
 }
 
-// suffixes gives the suffix that tells the format and, behind it, the one that tells how the file is packed, if any.
-func suffixes(name string) (format, packing string) {
+// suffixes returns the extension of the format and that of the compression, if any.
+func suffixes(name string) (format, compression string) {
 	last := filepath.Ext(name)
-	switch packing = strings.ToLower(last); packing {
+	switch compression = strings.ToLower(last); compression {
 	case ".gz", ".zst":
-		return strings.ToLower(filepath.Ext(strings.TrimSuffix(name, last))), packing
+		return strings.ToLower(filepath.Ext(strings.TrimSuffix(name, last))), compression
 	}
-	return packing, ""
+	return compression, ""
 }
 
-// rowReader gives the rows of a file.
+// rowReader reads the rows of a file.
 type rowReader interface {
-	// next fills the cells of the next row, in the order of the family's columns, and says where it stood. The error
-	// badRow is about this row only; io.EOF and all others end the file.
+	// next fills the cells of the next row, in the order of the family's columns, and returns its location. A badRow
+	// error concerns this row only; io.EOF and all other errors end the file.
 	next(cells []string) (location, error)
 }
 
@@ -49,19 +49,19 @@ type badRow struct{ reason string }
 
 func (b badRow) Error() string { return b.reason }
 
-// openRows reads a file by its name.
+// openRows opens a file in the format that its name says.
 func openRows(name string, r io.Reader, columns, optional []string) (rows rowReader, closer func(), err error) {
-	format, packing := suffixes(name)
+	format, compression := suffixes(name)
 	switch {
 	case !Known(name) && format == ".parquet":
-		return nil, nil, errors.New("a Parquet file is packed inside and cannot be read through another packing: unpack it first")
+		return nil, nil, errors.New("a Parquet file cannot be compressed as a whole: decompress it first")
 	case !Known(name):
-		return nil, nil, fmt.Errorf("the name does not tell the format: allowed are %s", Formats)
+		return nil, nil, fmt.Errorf("unknown file name extension: must be one of %s", Formats)
 	case format == ".parquet":
 		rows, err = openParquet(r, columns, optional)
 		return rows, func() {}, err
 	}
-	plain, closer, err := unpack(packing, r)
+	plain, closer, err := decompress(compression, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,8 +77,8 @@ func openRows(name string, r io.Reader, columns, optional []string) (rows rowRea
 	return &csvReader{lines, header}, closer, nil
 }
 
-func unpack(packing string, r io.Reader) (plain io.Reader, closer func(), err error) {
-	switch packing {
+func decompress(compression string, r io.Reader) (plain io.Reader, closer func(), err error) {
+	switch compression {
 	case ".gz":
 		z, err := gzip.NewReader(r)
 		return z, func() {}, err
@@ -92,13 +92,13 @@ func unpack(packing string, r io.Reader) (plain io.Reader, closer func(), err er
 	return r, func() {}, nil
 }
 
-// matchColumns tells which of the file's columns is which of ours; -1 is a column we do not know and ignore.
+// matchColumns maps the file's columns to the family's; -1 is an unknown column, which is ignored.
 func matchColumns(names, columns, optional []string) ([]int, error) {
 	matched := make([]int, len(names))
 	for i, name := range names {
 		matched[i] = findColumn(columns, name)
 		if matched[i] >= 0 && slices.Contains(matched[:i], matched[i]) {
-			return nil, fmt.Errorf("column %q stands twice", name)
+			return nil, fmt.Errorf("column %q occurs twice", name)
 		}
 	}
 	for i, name := range columns {
@@ -109,7 +109,7 @@ func matchColumns(names, columns, optional []string) ([]int, error) {
 	return matched, nil
 }
 
-// findColumn finds a column in whichever case it is written.
+// findColumn returns the position of a column, ignoring letter case.
 func findColumn(columns []string, name string) int {
 	if i := slices.Index(columns, name); i >= 0 {
 		return i

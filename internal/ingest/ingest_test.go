@@ -113,6 +113,7 @@ func jsonLine(row map[string]string) string {
 }
 
 func TestCSV_GoodRows(t *testing.T) {
+	t.Parallel()
 	f := func(content string, change func(*assay.Transaction)) {
 		t.Helper()
 		db, want := storetest.Open(t), goodTransaction()
@@ -139,6 +140,7 @@ func TestCSV_GoodRows(t *testing.T) {
 }
 
 func TestNDJSON_GoodRows(t *testing.T) {
+	t.Parallel()
 	f := func(line string, change func(*assay.Transaction)) {
 		t.Helper()
 		db, want := storetest.Open(t), goodTransaction()
@@ -166,6 +168,7 @@ func TestNDJSON_GoodRows(t *testing.T) {
 
 // The last believable values are taken.
 func TestBounds_Taken(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	var content strings.Builder
 	f := func(field, value string) {
@@ -193,7 +196,10 @@ func TestBounds_Taken(t *testing.T) {
 	}
 }
 
-func TestRejects_EveryReason(t *testing.T) { storetest.Each(t, testRejectsEveryReason) }
+func TestRejects_EveryReason(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testRejectsEveryReason)
+}
 
 func testRejectsEveryReason(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
@@ -273,6 +279,7 @@ func testRejectsEveryReason(t *testing.T, db *store.DB) {
 
 // A row's GPU-hours are bounded beside its GPUs and its hours.
 func TestRejects_GPUHours(t *testing.T) {
+	t.Parallel()
 	row := with("gpus", "1000000")
 	row["hours"] = "1000"
 	most := jsonLine(row)
@@ -285,6 +292,7 @@ func TestRejects_GPUHours(t *testing.T) {
 }
 
 func TestRejects_SourceNowhere(t *testing.T) {
+	t.Parallel()
 	var out outcome
 	options := testOptions(storetest.Open(t), &out)
 	options.Source = ""
@@ -299,6 +307,7 @@ func TestRejects_SourceNowhere(t *testing.T) {
 
 // A line that cannot be read as a row is one reject, and the lines around it are not touched.
 func TestRejects_BrokenLines(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	importFile(t, db, "good.ndjson", jsonLine(good())+jsonLine(with("id", "t-2"))).want(t, 2, 0, 0)
 	f := func(name, head, before, broken, after, reason string) {
@@ -337,7 +346,7 @@ func TestRejects_BrokenLines(t *testing.T) {
 	ndjson(`[`+object+`]`, not)
 	ndjson(`7`, not)
 	ndjson(`null`, not)
-	ndjson(`{"id":"t-3","ID":"t-4"}`, `id stands twice`)
+	ndjson(`{"id":"t-3","ID":"t-4"}`, `id occurs twice`)
 	ndjson(`{}`, `executed_at is missing`)
 	ndjson(`{"price":NaN}`, not)
 	ndjson(`{"price":{"usd":1}}`, `price is an object or an array: allowed are strings, numbers, true and false`)
@@ -349,6 +358,7 @@ func TestRejects_BrokenLines(t *testing.T) {
 }
 
 func TestLines_EndsMarksAndBlanks(t *testing.T) {
+	t.Parallel()
 	f := func(name, content string, line int) {
 		t.Helper()
 		out := importFile(t, storetest.Open(t), name, content)
@@ -369,6 +379,7 @@ func TestLines_EndsMarksAndBlanks(t *testing.T) {
 }
 
 func TestFile_HeaderTrouble(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	f := func(content, want string) {
 		t.Helper()
@@ -380,8 +391,8 @@ func TestFile_HeaderTrouble(t *testing.T) {
 	for _, column := range []string{"id", "executed_at", "gpu_name", "price", "gpus", "hours", "provider", "verified"} {
 		f(strings.Replace(csvHeaderLine, column, "x", 1), fmt.Sprintf("line 1: column %q is missing", column))
 	}
-	f("price,"+csvHeaderLine, `line 1: column "price" stands twice`)
-	f("Region,"+csvHeaderLine, `line 1: column "region" stands twice`)
+	f("price,"+csvHeaderLine, `line 1: column "price" occurs twice`)
+	f("Region,"+csvHeaderLine, `line 1: column "region" occurs twice`)
 	f("\n"+csvHeaderLine, `line 1: column "id" is missing`)
 	f(`"id,source`, `line 1: column 11: extraneous or missing "`)
 	f("\xff"+csvHeaderLine, `the line is not valid UTF-8 text`)
@@ -393,6 +404,7 @@ func TestFile_HeaderTrouble(t *testing.T) {
 }
 
 func TestFile_Compressed(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	f := func(name, content string, inserted, duplicates int) {
 		t.Helper()
@@ -437,6 +449,7 @@ func packed(t *testing.T, text string, b *bytes.Buffer, w io.WriteCloser) string
 }
 
 func TestFile_Unreadable(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	f := func(name, content, want string) {
 		t.Helper()
@@ -445,7 +458,7 @@ func TestFile_Unreadable(t *testing.T) {
 			t.Errorf("%s gives the error %v, want its name and %q", name, out.err, want)
 		}
 	}
-	const format = "the name does not tell the format: allowed are .csv, .ndjson and .jsonl, with .gz or .zst behind, and .parquet"
+	const format = "unknown file name extension: must be one of .csv, .ndjson and .jsonl, optionally followed by .gz or .zst, and .parquet"
 	f("a", "", format)
 	f("a.txt", csvHeaderLine, format)
 	f("csv", csvHeaderLine, format)
@@ -460,7 +473,10 @@ func TestFile_Unreadable(t *testing.T) {
 	}
 }
 
-func TestFile_Twice(t *testing.T) { storetest.Each(t, testFileTwice) }
+func TestFile_Twice(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testFileTwice)
+}
 
 func testFileTwice(t *testing.T, db *store.DB) {
 	content := csvHeaderLine + csvLine(good()) + csvLine(with("id", "t-2")) + csvLine(good()) + csvLine(with("gpus", "0"))
@@ -475,6 +491,7 @@ func testFileTwice(t *testing.T, db *store.DB) {
 
 // An import larger than a batch is committed in pieces; broken off between them and repeated, it comes to the same.
 func TestFile_SeveralBatches(t *testing.T) {
+	t.Parallel()
 	var content strings.Builder
 	content.WriteString(csvHeaderLine)
 	const size, rows = 100, 110
@@ -512,7 +529,10 @@ func TestFile_SeveralBatches(t *testing.T) {
 }
 
 // A feed's transactions are checked like rows; they are told by their source and id.
-func TestAdd(t *testing.T) { storetest.Each(t, testAdd) }
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testAdd)
+}
 
 func testAdd(t *testing.T, db *store.DB) {
 	var out outcome

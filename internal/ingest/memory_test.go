@@ -52,6 +52,7 @@ func changed(row map[string]string, field, value string) map[string]string {
 var goodMemory = map[string]string{"recorded_at": "2026-01-02T03:04:00Z", "memory_type": "mem_ddr5_16gb", "price": "5.125"}
 
 func TestMemory_EveryFormat(t *testing.T) {
+	t.Parallel()
 	want := assay.MemoryReading{MemoryID: "mem_ddr5_16gb", At: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC).UnixMilli(), Price: 5_125_000_000}
 	f := func(name, content string) {
 		t.Helper()
@@ -72,7 +73,10 @@ func TestMemory_EveryFormat(t *testing.T) {
 	f("a.parquet", parquetFile(t, columns, []map[string]any{row}))
 }
 
-func TestMemory_Rejects(t *testing.T) { storetest.Each(t, testMemoryRejects) }
+func TestMemory_Rejects(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testMemoryRejects)
+}
 
 func testMemoryRejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
@@ -119,7 +123,10 @@ func wantMissing(t *testing.T, f family.Family) {
 	}
 }
 
-func TestMemory_MissingColumns(t *testing.T) { wantMissing(t, memory.Family) }
+func TestMemory_MissingColumns(t *testing.T) {
+	t.Parallel()
+	wantMissing(t, memory.Family)
+}
 
 // FuzzMemoryCells: whatever is taken can be, and is the same after it was kept.
 func FuzzMemoryCells(f *testing.F) {

@@ -63,6 +63,7 @@ func modelWith(pairs ...string) map[string]string {
 }
 
 func TestModels_EveryFormat(t *testing.T) {
+	t.Parallel()
 	want := assay.ModelDay{
 		Day: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC).UnixMilli(), Lab: "anthropic", Model: "opus-5", Family: "opus",
 		Requests: 120, InputTokens: 5000, OutputTokens: 700, Dollars: 125_000_001,
@@ -93,6 +94,7 @@ func TestModels_EveryFormat(t *testing.T) {
 }
 
 func TestModels_Rejects(t *testing.T) {
+	t.Parallel()
 	db := openForReadings(t)
 	f := func(reason string, pairs ...string) {
 		t.Helper()
@@ -141,6 +143,7 @@ func TestModels_Rejects(t *testing.T) {
 }
 
 func TestModels_Revise(t *testing.T) {
+	t.Parallel()
 	db := openForReadings(t)
 	importModels(t, db, false, "a.ndjson", jsonLine(goodModel())).want(t, 1, 0, 0)
 	importModels(t, db, true, "a.ndjson", jsonLine(modelWith("requests", "121"))).want(t, 1, 0, 0)
@@ -150,6 +153,7 @@ func TestModels_Revise(t *testing.T) {
 }
 
 func TestModels_MissingColumns(t *testing.T) {
+	t.Parallel()
 	db := openForReadings(t)
 	for _, column := range tokens.Family.Schema.Names()[:8] {
 		columns := slices.Clone(tokens.Family.Schema.Names())
@@ -164,6 +168,7 @@ func TestModels_MissingColumns(t *testing.T) {
 
 // What help and template show can be imported.
 func TestModels_Example(t *testing.T) {
+	t.Parallel()
 	content := strings.Join(tokens.Family.Schema.Names(), ",") + "\n"
 	for _, row := range tokens.Family.Schema.Example {
 		content += strings.Join(row, ",") + "\n"

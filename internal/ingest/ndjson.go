@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ndjsonReader reads one JSON object a line. Numbers keep their text, so nothing is lost to floating point.
+// ndjsonReader reads one JSON object per line. Numbers keep their text, so nothing is lost to floating point.
 type ndjsonReader struct {
 	lines   *lineReader
 	columns []string
@@ -30,10 +30,10 @@ func (n *ndjsonReader) next(cells []string) (location, error) {
 
 const jsonSpace = " \t\r\n"
 
-// object takes the members of an object behind its brace. The text is known to be valid JSON, so cutting it up needs no
-// further checks.
+// object reads the members of an object after its opening brace. The text is known to be valid JSON, so splitting it needs
+// no further checks.
 func (n *ndjsonReader) object(rest string, cells []string) error {
-	seen := uint64(0) // a bit a column
+	seen := uint64(0) // one bit per column
 	for {
 		rest = strings.TrimLeft(rest, jsonSpace+",")
 		if rest[0] == '}' {
@@ -47,7 +47,7 @@ func (n *ndjsonReader) object(rest string, cells []string) error {
 			continue
 		}
 		if seen&(1<<column) != 0 {
-			return badRow{fmt.Sprintf("%s stands twice", n.columns[column])}
+			return badRow{fmt.Sprintf("%s occurs twice", n.columns[column])}
 		}
 		seen |= 1 << column
 		switch value[0] {
@@ -62,7 +62,7 @@ func (n *ndjsonReader) object(rest string, cells []string) error {
 	}
 }
 
-// cutJSON cuts off the value with which valid JSON begins.
+// cutJSON splits valid JSON after its first value.
 func cutJSON(text string) (value, rest string) {
 	end := 0
 	switch text[0] {
@@ -76,7 +76,7 @@ func cutJSON(text string) (value, rest string) {
 	return text[:end], text[end:]
 }
 
-// stringEnd finds the end of the string with which the text begins.
+// stringEnd returns the end of the string at the beginning of the text.
 func stringEnd(text string) int {
 	for i := 1; ; i++ {
 		switch text[i] {
@@ -88,7 +88,7 @@ func stringEnd(text string) int {
 	}
 }
 
-// nestedEnd finds the end of the object or array with which the text begins.
+// nestedEnd returns the end of the object or array at the beginning of the text.
 func nestedEnd(text string) int {
 	depth := 0
 	for i := 0; ; {
@@ -108,7 +108,7 @@ func nestedEnd(text string) int {
 	}
 }
 
-// unquoteJSON gives the text of a valid JSON string.
+// unquoteJSON returns the text of a valid JSON string.
 func unquoteJSON(quoted string) string {
 	if strings.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]

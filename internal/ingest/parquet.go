@@ -18,27 +18,27 @@ import (
 	"github.com/assaydata/assay/internal/family"
 )
 
-// parquetReader reads the rows of a Parquet file, a few at a time. Its values become text, and go the way of the other
-// formats from there: so one rule decides what is a price, wherever it stood.
+// parquetReader reads the rows of a Parquet file, a few at a time. Values become text and are then parsed like those of the
+// other formats, so the same rules apply to every format.
 type parquetReader struct {
 	groups  []parquet.RowGroup
-	rows    parquet.Rows // of the group that is read; nil before the first and behind the last
+	rows    parquet.Rows // of the current group; nil before the first and after the last
 	buffer  []parquet.Row
-	pending []parquet.Row   // what is left of the buffer
-	leaves  []parquetColumn // by the number that a value carries
+	pending []parquet.Row   // the rest of the buffer
+	leaves  []parquetColumn // by the column number of a value
 	number  int
-	line    []byte // the row as text, its cells behind each other
-	texts   textKeeper
+	line    []byte // the row as text, its cells concatenated
+	texts   lineArena
 }
 
-// parquetColumn is how a column of the file becomes cells. Columns we do not know have no text.
+// parquetColumn says how a column of the file becomes cells. Unknown columns have no text function.
 type parquetColumn struct {
 	column int
 	name   string
 	append cellText
 }
 
-// cellText appends a value as text. It appends something also when it gives an error, for the report.
+// cellText appends a value as text. It appends something even if it returns an error, for the report.
 type cellText func(dst []byte, v parquet.Value) ([]byte, error)
 
 // parquetRows is how many rows are read at once.
@@ -67,14 +67,14 @@ func openParquet(r io.Reader, columns, optional []string) (_ rowReader, err erro
 
 var errNoRandomAccess = errors.New("a Parquet file is read from its end, which standard input and pipes cannot: name a file")
 
-// recoverParquet makes an error of a panic: the library checks files before it reads them, but not everything in them.
+// recoverParquet turns a panic into an error: the library does not check everything in a file before it reads it.
 func recoverParquet(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fmt.Errorf("the Parquet file is broken: %v", cause)
 	}
 }
 
-// match finds the family's columns among the file's.
+// match maps the file's columns to the family's.
 func (p *parquetReader) match(found []*parquet.Column, columns, optional []string) error {
 	names := make([]string, len(found))
 	for i, c := range found {
@@ -128,9 +128,9 @@ func (p *parquetReader) next(cells []string) (location, error) {
 	return at, bad
 }
 
-// cut keeps the row's text and cuts the cells out of it.
+// cut stores the row's text and slices the cells from it.
 func (p *parquetReader) cut(row parquet.Row, starts []int, cells []string, at *location) {
-	text := p.texts.keep(p.line)
+	text := p.texts.add(p.line)
 	at.text = strings.TrimSuffix(text, ",")
 	for _, v := range row {
 		if c := p.leaf(v); c != nil {
@@ -144,7 +144,7 @@ func (p *parquetReader) cut(row parquet.Row, starts []int, cells []string, at *l
 	}
 }
 
-// leaf gives the column of a value, or nil when we do not know it.
+// leaf returns the column of a value, or nil if it is unknown.
 func (p *parquetReader) leaf(v parquet.Value) *parquetColumn {
 	if i := v.Column(); i < len(p.leaves) && p.leaves[i].append != nil {
 		return &p.leaves[i]
@@ -164,7 +164,7 @@ func (c *parquetColumn) appendTo(line *[]byte, v parquet.Value) (err error) {
 	return nil
 }
 
-// fill reads on when no row is pending.
+// fill reads more rows if none is pending.
 func (p *parquetReader) fill() (err error) {
 	defer recoverParquet(&err)
 	for len(p.pending) == 0 {
@@ -177,7 +177,7 @@ func (p *parquetReader) fill() (err error) {
 		n, err := p.rows.ReadRows(p.buffer)
 		p.pending = p.buffer[:n]
 		if n > 0 {
-			return nil // an error comes again
+			return nil // an error will occur again
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
@@ -192,7 +192,7 @@ func (p *parquetReader) fill() (err error) {
 	return nil
 }
 
-// textOf says how a column's values become text.
+// textOf returns the function that turns a column's values into text.
 func textOf(c *parquet.Column) (cellText, error) {
 	if !c.Leaf() || c.Repeated() {
 		return nil, errors.New("is a list or a group: allowed are single values")
@@ -226,8 +226,8 @@ func textOf(c *parquet.Column) (cellText, error) {
 
 const allowedTypes = "allowed are STRING, UUID, integers, DECIMAL, FLOAT, DOUBLE, BOOLEAN, DATE and TIMESTAMP"
 
-// plainTexts are the texts of the types without a meaning of their own. A floating-point number stands for the shortest
-// decimal number that is read back as it; NaN and the infinities have texts that no number column allows.
+// plainTexts are the text functions of physical types without a logical type. A floating-point number becomes the shortest
+// decimal that parses to it; NaN and the infinities become texts that no number column accepts.
 var plainTexts = map[parquet.Kind]cellText{
 	parquet.Boolean: func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Boolean()), nil },
 	parquet.Int32: func(dst []byte, v parquet.Value) ([]byte, error) {
@@ -260,7 +260,7 @@ func unsignedText(kind parquet.Kind) cellText {
 }
 
 func decimalText(kind parquet.Kind, scale int) (cellText, error) {
-	const maxScale = 38 // the widest that databases write
+	const maxScale = 38 // the largest that databases write
 	if scale < 0 || scale > maxScale {
 		return nil, fmt.Errorf("has %d decimals: allowed are 0 to %d", scale, maxScale)
 	}
@@ -270,7 +270,7 @@ func decimalText(kind parquet.Kind, scale int) (cellText, error) {
 			return family.AppendDecimal(dst, string(whole), scale), err
 		}, nil
 	}
-	return func(dst []byte, v parquet.Value) ([]byte, error) { // the library lets only byte arrays through to here
+	return func(dst []byte, v parquet.Value) ([]byte, error) { // only byte arrays get here
 		if len(v.ByteArray()) > 32 {
 			return dst, errors.New("has more than 32 bytes")
 		}
@@ -278,7 +278,7 @@ func decimalText(kind parquet.Kind, scale int) (cellText, error) {
 	}, nil
 }
 
-// timestampText takes instants in units of the given length. Those without a zone are UTC, as in the other formats.
+// timestampText converts instants in units of the given length. Those without a zone are UTC, as in the other formats.
 func timestampText(unit time.Duration) cellText {
 	perSecond := int64(time.Second / unit)
 	return func(dst []byte, v parquet.Value) ([]byte, error) {
@@ -291,7 +291,7 @@ func timestampText(unit time.Duration) cellText {
 	}
 }
 
-// dateText takes days since 1970.
+// dateText converts days since 1970.
 func dateText(dst []byte, v parquet.Value) ([]byte, error) {
 	return time.Unix(int64(v.Int32())*86_400, 0).UTC().AppendFormat(dst, assay.DayLayout), nil
 }

@@ -77,6 +77,7 @@ func textRow(row map[string]string) map[string]any {
 
 // Every way in which a column can be written comes to the same transaction.
 func TestParquet_ColumnTypes(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -124,6 +125,7 @@ func TestParquet_ColumnTypes(t *testing.T) {
 }
 
 func TestParquet_Rejects(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	f := func(column string, node parquet.Node, value any, reason string) {
 		t.Helper()
@@ -164,6 +166,7 @@ func TestParquet_Rejects(t *testing.T) {
 
 // Row groups are read one behind the other; rows are told by their number; a null is an empty cell.
 func TestParquet_ManyRows(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	const each, groups = parquetRows + 10, 3
 	var parts [][]map[string]any
@@ -206,6 +209,7 @@ func findStored(t *testing.T, db *store.DB, id string) assay.Transaction {
 }
 
 func TestParquet_HeaderTrouble(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	f := func(change func(parquet.Group), want string) {
 		t.Helper()
@@ -222,7 +226,7 @@ func TestParquet_HeaderTrouble(t *testing.T) {
 	for _, column := range []string{"id", "executed_at", "gpu_name", "price", "gpus", "hours", "provider", "verified"} {
 		f(func(g parquet.Group) { delete(g, column) }, fmt.Sprintf("column %q is missing: the header must name id, source, ", column))
 	}
-	f(set("ID", parquet.String()), `column "id" stands twice`)
+	f(set("ID", parquet.String()), `column "id" occurs twice`)
 	f(set("price", parquet.Repeated(parquet.String())), `column "price" is a list or a group: allowed are single values`)
 	f(set("price", parquet.Group{"usd": parquet.String()}), `column "price" is a list or a group: allowed are single values`)
 	f(set("executed_at", parquet.Time(parquet.Millisecond)), `column "executed_at" has the type TIME(isAdjustedToUTC=true,unit=MILLIS): allowed are STRING, `)
@@ -232,6 +236,7 @@ func TestParquet_HeaderTrouble(t *testing.T) {
 }
 
 func TestParquet_Unreadable(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	whole := parquetFile(t, stringColumns(TransactionColumns), []map[string]any{textRow(good())})
 	f := func(name string, r io.Reader, want string) {
@@ -243,8 +248,8 @@ func TestParquet_Unreadable(t *testing.T) {
 		}
 	}
 	f("a.parquet", io.MultiReader(strings.NewReader(whole)), "standard input and pipes cannot: name a file")
-	f("a.parquet.gz", strings.NewReader(whole), "unpack it first")
-	f("a.Parquet.zst", strings.NewReader(whole), "unpack it first")
+	f("a.parquet.gz", strings.NewReader(whole), "decompress it first")
+	f("a.Parquet.zst", strings.NewReader(whole), "decompress it first")
 	f("a.parquet", strings.NewReader(""), "")
 	f("a.parquet", strings.NewReader(csvHeaderLine), "")
 	f("a.parquet", strings.NewReader(whole[:len(whole)-1]), "")
@@ -252,6 +257,7 @@ func TestParquet_Unreadable(t *testing.T) {
 
 // A file with a wrong byte is an error, a reject or a row that can be believed; it never ends the program.
 func TestParquet_WrongBytes(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}

@@ -11,31 +11,31 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the longest line that is read; a longer one is rejected and skipped.
+// maxLine is the length limit of a line in bytes; a longer one is rejected and skipped.
 const maxLine = 64 << 10
 
-// lineReader gives the lines of a file, numbered from 1. A row never spans lines, so one broken quote cannot swallow the
-// rows behind it.
+// lineReader reads the lines of a file, numbered from 1. A row never spans lines, so a broken quote cannot swallow the rows
+// after it.
 type lineReader struct {
 	r      *bufio.Reader
 	number int
-	texts  textKeeper
+	texts  lineArena
 }
 
 func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, maxLine)}
 }
 
-// row gives the next line that is not blank, as bytes that are good until the next call, and its place.
+// row returns the next line that is not blank, valid until the next call, and its location.
 func (l *lineReader) row() (line []byte, at location, err error) {
 	for len(line) == 0 && err == nil {
 		line, err = l.next()
 	}
-	return line, location{line: l.number, text: l.texts.keep(line)}, err
+	return line, location{line: l.number, text: l.texts.add(line)}, err
 }
 
-// next gives the next line without its end. A badRow comes with a line and is about that line only; io.EOF and all other
-// errors end the file.
+// next returns the next line without its line break. A badRow error comes with a line and concerns that line only; io.EOF
+// and all other errors end the file.
 func (l *lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if len(line) == 0 && err != nil {
@@ -62,14 +62,13 @@ func (l *lineReader) next() ([]byte, error) {
 	return line, nil
 }
 
-// textKeeper makes strings of lines. Many lines share one piece of memory, which costs one allocation instead of many and
-// goes away with the last of them.
-type textKeeper struct{ piece strings.Builder }
+// lineArena turns lines into strings. Many lines share one allocation, which is freed with the last of them.
+type lineArena struct{ piece strings.Builder }
 
-// pieceSize is some hundred lines: little enough that one kept line does not keep much else.
+// pieceSize is some hundred lines: small enough that one line that stays in use does not hold on to much else.
 const pieceSize = 64 << 10
 
-func (k *textKeeper) keep(line []byte) string {
+func (k *lineArena) add(line []byte) string {
 	if k.piece.Cap()-k.piece.Len() < len(line) {
 		k.piece = strings.Builder{}
 		k.piece.Grow(max(pieceSize, len(line)))
@@ -82,7 +81,7 @@ func (k *textKeeper) keep(line []byte) string {
 // csvReader reads CSV whose first line is a header.
 type csvReader struct {
 	lines  *lineReader
-	header []int // which of our columns each of the file's is, or -1
+	header []int // the family's column of each column of the file, or -1
 }
 
 func readHeader(lines *lineReader, columns, optional []string) ([]int, error) {
@@ -110,7 +109,7 @@ func (c *csvReader) next(cells []string) (location, error) {
 		return at, err
 	}
 	found := 0
-	if strings.IndexByte(at.text, '"') < 0 { // nearly all lines: they need no CSV reader
+	if strings.IndexByte(at.text, '"') < 0 { // nearly all lines
 		found = c.splitPlain(at.text, cells)
 	} else {
 		quoted, err := splitCSV(at.text)
@@ -128,7 +127,7 @@ func (c *csvReader) next(cells []string) (location, error) {
 	return at, nil
 }
 
-// splitPlain splits a line without quotes and says how many cells it has.
+// splitPlain splits a line without quotes and returns the number of cells.
 func (c *csvReader) splitPlain(text string, cells []string) (found int) {
 	for more := true; more; found++ {
 		var cell string
@@ -146,7 +145,7 @@ func (c *csvReader) set(cells []string, i int, cell string) {
 
 func splitCSV(line string) ([]string, error) {
 	if strings.IndexByte(line, '"') < 0 {
-		return strings.Split(line, ","), nil // an empty line has one cell, too
+		return strings.Split(line, ","), nil // an empty line has one cell
 	}
 	cells, err := csv.NewReader(strings.NewReader(line)).Read()
 	if parseError, ok := errors.AsType[*csv.ParseError](err); ok {

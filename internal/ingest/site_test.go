@@ -64,6 +64,7 @@ func siteWith(field, value string) map[string]string {
 }
 
 func TestSites_EveryFormat(t *testing.T) {
+	t.Parallel()
 	f := func(name, content string, change func(*assay.Site)) {
 		t.Helper()
 		db, want := storetest.Open(t), goodSiteValue()
@@ -96,6 +97,7 @@ func TestSites_EveryFormat(t *testing.T) {
 }
 
 func TestSites_Countries(t *testing.T) {
+	t.Parallel()
 	f := func(cell, want string) {
 		t.Helper()
 		db := storetest.Open(t)
@@ -112,7 +114,10 @@ func TestSites_Countries(t *testing.T) {
 	f("unknown", "")
 }
 
-func TestSites_Rejects(t *testing.T) { storetest.Each(t, testSitesRejects) }
+func TestSites_Rejects(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testSitesRejects)
+}
 
 func testSitesRejects(t *testing.T, db *store.DB) {
 	f := func(field, value, reason string) {
@@ -150,7 +155,10 @@ func testSitesRejects(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestSites_Revise(t *testing.T) { storetest.Each(t, testSitesRevise) }
+func TestSites_Revise(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testSitesRevise)
+}
 
 func testSitesRevise(t *testing.T, db *store.DB) {
 	importSites(t, db, false, "a.ndjson", jsonLine(goodSite())).want(t, 1, 0, 0)
@@ -166,6 +174,7 @@ func testSitesRevise(t *testing.T, db *store.DB) {
 
 // TestSites_AddedCountry: what a feed has made must have the country's name as we write it.
 func TestSites_AddedCountry(t *testing.T) {
+	t.Parallel()
 	var out outcome
 	im := Observations(testOptions(storetest.Open(t), &out), sites.Family)
 	site := goodSiteValue()
@@ -179,6 +188,7 @@ func TestSites_AddedCountry(t *testing.T) {
 }
 
 func TestSites_MissingColumns(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	for _, column := range []string{"id", "company", "site_name", "gpu_qty", "power_capacity_mw", "latitude", "longitude", "is_neocloud"} {
 		header := strings.Replace(","+strings.Join(sites.Family.Schema.Names(), ",")+",", ","+column+",", ",x,", 1)

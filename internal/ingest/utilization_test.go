@@ -58,6 +58,7 @@ func readingWith(field, value string) map[string]string {
 }
 
 func TestUtilization_EveryFormat(t *testing.T) {
+	t.Parallel()
 	want := assay.UtilizationReading{
 		Source: "monitor", At: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC).UnixMilli(), GPU: "H200", Region: "us-east",
 		Rented: 60, Tracked: 80, Received: received,
@@ -86,6 +87,7 @@ func TestUtilization_EveryFormat(t *testing.T) {
 }
 
 func TestUtilization_Rejects(t *testing.T) {
+	t.Parallel()
 	db := openForReadings(t)
 	f := func(field, value, reason string) {
 		t.Helper()
@@ -118,6 +120,7 @@ func TestUtilization_Rejects(t *testing.T) {
 }
 
 func TestUtilization_MissingColumns(t *testing.T) {
+	t.Parallel()
 	db := openForReadings(t)
 	for _, column := range []string{"recorded_at", "gpu_name", "rented_gpus", "tracked_gpus"} {
 		out := importReadings(t, db, "a.csv", strings.Replace(strings.Join(UtilizationColumns, ","), column, "x", 1))

@@ -1,6 +1,5 @@
-// Package live keeps the snapshot current. The follower waits for the store to say that something was committed, reads
-// what the new versions touched, builds the next snapshot aside and swaps it in. When the store is away, the snapshot in
-// hand goes on serving.
+// Package live keeps the snapshot current. The follower waits for a commit, reads what the new versions changed, builds the
+// next snapshot and swaps it in. While the database is unreachable, the current snapshot keeps serving.
 package live
 
 import (
@@ -21,34 +20,34 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// SettingSynthetic is the setting that marks an installation whose data are made up.
+// SettingSynthetic is the setting that marks an installation with synthetic data.
 const SettingSynthetic = "synthetic"
 
 // Follower keeps a holder's snapshot current.
 type Follower struct {
 	Store   *store.DB
 	Holder  *snapshot.Holder
-	Prepare func(*snapshot.Snapshot) // makes ready what will be asked most, before the swap; may be nil
+	Prepare func(*snapshot.Snapshot) // prepares frequent responses before the swap; may be nil
 	Log     *slog.Logger
 
-	seen     store.Counters            // what the holder's snapshot shows
-	compared atomic.Pointer[time.Time] // when that was last all there was
+	seen     store.Counters            // of the current snapshot
+	compared atomic.Pointer[time.Time] // when the snapshot was last known to be complete
 }
 
-// Run follows the store until the context ends. Load must have succeeded once before.
+// Run follows the store until the context ends. Call Load once before.
 func (f *Follower) Run(ctx context.Context) error {
 	f.Store.Follow(ctx, "published values", f.Log, f.Load)
 	return nil
 }
 
-// Load brings the snapshot up to what the store has; the first call builds it.
+// Load updates the snapshot to the state of the store; the first call builds it.
 func (f *Follower) Load(ctx context.Context) error {
-	began := time.Now().Add(-f.Store.Lag()) // what a replica has is as old as that
+	began := time.Now().Add(-f.Store.Lag()) // a replica is behind by this much
 	counters, coverage, err := f.Store.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("read the counters: %w", err)
 	}
-	counters.Receipt, counters.Keys = 0, 0 // what was received is read when it is published; keys are not ours
+	counters.Receipt, counters.Keys = 0, 0 // a receipt matters only once it is published; keys are followed elsewhere
 	if f.Holder.Load() != nil && f.seen == counters {
 		f.compared.Store(&began)
 		return nil
@@ -60,16 +59,19 @@ func (f *Follower) Load(ctx context.Context) error {
 	if f.Prepare != nil {
 		f.Prepare(next)
 	}
-	f.compared.Store(&began) // before the swap: who sees a snapshot may ask how old it is
+	f.compared.Store(&began) // before the swap: readers of a snapshot may call Behind
 	f.Holder.Store(next)
 	f.seen = counters
 	return nil
 }
 
-// Behind is how long ago the snapshot was last known to show all that was committed. Load must have succeeded once before.
+// Behind returns how long ago the snapshot was last known to show everything committed. Call Load once before.
 func (f *Follower) Behind() time.Duration { return time.Since(*f.compared.Load()) }
 
-func (f *Follower) next(ctx context.Context, counters store.Counters, coverage store.Coverage) (*snapshot.Snapshot, error) {
+// next builds the snapshot of the given counters from the current one.
+func (f *Follower) next(
+	ctx context.Context, counters store.Counters, coverage store.Coverage,
+) (*snapshot.Snapshot, error) {
 	current, seen := f.Holder.Load(), f.seen
 	if wentBack(seen, counters) {
 		current = nil
@@ -86,7 +88,7 @@ func (f *Follower) next(ctx context.Context, counters store.Counters, coverage s
 	}
 	update.Synthetic = synthetic == "true"
 	if current != nil && current.CatalogVersion != counters.Catalog {
-		if current, err = f.grown(ctx, current, seen.Publication, counters.Catalog); err != nil {
+		if current, err = f.withNewCatalog(ctx, current, seen.Publication, counters.Catalog); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +98,7 @@ func (f *Follower) next(ctx context.Context, counters store.Counters, coverage s
 			return nil, err
 		}
 		current, seen = snapshot.New(catalog, counters.Catalog), store.Counters{}
-		if update.Series, err = f.everything(ctx, catalogLines(catalog), counters.Publication); err != nil {
+		if update.Series, err = f.allSeries(ctx, catalogLines(catalog), counters.Publication); err != nil {
 			return nil, err
 		}
 	} else if update.Series, err = f.changes(ctx, seen.Publication, counters.Publication); err != nil {
@@ -105,15 +107,15 @@ func (f *Follower) next(ctx context.Context, counters store.Counters, coverage s
 	if update.Publications, err = f.Store.Publications(ctx, seen.Publication, counters.Publication); err != nil {
 		return nil, err
 	}
-	name(update.Series, update.Publications)
-	if err := f.rest(ctx, seen, counters, &update); err != nil {
+	setVersions(update.Series, update.Publications)
+	if err := f.readOthers(ctx, seen, counters, &update); err != nil {
 		return nil, err
 	}
 	return current.With(update), nil
 }
 
-// wentBack tells whether the store has less than it had: it was restored from a copy, and what was read since that copy was
-// made is no longer so. Then everything must be read anew.
+// wentBack reports whether the store has less than it had, because it was restored from a backup. Then everything must be
+// read again.
 func wentBack(seen, now store.Counters) bool {
 	return now.Catalog < seen.Catalog || now.Publication < seen.Publication || now.Methodology < seen.Methodology ||
 		now.Manifest < seen.Manifest || now.Realtime < seen.Realtime || now.Utilization < seen.Utilization ||
@@ -130,10 +132,12 @@ func anyLess(values, others []int64) bool {
 	return false
 }
 
-// grown is the snapshot under a catalog to which something was added, or in which something has become free or paid. It
-// shares all lines, because what is new in a catalog is there before its first row. It is nil when that is not so, and
-// when something has left: such a catalog was changed past the store, and everything must be read anew.
-func (f *Follower) grown(ctx context.Context, current *snapshot.Snapshot, version, catalogVersion int64) (*snapshot.Snapshot, error) {
+// withNewCatalog returns the snapshot under a catalog with additions, or with entries that became free or paid. It shares
+// all lines, because an addition has no data yet. It returns nil if an addition has data or something was removed: then
+// the catalog was changed outside the program, and everything must be read again.
+func (f *Follower) withNewCatalog(
+	ctx context.Context, current *snapshot.Snapshot, version, catalogVersion int64,
+) (*snapshot.Snapshot, error) {
 	catalog, err := f.Store.Catalog(ctx)
 	if err != nil {
 		return nil, err
@@ -144,15 +148,16 @@ func (f *Follower) grown(ctx context.Context, current *snapshot.Snapshot, versio
 			return nil, nil
 		}
 	}
-	added := slices.DeleteFunc(catalogLines(catalog), func(l assay.Line) bool { return current.Line(l.GPU, l.Region) != nil })
-	updates, err := f.everything(ctx, added, version)
-	if err != nil || slices.ContainsFunc(updates, func(u snapshot.SeriesUpdate) bool { return len(u.Revisions) > 0 }) {
+	known := func(l assay.Line) bool { return current.Line(l.GPU, l.Region) != nil }
+	updates, err := f.allSeries(ctx, slices.DeleteFunc(catalogLines(catalog), known), version)
+	hasData := func(u snapshot.SeriesUpdate) bool { return len(u.Revisions) > 0 }
+	if err != nil || slices.ContainsFunc(updates, hasData) {
 		return nil, err
 	}
 	return next, nil
 }
 
-// catalogLines are the lines of a catalog.
+// catalogLines lists the lines of a catalog.
 func catalogLines(catalog assay.Catalog) (lines []assay.Line) {
 	for _, gpu := range catalog.GPUs {
 		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
@@ -162,8 +167,8 @@ func catalogLines(catalog assay.Catalog) (lines []assay.Line) {
 	return lines
 }
 
-// name tells each series which publication touched it last.
-func name(updates []snapshot.SeriesUpdate, publications []assay.Publication) {
+// setVersions sets the newest publication of each series update.
+func setVersions(updates []snapshot.SeriesUpdate, publications []assay.Publication) {
 	published := map[int64]int64{}
 	for _, p := range publications {
 		published[p.Version] = p.PublishedAt
@@ -177,8 +182,8 @@ func name(updates []snapshot.SeriesUpdate, publications []assay.Publication) {
 	}
 }
 
-// rest reads what is not a series, as far as it has changed.
-func (f *Follower) rest(ctx context.Context, seen, now store.Counters, update *snapshot.Update) (err error) {
+// readOthers reads everything that is not a series, as far as it has changed.
+func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, update *snapshot.Update) (err error) {
 	if now.Realtime != seen.Realtime {
 		if update.Realtime, err = f.realtime(ctx, seen.Realtime, now.Realtime); err != nil {
 			return err
@@ -186,7 +191,7 @@ func (f *Follower) rest(ctx context.Context, seen, now store.Counters, update *s
 	}
 	if now.Utilization != seen.Utilization {
 		err := f.Store.EachUtilization(ctx, seen.Utilization, func(r *assay.UtilizationReading) error {
-			if r.Received <= now.Utilization { // later ones come with the next look
+			if r.Received <= now.Utilization { // later ones come with the next load
 				update.Utilization = append(update.Utilization, *r)
 			}
 			return nil
@@ -223,10 +228,10 @@ func (f *Follower) observations(ctx context.Context, family family.Family, after
 		return nil, nil
 	}
 	batch := family.NewBatch()
-	err := f.Store.EachObservation(ctx, family.Name(), after, upTo, func(o store.Observation, revision int, received int64) error {
+	add := func(o store.Observation, revision int, received int64) error {
 		return batch.Add(o.Key, o.Body, revision, received)
-	})
-	return batch, err
+	}
+	return batch, f.Store.EachObservation(ctx, family.Name(), after, upTo, add)
 }
 
 // realtime reads the prints in (after, upTo].
@@ -248,7 +253,7 @@ func (f *Follower) realtime(ctx context.Context, after, upTo int64) (updates []s
 	return updates, nil
 }
 
-// changes reads what the versions in (after, upTo] touched.
+// changes reads the series that the versions in (after, upTo] changed.
 func (f *Follower) changes(ctx context.Context, after, upTo int64) (updates []snapshot.SeriesUpdate, err error) {
 	changes, err := f.Store.Changes(ctx, after, upTo)
 	if err != nil {
@@ -273,11 +278,11 @@ func (f *Follower) changes(ctx context.Context, after, upTo int64) (updates []sn
 	return updates, nil
 }
 
-// loaders is how many series are read at once in a full build; the store has as many reading connections to spare.
+// loaders is how many series a full build reads at once; the store has that many read connections to spare.
 const loaders = 2
 
-// everything reads every series of the lines as of a version.
-func (f *Follower) everything(ctx context.Context, lines []assay.Line, version int64) ([]snapshot.SeriesUpdate, error) {
+// allSeries reads every series of the lines as of a version.
+func (f *Follower) allSeries(ctx context.Context, lines []assay.Line, version int64) ([]snapshot.SeriesUpdate, error) {
 	var updates []snapshot.SeriesUpdate
 	for _, line := range lines {
 		for _, grain := range assay.Grains {
@@ -290,7 +295,8 @@ func (f *Follower) everything(ctx context.Context, lines []assay.Line, version i
 		wg.Go(func() {
 			for i := worker; i < len(updates) && errs[worker] == nil; i += loaders {
 				u := &updates[i]
-				u.Revisions, errs[worker] = f.Store.Revisions(ctx, u.Line, u.Grain, math.MinInt64, math.MaxInt64, 0, version)
+				u.Revisions, errs[worker] = f.Store.Revisions(ctx, u.Line, u.Grain,
+					math.MinInt64, math.MaxInt64, 0, version)
 			}
 		})
 	}

@@ -169,7 +169,10 @@ func wantFresh(t *testing.T, db *store.DB, s *snapshot.Snapshot) {
 	}
 }
 
-func TestLoad_Builds(t *testing.T) { storetest.Each(t, testLoadBuilds) }
+func TestLoad_Builds(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadBuilds)
+}
 
 func testLoadBuilds(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -201,7 +204,10 @@ func testLoadBuilds(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestLoad_NothingNew(t *testing.T) { storetest.Each(t, testLoadNothingNew) }
+func TestLoad_NothingNew(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadNothingNew)
+}
 
 func testLoadNothingNew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -215,6 +221,7 @@ func testLoadNothingNew(t *testing.T, db *store.DB) {
 }
 
 func TestLoad_PreparesBeforeTheSwap(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	f := newFollower(db)
 	var prepared []int64
@@ -235,6 +242,7 @@ func TestLoad_PreparesBeforeTheSwap(t *testing.T) {
 
 // However the changes are spread over the loads, the snapshot is the one that a fresh start would build.
 func TestLoad_IncrementalEqualsFull(t *testing.T) {
+	t.Parallel()
 	other := assay.Line{GPU: "B200", Region: "ap-east"}
 	var changes []func(t *testing.T, db *store.DB)
 	publishes := func(list ...store.Publication) {
@@ -302,7 +310,10 @@ func rows(s *snapshot.Snapshot, version int64) string {
 
 // A restated value replaces the one that is shown, one that is taken back leaves it out; the old ones can be read as of
 // then, and the corrections say what was shown before.
-func TestLoad_Restatement(t *testing.T) { storetest.Each(t, testLoadRestatement) }
+func TestLoad_Restatement(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadRestatement)
+}
 
 func testLoadRestatement(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -334,7 +345,10 @@ func testLoadRestatement(t *testing.T, db *store.DB) {
 	wantFresh(t, db, s)
 }
 
-func TestLoad_Methodologies(t *testing.T) { storetest.Each(t, testLoadMethodologies) }
+func TestLoad_Methodologies(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadMethodologies)
+}
 
 func testLoadMethodologies(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -353,7 +367,10 @@ func testLoadMethodologies(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestLoad_Manifest(t *testing.T) { storetest.Each(t, testLoadManifest) }
+func TestLoad_Manifest(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadManifest)
+}
 
 func testLoadManifest(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -374,7 +391,10 @@ func testLoadManifest(t *testing.T, db *store.DB) {
 	}
 }
 
-func TestLoad_Realtime(t *testing.T) { storetest.Each(t, testLoadRealtime) }
+func TestLoad_Realtime(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadRealtime)
+}
 
 func testLoadRealtime(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -404,6 +424,7 @@ func testLoadRealtime(t *testing.T, db *store.DB) {
 }
 
 func TestLoad_CatalogChangeBuildsAnew(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testLoadCatalogChangeBuildsAnew)
 }
 
@@ -430,7 +451,10 @@ func testLoadCatalogChangeBuildsAnew(t *testing.T, db *store.DB) {
 
 // A catalog that grows, or in which something becomes free, keeps the lines that are there: nothing is read anew. Data of
 // what was added comes with the versions that follow.
-func TestLoad_CatalogGrows(t *testing.T) { storetest.Each(t, testLoadCatalogGrows) }
+func TestLoad_CatalogGrows(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadCatalogGrows)
+}
 
 func testLoadCatalogGrows(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -474,6 +498,7 @@ func testLoadCatalogGrows(t *testing.T, db *store.DB) {
 
 // What is made of observations may list the catalog, so a change of it makes that anew, and leaves the observations.
 func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testLoadCatalogChangeMakesModelsAnew)
 }
 
@@ -503,6 +528,7 @@ func testLoadCatalogChangeMakesModelsAnew(t *testing.T, db *store.DB) {
 
 // A database that was restored from a copy takes the follower back: nothing of what came after the copy stays.
 func TestLoad_StoreWentBack(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	f := newFollower(db)
 	publish(t, db, hour(0, global))
@@ -528,7 +554,10 @@ func TestLoad_StoreWentBack(t *testing.T) {
 }
 
 // A catalog from which something was taken, past the store, is built anew.
-func TestLoad_CatalogShrinks(t *testing.T) { storetest.Each(t, testLoadCatalogShrinks) }
+func TestLoad_CatalogShrinks(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadCatalogShrinks)
+}
 
 func testLoadCatalogShrinks(t *testing.T, db *store.DB) {
 	f := newFollower(db)
@@ -546,6 +575,7 @@ func testLoadCatalogShrinks(t *testing.T, db *store.DB) {
 // Every publication here adds a point to two lines and covers their hour. A reader sees all of it or nothing, and the
 // snapshot it holds does not change under it.
 func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
+	t.Parallel()
 	const versions = 60
 	db := storetest.Open(t)
 	f := newFollower(storetest.Another(t, db))
@@ -586,7 +616,10 @@ func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
 
 // Another version is published before each of the readings that a load is made of. The store asks for the time in every
 // reading, which tells when to do so.
-func TestLoad_PublicationsInBetween(t *testing.T) { storetest.Each(t, testLoadPublicationsInBetween) }
+func TestLoad_PublicationsInBetween(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadPublicationsInBetween)
+}
 
 func testLoadPublicationsInBetween(t *testing.T, db *store.DB) {
 	following := storetest.Another(t, db)
@@ -614,7 +647,10 @@ func testLoadPublicationsInBetween(t *testing.T, db *store.DB) {
 }
 
 // Something of every kind changes before each reading of a load. What a load misses comes with the next, once.
-func TestLoad_ChangesInBetween(t *testing.T) { storetest.Each(t, testLoadChangesInBetween) }
+func TestLoad_ChangesInBetween(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLoadChangesInBetween)
+}
 
 func testLoadChangesInBetween(t *testing.T, db *store.DB) {
 	following := storetest.Another(t, db)
@@ -662,6 +698,7 @@ func follow(t *testing.T, f *live.Follower) (end func()) {
 }
 
 func TestRun_FollowsAnotherProcess(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		f := newFollower(storetest.Another(t, db))
@@ -681,6 +718,7 @@ func TestRun_FollowsAnotherProcess(t *testing.T) {
 
 // While the store cannot be read, the snapshot in hand stays, and the follower tries again.
 func TestRun_StoreAway(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		f := newFollower(db)
@@ -720,6 +758,7 @@ func TestRun_StoreAway(t *testing.T) {
 
 // On PostgreSQL, too, what another process publishes arrives, and also when every connection was cut just before.
 func TestRun_Postgres(t *testing.T) {
+	t.Parallel()
 	db := storetest.OpenIn(t, storetest.Postgres(t))
 	f := newFollower(storetest.Another(t, db))
 	load(t, f)

@@ -1,10 +1,10 @@
 // Package memory turns price readings of memory types into daily points. It is pure: the same readings, in any order, give
 // the same points.
 //
-// A point stands at the fixing of a weekday, 16:00 in New York. It is the last reading at or before that fixing and after
-// the fixing of the weekday before, so what was read over the weekend belongs to Monday. A weekday without a reading has
-// no point: nothing is carried forward. Beside its price a point tells how far it is from the point before, and the highest
-// and the lowest reading of the seven days that end at its fixing.
+// A point stands at the fixing of a weekday, 16:00 in New York. It is the last reading after the previous weekday's fixing
+// and up to its own, so weekend readings count for Monday. A weekday without a reading has no point: nothing is carried
+// forward. A point has its price, the change since the previous point, and the highest and lowest reading of the seven
+// days that end at its fixing.
 package memory
 
 import (
@@ -22,18 +22,18 @@ type Point struct {
 	At        int64 // the fixing
 	Price     assay.Nanos
 	High, Low assay.Nanos // of the seven days that end at the fixing
-	ChangePct assay.Nanos // since the point before; 0 when there is none
-	ReadAt    int64       // when the price was read
+	ChangePct assay.Nanos // since the previous point; 0 without one
+	ReadAt    int64       // when the source read the price
 	Received  int64       // when we learned of it
 }
 
 // Series is the points of a memory type, oldest first.
 type Series []Point
 
-// fixings are those of methodology 1.0.0, whatever the index of GPUs follows: memory's stand at 16:00 in New York always.
+// fixings are those of methodology 1.0.0 whatever the GPU index uses: memory points always stand at 16:00 in New York.
 var fixings = index.Plain()
 
-// Build makes the series of every memory type, by its id.
+// Build computes the series of every memory type, by id.
 func Build(readings []assay.Observed[assay.MemoryReading]) map[string]Series {
 	byType := map[string][]reading{}
 	for i := range readings {
@@ -54,9 +54,9 @@ type reading struct {
 	received int64
 }
 
-// series makes the points of readings in the order of time, of which no two are of one instant.
+// series computes the points of readings, which are ordered by instant; no two share an instant.
 func series(readings []reading) (points Series) {
-	first := 0 // of the seven days
+	first := 0 // reading of the seven days
 	for i := 0; i < len(readings); i++ {
 		at := weekdayFixing(readings[i].at)
 		for i+1 < len(readings) && readings[i+1].at <= at {
@@ -75,8 +75,8 @@ func series(readings []reading) (points Series) {
 	return points
 }
 
-// weekdayFixing is the first fixing of a weekday that is not before an instant. The day of a fixing is the same in New York
-// and in UTC.
+// weekdayFixing returns the first weekday fixing at or after an instant. A fixing falls on the same date in New York and
+// in UTC.
 func weekdayFixing(ms int64) int64 {
 	at := fixings.NextSlot(assay.Daily, ms-1)
 	for {
@@ -87,11 +87,11 @@ func weekdayFixing(ms int64) int64 {
 	}
 }
 
-// weekBefore is the fixing of the same weekday a week earlier. Where the clocks were changed in between, that is an hour
-// more or less than seven times 24.
+// weekBefore returns the fixing of the same weekday one week earlier. If the clocks changed in between, that is an hour
+// more or less than seven times 24 hours.
 func weekBefore(at int64) int64 {
-	const changed = 2 * assay.Hour
-	return fixings.LastSlot(assay.Daily, at-7*assay.Day+changed)
+	const clockChange = 2 * assay.Hour // more than the clocks ever change
+	return fixings.LastSlot(assay.Daily, at-7*assay.Day+clockChange)
 }
 
 func extremes(readings []reading) (high, low assay.Nanos) {
@@ -102,16 +102,16 @@ func extremes(readings []reading) (high, low assay.Nanos) {
 	return high, low
 }
 
-// Settled is how many points have had their fixing at a moment: the others may still change with every reading.
+// Settled returns how many points are past their fixing at a moment. The others may still change with every reading.
 func (s Series) Settled(moment int64) int { return s.before(moment + 1) }
 
-// Range gives the points [i, j) whose fixings lie in [from, to].
+// Range returns the positions [i, j) of the points with fixings in [from, to].
 func (s Series) Range(from, to int64) (i, j int) {
 	i = s.before(from)
 	return i, max(i, s.before(to+1))
 }
 
-// before is how many points stand before an instant.
+// before returns how many points stand before an instant.
 func (s Series) before(at int64) int {
 	return sort.Search(len(s), func(i int) bool { return s[i].At >= at })
 }

@@ -14,6 +14,7 @@ import (
 
 // TestScripts runs testdata/*.txt; weekly.txt says how they are written.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{} })
 }
 
@@ -69,6 +70,7 @@ func (s *script) eval(args []string) error {
 
 // TestBuild_Rules holds random readings, in a random order, against the rules as they are written.
 func TestBuild_Rules(t *testing.T) {
+	t.Parallel()
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +137,7 @@ func changeByRule(now, before assay.Nanos) assay.Nanos {
 }
 
 func TestSeries_RangeAndSettled(t *testing.T) {
+	t.Parallel()
 	monday := time.Date(2026, 2, 2, 21, 0, 0, 0, time.UTC).UnixMilli()
 	s := Build([]assay.Observed[assay.MemoryReading]{
 		observed("mem", monday, assay.One), observed("mem", monday+1, assay.One), observed("other", monday, assay.One),
@@ -158,6 +161,7 @@ func TestSeries_RangeAndSettled(t *testing.T) {
 }
 
 func TestBuild_ExtremePrices(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 2, 2, 12, 0, 0, 0, time.UTC).UnixMilli()
 	low, high := assay.Unit(3), 10_000*assay.One // the bounds of the import
 	s := Build([]assay.Observed[assay.MemoryReading]{observed("mem", at, low), observed("mem", at+assay.Day, high), observed("mem", at+2*assay.Day, low)})["mem"]

@@ -7,7 +7,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Grouping says what buckets are made by.
+// Grouping is what buckets are grouped by.
 type Grouping uint8
 
 // The groupings.
@@ -17,7 +17,7 @@ const (
 	groupings // the number of groupings
 )
 
-// Bucket sums up sites that have something in common.
+// Bucket sums up the sites of one group.
 type Bucket struct {
 	Key         string       `json:"key"`
 	SiteCount   int          `json:"site_count"`
@@ -25,8 +25,8 @@ type Bucket struct {
 	TotalPower  assay.Micros `json:"total_power_mw"`
 }
 
-// Buckets gives the sums of all sites in a scope, those of most sites first, then by key. A site that has several chips
-// counts in each of them, with all of its GPUs and its power.
+// Buckets returns the sums of all sites in a scope, most sites first, then by key. A site with several chips counts in each
+// of them, with all of its GPUs and its power.
 func (m *Model) Buckets(by Grouping, scope Scope) []Bucket { return m.buckets[scope][by] }
 
 func (m *Model) aggregate() {
@@ -65,7 +65,7 @@ func count(buckets map[string]*Bucket, key string, s *assay.Site) {
 }
 
 func inOrder(buckets map[string]*Bucket) []Bucket {
-	all := make([]Bucket, 0, len(buckets)) // none is an empty list
+	all := make([]Bucket, 0, len(buckets)) // an empty list rather than nil
 	for _, b := range buckets {
 		all = append(all, *b)
 	}

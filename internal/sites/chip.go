@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Other stands for the chips of a site whose description names none that we know.
+// Other is the bucket of sites whose description names no known chip.
 const Other = "Other"
 
-// chipNames are the chips we know: the name we write, and after it other spellings. Where a spelling has a space, the text
-// may have one, a mark or nothing there.
+// chipNames lists the known chips: the normalized name, then other spellings. A space in a spelling matches a space, a
+// punctuation mark or nothing.
 var chipNames = [][]string{
-	// NVIDIA, data centre
+	// NVIDIA, data center
 	{"GB300"},
 	{"GB200"},
 	{"B300"},
@@ -85,12 +85,12 @@ var chipNames = [][]string{
 	{"WSE 2", "CS 2"},
 }
 
-// maxWords is the longest spelling.
+// maxWords is the number of words of the longest spelling.
 const maxWords = 3
 
-// spelling is how a chip may be written: all its words in one piece, from at most so many words.
+// spelling is one way to write a chip: all its words joined, and how many words it may have.
 type spelling struct {
-	chip  int // place in chipNames
+	chip  int // position in chipNames
 	words int
 }
 
@@ -108,8 +108,8 @@ var spellings = sync.OnceValue(func() map[string]spelling {
 	return all
 })
 
-// Chips gives the chips that a description names, each once, in the order of the text; Other when it names none we know.
-// A name counts as a whole word only, so GB200 is not B200 and H200 is not H20. A count may stand at it, as in 8xH100.
+// Chips returns the chips that a description names, each once, in the order of the text, or Other if it names no known chip.
+// Only whole words count, so GB200 is not B200 and H200 is not H20. A count may be attached, as in 8xH100.
 func Chips(description string) (chips []string) {
 	words := strings.FieldsFunc(strings.ToUpper(description), func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < '0' || r > '9')
@@ -131,12 +131,13 @@ func Chips(description string) (chips []string) {
 	return chips
 }
 
-// chipAt finds the longest name that words begin with.
+// chipAt returns the longest name at the beginning of the words.
 func chipAt(words []string) (chip, taken int) {
 	for n := min(maxWords, len(words)); n > 0; n-- {
 		piece := strings.Join(words[:n], "")
 		bare := withoutCount(piece)
-		for _, form := range [...]string{piece, bare, strings.TrimSuffix(piece, "S"), strings.TrimSuffix(bare, "S")} { // the S of L40S is no plural
+		forms := [...]string{piece, bare, strings.TrimSuffix(piece, "S"), strings.TrimSuffix(bare, "S")}
+		for _, form := range forms { // as written first: the S of L40S is no plural
 			if found, ok := spellings()[form]; ok && n <= found.words {
 				return found.chip, n
 			}
@@ -145,7 +146,7 @@ func chipAt(words []string) (chip, taken int) {
 	return 0, 0
 }
 
-// withoutCount takes the count off a word: 8XH100 and H100X8.
+// withoutCount removes the count from a word such as 8XH100 or H100X8.
 func withoutCount(word string) string {
 	const digits = "0123456789"
 	if rest := strings.TrimLeft(word, digits); len(rest) < len(word) && strings.HasPrefix(rest, "X") {

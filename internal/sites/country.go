@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// Unknown stands for the country of a site that has none on file.
+// Unknown is the country of a site that has none on file.
 const Unknown = "Unknown"
 
 //go:embed countries.txt
 var countriesText string
 
-// countries gives the name we write by everything that a country goes by.
+// countries maps every name and code of a country to its normalized name.
 var countries = sync.OnceValue(func() map[string]string {
 	byKey := map[string]string{}
 	for line := range strings.Lines(countriesText) {
@@ -31,14 +31,14 @@ var countries = sync.OnceValue(func() map[string]string {
 	return byKey
 })
 
-// Country gives the name that we write for a country, of its name, another name it goes by, or one of its ISO 3166 codes, in
-// any letter case, with or without accents and marks. Unknown is Unknown; ok is false for what is no country.
+// Country returns the normalized name of a country, given any of its names or ISO 3166 codes, in any letter case, with or
+// without accents and punctuation. Unknown stays Unknown; ok is false for anything that is not a country.
 func Country(text string) (name string, ok bool) {
 	name, ok = countries()[countryKey(text)]
 	return name, ok
 }
 
-// countryKey leaves of a name what tells it from others: letters and single spaces.
+// countryKey reduces a name to letters and single spaces.
 func countryKey(name string) string {
 	var b strings.Builder
 	for _, r := range Fold(name) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold makes texts that differ in letter case and accents only the same: São Paulo and SAO PAULO, Tromsø and tromso. What
-// is no text, such as control characters, is dropped.
+// Fold maps texts that differ only in letter case and accents to the same text: São Paulo and SAO PAULO, Tromsø and tromso.
+// It drops control characters.
 func Fold(text string) string {
 	if plain(text) {
 		return strings.ToLower(text)
@@ -32,7 +32,7 @@ func Fold(text string) string {
 	return b.String()
 }
 
-// plain tells whether a text is printable ASCII.
+// plain reports whether a text is printable ASCII.
 func plain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
@@ -42,7 +42,7 @@ func plain(text string) bool {
 	return true
 }
 
-// whole are the letters that Unicode does not take apart, and how they are spelled without them.
+// whole maps letters that Unicode does not decompose to their ASCII spelling.
 var whole = map[rune]string{
 	'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ı': "i", 'ħ': "h", 'ŧ': "t", '’': "'", '‘': "'", '–': "-", '—': "-",
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// appendRecord appends the record of a site as callers see it.
+// appendRecord appends the JSON record of a site.
 func appendRecord(dst []byte, s *assay.Site) []byte {
 	dst = assay.AppendString(append(dst, `{"company":`...), s.Company)
 	dst = assay.AppendString(append(dst, `,"site_name":`...), s.SiteName)
@@ -32,10 +32,10 @@ func appendRecord(dst []byte, s *assay.Site) []byte {
 	return append(dst, '}')
 }
 
-// AppendSite appends the record of a site that was found.
+// AppendSite appends the record of a site.
 func (m *Model) AppendSite(dst []byte, f Found) []byte { return append(dst, m.records.at(f.site)...) }
 
-// AppendNear appends the record of a site that was found in a circle, with its distance in km, rounded half-even to metres.
+// AppendNear appends the record of a site of a circle query, with its distance in km, rounded half-even to meters.
 func (m *Model) AppendNear(dst []byte, f Found) []byte {
 	record := m.records.at(f.site)
 	dst = append(append(dst, record[:len(record)-1]...), `,"distance_km":`...)
@@ -43,7 +43,7 @@ func (m *Model) AppendNear(dst []byte, f Found) []byte {
 	return append(assay.Micros(metres*1000).AppendJSON(dst), '}')
 }
 
-// AppendFeature appends a site that was found as a GeoJSON feature: a point whose properties are the record.
+// AppendFeature appends a site as a GeoJSON feature: a point whose properties are the record.
 func (m *Model) AppendFeature(dst []byte, f Found) []byte {
 	s := &m.sites[f.site]
 	dst = s.Longitude.AppendJSON(append(dst, `{"type":"Feature","geometry":{"type":"Point","coordinates":[`...))

@@ -1,10 +1,9 @@
-// Package sites answers where GPUs stand. A model is made once of all sites that were known at a moment, and holds what
-// questions need: the sites in the order in which they are listed, the text of their names without accents, their places in
-// an R-tree, the sites of each country, the sums of each bucket, and every record's JSON. It is pure: the same
-// sites give the same model.
+// Package sites finds data-center sites. A model is built once from all sites known at a moment, and holds what queries
+// need: the sites in order, their names without accents, their positions in an R-tree, the sites of each country, the sums
+// of each bucket, and every record's JSON. It is pure: the same sites give the same model.
 //
-// A region is a text in the names, a circle, a country, or several of these, which then narrow each other. The country of a
-// file and that of a question go through the same list, so a bucket's key always finds the sites it counts.
+// A region is a text in the names, a circle, a country, or several of these, which then narrow each other. Countries in
+// imports and in queries are normalized by the same list, so a bucket's key always finds the sites it counts.
 package sites
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Scope says which sites count.
+// Scope selects sites.
 type Scope uint8
 
 // The scopes.
@@ -25,9 +24,9 @@ const (
 	scopes // the number of scopes
 )
 
-// Model is what is known of all sites.
+// Model holds all sites known at a moment.
 type Model struct {
-	Received int64 // when the newest of the observations came; 0 when there is none
+	Received int64 // when the newest observation was received, or 0 without any
 
 	sites   []assay.Site // by company, site name and id
 	records texts        // the record of each site, as JSON
@@ -40,7 +39,7 @@ type Model struct {
 	buckets   [scopes][groupings][]Bucket
 }
 
-// New makes the model of the newest revisions of all sites.
+// New builds the model from the newest revisions of all sites.
 func New(observed []assay.Observed[assay.Site]) *Model {
 	m := &Model{sites: make([]assay.Site, len(observed))}
 	for i := range observed {
@@ -79,34 +78,34 @@ func scopesOf(s *assay.Site) []Scope {
 	return []Scope{All}
 }
 
-// Query asks for sites. What is empty does not narrow.
+// Query selects sites. An empty field does not narrow.
 type Query struct {
 	Scope         Scope
 	City          string // folded
 	Near          *Circle
-	Country       string // as Country gives it
+	Country       string // normalized by Country
 	GPUType       string // folded
 	Box           *Box
-	Offset, Limit int // of the sites that are found; no limit is 0
+	Offset, Limit int // within the sites found; a limit of 0 is none
 }
 
-// Circle is everything within a distance of a place.
+// Circle is everything within a distance of a position.
 type Circle struct{ Latitude, Longitude, RadiusKm float64 }
 
 // Box is everything between two parallels and two meridians. When West is greater than East, it lies across the date line.
 type Box struct{ West, South, East, North float64 }
 
-// Found is a site that was asked for.
+// Found is a site that matches a query.
 type Found struct {
 	site   int32
-	chord2 float64 // to the centre of the circle
+	chord2 float64 // to the center of the circle
 }
 
-// Km is the site's great-circle distance from the centre of the circle.
+// Km returns the site's great-circle distance from the center of the circle.
 func (f Found) Km() float64 { return kmOf(f.chord2) }
 
-// Find gives one page of the sites that are asked for, and how many there are in all: the nearest first when the question is
-// about a circle, else by company, site name and id.
+// Find returns one page of the sites that match, and how many match in all: the nearest first in a circle query, else by
+// company, site name and id.
 func (m *Model) Find(q Query) (page []Found, total int) {
 	switch {
 	case q.Near != nil:
@@ -119,9 +118,9 @@ func (m *Model) Find(q Query) (page []Found, total int) {
 	return m.pick(m.scope[q.Scope], q)
 }
 
-// pick gives the page of what passes among sites that are in order.
+// pick returns the page of the matching sites among sites in order.
 func (m *Model) pick(sites []int32, q Query) (page []Found, total int) {
-	if q.City == "" && q.GPUType == "" && q.Box == nil { // the sites are those of the scope and the country already
+	if q.City == "" && q.GPUType == "" && q.Box == nil { // scope and country have selected already
 		for _, i := range sites[min(q.Offset, len(sites)):] {
 			if q.Limit > 0 && len(page) == q.Limit {
 				break
@@ -153,17 +152,17 @@ func (m *Model) findNear(q Query) (page []Found, total int) {
 	if q.Limit > 0 {
 		to = min(from+q.Limit, to)
 	}
-	nearestFirst(all, to) // what comes behind the page need not be in order
+	nearestFirst(all, to) // sites after the page need no order
 	slices.SortFunc(all[:to], func(a, b Found) int {
 		if a.before(b) {
 			return -1
 		}
-		return 1 // none is there twice
+		return 1 // no site occurs twice
 	})
 	return all[from:to], len(all)
 }
 
-// before is the order of what was found in a circle.
+// before is the order of a circle query.
 func (f Found) before(other Found) bool {
 	return f.chord2 < other.chord2 || f.chord2 == other.chord2 && f.site < other.site
 }
@@ -196,7 +195,7 @@ func nearestFirst(all []Found, n int) {
 	}
 }
 
-// passes tells whether a site is in everything that narrows, but for the circle.
+// passes reports whether a site matches every condition except the circle.
 func (m *Model) passes(i int32, q *Query) bool {
 	s := &m.sites[i]
 	return (q.Scope == All || s.IsNeocloud) &&

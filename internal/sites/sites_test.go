@@ -59,6 +59,7 @@ func haversine(lat1, lng1, lat2, lng2 float64) float64 {
 
 // TestFind_NearIsGreatCircleDistance holds circles anywhere, over the date line and the poles too, against the textbook.
 func TestFind_NearIsGreatCircleDistance(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	m := New(observe(random(rng, 1000)...))
 	found := 0
@@ -101,6 +102,7 @@ func TestFind_NearIsGreatCircleDistance(t *testing.T) {
 
 // TestFind_Pages reads answers page by page: each page continues the one before, and together they are the whole.
 func TestFind_Pages(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	m := New(observe(random(rng, 2000)...))
 	f := func(q Query) {
@@ -138,6 +140,7 @@ func first[A, B any](a A, _ B) A { return a }
 
 // TestFind holds all ways of asking against a plain look at every site.
 func TestFind(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
 	m := New(observe(random(rng, 2000)...))
 	for range 2000 {
@@ -171,6 +174,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestFind_TextsDoNotRunTogether(t *testing.T) {
+	t.Parallel()
 	m := New(observe(assay.Site{ID: "1", City: "Ams", SiteName: "Ham"}, assay.Site{ID: "2", City: "burg", SiteName: "x"}))
 	f := func(city string, want int) {
 		t.Helper()
@@ -187,6 +191,7 @@ func TestFind_TextsDoNotRunTogether(t *testing.T) {
 }
 
 func TestBox_DateLine(t *testing.T) {
+	t.Parallel()
 	f := func(b Box, latitude, longitude float64, want bool) {
 		t.Helper()
 		if b.contains(latitude, longitude) != want {
@@ -206,6 +211,7 @@ func TestBox_DateLine(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
+	t.Parallel()
 	f := func(text, want string) {
 		t.Helper()
 		if got := Fold(text); got != want {
@@ -227,6 +233,7 @@ func TestFold(t *testing.T) {
 }
 
 func TestCountry(t *testing.T) {
+	t.Parallel()
 	f := func(want string, texts ...string) {
 		t.Helper()
 		for _, text := range texts {
@@ -249,6 +256,7 @@ func TestCountry(t *testing.T) {
 
 // TestCountry_List walks the list: every country is there once, under its codes and its name, and no name is that of two.
 func TestCountry_List(t *testing.T) {
+	t.Parallel()
 	owners, rows := map[string]string{}, 0
 	for line := range strings.Lines(countriesText) {
 		if strings.HasPrefix(line, "#") {
@@ -277,6 +285,7 @@ func TestCountry_List(t *testing.T) {
 }
 
 func TestChips(t *testing.T) {
+	t.Parallel()
 	f := func(text string, want ...string) {
 		t.Helper()
 		if got := Chips(text); !slices.Equal(got, want) {
@@ -309,6 +318,7 @@ func TestChips(t *testing.T) {
 
 // TestAggregate has sums that can be checked by hand.
 func TestAggregate(t *testing.T) {
+	t.Parallel()
 	m := New(observe(
 		assay.Site{ID: "1", Country: "Norway", GPUTypes: "H100, A100", GPUQty: 100, Power: 1_500_000, IsNeocloud: true},
 		assay.Site{ID: "2", Country: "Norway", GPUTypes: "H100", GPUQty: 10, Power: 250_000, IsNeocloud: true},
@@ -332,6 +342,7 @@ func TestAggregate(t *testing.T) {
 
 // TestAppend holds the records against encoding/json.
 func TestAppend(t *testing.T) {
+	t.Parallel()
 	type record struct {
 		Company        string       `json:"company"`
 		SiteName       string       `json:"site_name"`
@@ -403,6 +414,7 @@ func FuzzChips(f *testing.F) {
 
 // TestFind_IndexBeatsScan compares a circle with a look at every site, on the same machine at the same time.
 func TestFind_IndexBeatsScan(t *testing.T) {
+	t.Parallel()
 	m := New(observe(random(rand.New(rand.NewPCG(7, 8)), 100_000)...))
 	const questions = 20
 	var fast, slow time.Duration

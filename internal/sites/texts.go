@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// texts are one text a site, in one piece, so that all can be searched at once.
+// texts holds one text per site in a single piece of memory, so that all can be searched at once.
 type texts struct {
 	all  string
 	ends []int // where each text ends, with its separator
 }
 
-// separator ends a text. Fold leaves no such byte in what is looked for.
+// separator ends a text. A folded search text never contains it.
 const separator = 0
 
-// newTexts makes texts of what is appended for each of n sites.
+// newTexts builds the texts of n sites from an append function.
 func newTexts(n int, appendText func(dst []byte, i int) []byte) texts {
 	var all []byte
 	ends := make([]int, n)
@@ -25,7 +25,7 @@ func newTexts(n int, appendText func(dst []byte, i int) []byte) texts {
 	return texts{string(all), ends}
 }
 
-// at is the text of a site.
+// at returns the text of a site.
 func (t *texts) at(i int32) string {
 	from := 0
 	if i > 0 {
@@ -34,7 +34,7 @@ func (t *texts) at(i int32) string {
 	return t.all[from : t.ends[i]-1]
 }
 
-// containing gives the sites whose text contains a part, in order.
+// containing returns the sites whose text contains a part, in order.
 func (t *texts) containing(part string) (sites []int32) {
 	for from := 0; from < len(t.all); {
 		found := strings.Index(t.all[from:], part)

@@ -9,8 +9,8 @@ import (
 // earthKm is the mean radius of the Earth.
 const earthKm = 6371.0088
 
-// point is a place on the unit sphere. As points of space, places have neither a date line nor poles, and what lies within a
-// circle on the sphere lies within a ball.
+// point is a position on the unit sphere. In space, positions have neither a date line nor poles, and a circle on the sphere
+// is the part of the sphere inside a ball.
 type point [3]float64
 
 func newPoint(latitude, longitude float64) point {
@@ -19,14 +19,13 @@ func newPoint(latitude, longitude float64) point {
 	return point{cosLat * cosLng, cosLat * sinLng, sinLat}
 }
 
-// chord2 is the square of the straight line between two places: four times the haversine of their angle.
+// chord2 returns the squared straight distance between two positions: four times the haversine of their angle.
 func (p *point) chord2(q *point) float64 {
 	x, y, z := p[0]-q[0], p[1]-q[1], p[2]-q[2]
 	return x*x + y*y + z*z
 }
 
-// kmOf is the great-circle distance of two places whose chord has this square; chord2Of turns it round, for what is not
-// farther than half the circumference.
+// kmOf converts a squared chord to a great-circle distance; chord2Of is its inverse, up to half the circumference.
 func kmOf(chord2 float64) float64 { return 2 * earthKm * math.Asin(min(1, math.Sqrt(chord2)/2)) }
 
 func chord2Of(km float64) float64 {
@@ -34,13 +33,13 @@ func chord2Of(km float64) float64 {
 	return 4 * half * half
 }
 
-// tree finds places: an R-tree over longitude and latitude, and where they are on the sphere.
+// tree finds sites by position: an R-tree over longitude and latitude, and the points on the sphere.
 type tree struct {
 	boxes  rtree.RTreeG[int32]
 	points []point
 }
 
-// add adds the next place. The date line has two longitudes; in the tree it has one.
+// add adds the next site. The date line has two longitudes; the tree uses one of them.
 func (t *tree) add(latitude, longitude float64) {
 	if longitude == 180 {
 		longitude = -180
@@ -50,7 +49,7 @@ func (t *tree) add(latitude, longitude float64) {
 	t.points = append(t.points, newPoint(latitude, longitude))
 }
 
-// within calls f for every place inside a circle, with the square of its chord to the centre.
+// within calls f for every site inside a circle, with its squared chord to the center.
 func (t *tree) within(c *Circle, f func(place int32, chord2 float64)) {
 	center, most := newPoint(c.Latitude, c.Longitude), chord2Of(c.RadiusKm)
 	for _, box := range c.boxes() {
@@ -63,16 +62,16 @@ func (t *tree) within(c *Circle, f func(place int32, chord2 float64)) {
 	}
 }
 
-// boxes are those that hold the circle: one, or two on both sides of the date line. They do not overlap.
+// boxes returns the boxes that contain a circle: one, or two on both sides of the date line. They do not overlap.
 func (c *Circle) boxes() []Box {
-	const rounding = 1e-9 // of a degree: the circle decides, the boxes must not be too small for it
+	const rounding = 1e-9 // degrees; the circle decides, so the boxes must not be too small
 	angle := c.RadiusKm / earthKm
 	reach := angle*180/math.Pi + rounding
 	south, north := c.Latitude-reach, c.Latitude+reach
-	if south <= -90 || north >= 90 { // a pole is inside, and with it every longitude
+	if south <= -90 || north >= 90 { // the circle contains a pole, and so every longitude
 		return []Box{{West: -180, South: south, East: 180, North: north}}
 	}
-	// The meridians that touch the circle do so nearer to the pole than its centre is.
+	// The meridians that touch the circle do so nearer to the pole than its center is.
 	width := math.Asin(math.Sin(angle)/math.Cos(c.Latitude*math.Pi/180))*180/math.Pi + rounding
 	west, east := c.Longitude-width, c.Longitude+width
 	switch {

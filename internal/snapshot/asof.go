@@ -7,8 +7,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// publication is a version, and when it and all before it were known. The writer's clock may have been set back between
-// two of them; what is known does not shrink by that.
+// publication is a version and the instant at which it and all before it were known. That instant never goes back, even if
+// the writer's clock was set back between two publications.
 type publication struct {
 	assay.Publication
 	knownAt int64
@@ -22,7 +22,7 @@ func (s *Snapshot) addPublications(publications []assay.Publication) {
 	}
 	for _, p := range publications {
 		if p.Version <= newest {
-			continue // is there already
+			continue // known already
 		}
 		newest, knownAt = p.Version, max(knownAt, p.PublishedAt)
 		added = append(added, publication{p, knownAt})
@@ -30,7 +30,7 @@ func (s *Snapshot) addPublications(publications []assay.Publication) {
 	s.publications = s.publications.With(added)
 }
 
-// Publication gives the newest publication; ok is false when nothing has been published.
+// Publication returns the newest publication; ok is false if nothing has been published.
 func (s *Snapshot) Publication() (p assay.Publication, ok bool) {
 	all := s.publications.Items()
 	if len(all) == 0 {
@@ -39,7 +39,7 @@ func (s *Snapshot) Publication() (p assay.Publication, ok bool) {
 	return all[len(all)-1].Publication, true
 }
 
-// VersionAt is the newest version that was published at or before an instant; 0 when there was none.
+// VersionAt returns the newest version published at or before an instant, or 0 if there was none.
 func (s *Snapshot) VersionAt(instant int64) int64 {
 	all := s.publications.Items()
 	i := sort.Search(len(all), func(i int) bool { return all[i].knownAt > instant })
@@ -49,7 +49,7 @@ func (s *Snapshot) VersionAt(instant int64) int64 {
 	return all[i-1].Version
 }
 
-// publication finds a version's publication; all of it is zero when there is none.
+// publication returns a version's publication, or the zero value if there is none.
 func (s *Snapshot) publication(version int64) assay.Publication {
 	all := s.publications.Items()
 	i := sort.Search(len(all), func(i int) bool { return all[i].Version >= version })
@@ -59,9 +59,9 @@ func (s *Snapshot) publication(version int64) assay.Publication {
 	return all[i].Publication
 }
 
-// LineAsOf is the line as it was when the version was the newest; nil when the catalog has no such line. It is the line
-// itself when nothing newer has touched its series. Real-time prints and utilization have no versions: they are those of
-// now.
+// LineAsOf returns the line as it was after a version, or nil if the catalog has no such line. It is the current line if
+// nothing newer has changed its series. Real-time prints and utilization have no versions: they are always the current
+// ones.
 func (s *Snapshot) LineAsOf(gpu, region string, version int64) *Line {
 	line := s.Line(gpu, region)
 	if line == nil {
@@ -86,7 +86,7 @@ func (s *Snapshot) LineAsOf(gpu, region string, version int64) *Line {
 	})
 }
 
-// pastKey names a line as of a version that touched it.
+// pastKey identifies a line as of a version that changed it.
 type pastKey struct {
 	assay.Line
 	version int64

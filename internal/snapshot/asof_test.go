@@ -116,6 +116,7 @@ func pointsIn(shown map[int64]assay.Nanos) (points []assay.Point) {
 // TestLineAsOf_EqualsWhatWasServed reads random markets as of each of their versions: from a snapshot that has followed
 // all the way and from one that was loaded at the end.
 func TestLineAsOf_EqualsWhatWasServed(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		m := newMarket(seed)
 		followed := New(assay.DefaultCatalog(), 1)
@@ -148,6 +149,7 @@ func TestLineAsOf_EqualsWhatWasServed(t *testing.T) {
 }
 
 func TestLineAsOf_SharesWhatItCan(t *testing.T) {
+	t.Parallel()
 	s := New(assay.DefaultCatalog(), 1)
 	for v := int64(1); v <= 20; v++ {
 		s = s.With(Update{Version: v, Publications: []assay.Publication{{Version: v, PublishedAt: 100 * v}}, Series: []SeriesUpdate{change(assay.Hourly, v, pointsAt(v)...)}})
@@ -180,6 +182,7 @@ func TestLineAsOf_SharesWhatItCan(t *testing.T) {
 
 // TestLineAsOf_Concurrently has readers ask for more versions than are kept, of snapshots that go on changing.
 func TestLineAsOf_Concurrently(t *testing.T) {
+	t.Parallel()
 	m := newMarket(99)
 	var h Holder
 	h.Store(New(assay.DefaultCatalog(), 1))
@@ -212,6 +215,7 @@ func TestLineAsOf_Concurrently(t *testing.T) {
 }
 
 func TestVersionAt(t *testing.T) {
+	t.Parallel()
 	s := New(assay.DefaultCatalog(), 1)
 	f := func(instant, want int64) {
 		t.Helper()

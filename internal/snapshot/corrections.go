@@ -8,18 +8,18 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Correction is a revision that came by a restatement.
+// Correction is a revision made by a restatement.
 type Correction struct {
 	assay.Line
 	Grain       assay.Grain
 	Revision    assay.Revision
-	Previous    assay.Nanos // what was shown before
-	HadValue    bool        // false when nothing was shown before
+	Previous    assay.Nanos // the value before
+	HadValue    bool        // false if there was no value before
 	CorrectedAt int64
 	Reason      string
 }
 
-// Position is the place of a correction in the list of them all. It is the same on every node and after every start.
+// Position is where a correction stands in the list of all corrections. It is the same on every node and after a restart.
 type Position struct {
 	Version int64
 	assay.Line
@@ -27,9 +27,9 @@ type Position struct {
 	At    int64
 }
 
-// Position gives the correction's place.
+// Position returns the correction's position.
 func (c *Correction) Position() Position {
-	return Position{c.Revision.Version, c.Line, c.Grain, c.Revision.At}
+	return Position{Version: c.Revision.Version, Line: c.Line, Grain: c.Grain, At: c.Revision.At}
 }
 
 // Compare orders positions by version, GPU, region, grain and slot.
@@ -38,7 +38,7 @@ func (p Position) Compare(q Position) int {
 		cmp.Compare(p.Grain, q.Grain), cmp.Compare(p.At, q.At))
 }
 
-// CorrectionsAfter gives the corrections behind a position, in the order of their positions.
+// CorrectionsAfter returns the corrections after a position, in order.
 func (s *Snapshot) CorrectionsAfter(p Position) []Correction {
 	all := s.corrections.Items()
 	return all[sort.Search(len(all), func(i int) bool { return all[i].Position().Compare(p) > 0 }):]
@@ -49,8 +49,10 @@ func (s *Snapshot) addCorrections(corrections []Correction) {
 	s.corrections = s.corrections.With(corrections)
 }
 
-// correctionsIn lists those of new revisions that a restatement made; old is the series before them.
-func (s *Snapshot) correctionsIn(old *Series, line assay.Line, grain assay.Grain, revisions []assay.Revision) (corrections []Correction) {
+// correctionsIn lists the new revisions made by restatements; old is the series before them.
+func (s *Snapshot) correctionsIn(
+	old *Series, line assay.Line, grain assay.Grain, revisions []assay.Revision,
+) (corrections []Correction) {
 	for k, r := range revisions {
 		p := s.publication(r.Version)
 		if p.Reason == "" {

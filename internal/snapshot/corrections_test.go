@@ -16,6 +16,7 @@ type slotOf struct {
 // TestCorrections_TurnAnOldCopyIntoTheNew: whoever has a copy as of a version and applies the corrections since has, for
 // every slot of that copy and every slot corrected, what is shown now; what is left was published later, and regularly.
 func TestCorrections_TurnAnOldCopyIntoTheNew(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(20) {
 		m := newMarket(seed)
 		followed := New(assay.DefaultCatalog(), 1)
@@ -65,6 +66,7 @@ func checkApplied(t *testing.T, m *market, s *Snapshot, version int64) {
 }
 
 func TestCorrections_Order(t *testing.T) {
+	t.Parallel()
 	s := New(assay.DefaultCatalog(), 1)
 	east := assay.Line{GPU: gpu, Region: region}
 	first := Update{Version: 1, Publications: []assay.Publication{{Version: 1, PublishedAt: 10}}, Series: []SeriesUpdate{

@@ -12,32 +12,32 @@ import (
 )
 
 // Series is one published series: its columns, and its JSON rows encoded once, joined by commas. A range of it is a slice
-// of the rows, not an encoding. It shows the newest revision of each slot and remembers the others, so that it can be read
-// as of an earlier version. A Series never changes; extending it makes another that shares what was there.
+// of the rows and needs no encoding. It shows the newest revision of each slot and remembers the others, so that it can be
+// read as of an earlier version. A Series is immutable; extending it makes another one that shares its arrays.
 type Series struct {
 	times    []int64
 	values   []assay.Nanos
-	versions []int64 // versions[i] is the publication that made point i
+	versions []int64 // versions[i] is the publication of point i
 	rows     []byte
 	ends     []uint32         // ends[i] is where row i ends; row i+1 begins after the comma
-	hidden   []assay.Revision // those that are not shown: replaced, or Gone; in the order of slot and version
+	hidden   []assay.Revision // not shown: replaced or Gone; ordered by slot and version
 
-	version  int64 // the publication that touched the series last
+	version  int64 // the publication that changed the series last
 	modified int64 // when that was
 
-	extendedOnce atomic.Bool // the room behind the arrays belongs to the first series that extends this one
+	extendedOnce atomic.Bool // only the first series that extends this one may use the arrays' spare capacity
 
 	memoMu sync.Mutex
 	memo   map[MemoKey]any // what readers have made of this series; guarded by memoMu
 }
 
-// newSeries encodes revisions, which are in the order of slot and version.
+// newSeries encodes revisions, which are ordered by slot and version.
 func newSeries(revisions []assay.Revision, version, modified int64) *Series {
 	return (&Series{}).extended(revisions, version, modified)
 }
 
-// extended is the series with revisions of slots behind its last one. The new series appends to the same arrays; readers
-// of the old one never look past its own length.
+// extended returns the series with revisions of slots after its last one. The new series appends to the same arrays;
+// readers of the old one never look past its own length.
 func (s *Series) extended(revisions []assay.Revision, version, modified int64) *Series {
 	next := s.prefix(len(s.times))
 	if s.extendedOnce.Swap(true) {
@@ -54,16 +54,19 @@ func (s *Series) extended(revisions []assay.Revision, version, modified int64) *
 	return next
 }
 
-// prefix is the first n points, in the same arrays, with all that is hidden.
+// prefix returns the first n points, in the same arrays, with all hidden revisions.
 func (s *Series) prefix(n int) *Series {
-	next := &Series{times: s.times[:n], values: s.values[:n], versions: s.versions[:n], ends: s.ends[:n], rows: s.rows, hidden: s.hidden}
+	next := &Series{
+		times: s.times[:n], values: s.values[:n], versions: s.versions[:n], ends: s.ends[:n],
+		rows: s.rows, hidden: s.hidden,
+	}
 	if n < len(s.times) {
 		next.rows = s.rows[:s.start(n)]
 	}
 	return next
 }
 
-// clip makes every array full, so that appending copies it.
+// clip removes the spare capacity of every array, so that appending copies it.
 func (s *Series) clip() {
 	s.times, s.values, s.versions = slices.Clip(s.times), slices.Clip(s.values), slices.Clip(s.versions)
 	s.rows, s.ends, s.hidden = slices.Clip(s.rows), slices.Clip(s.ends), slices.Clip(s.hidden)
@@ -80,7 +83,7 @@ func (s *Series) show(r assay.Revision) {
 	s.ends = append(s.ends, uint32(len(s.rows)))
 }
 
-// merged is the series with revisions put in their places.
+// merged returns the series with revisions added at any position.
 func (s *Series) merged(revisions []assay.Revision, version, modified int64) *Series {
 	if len(revisions) == 0 || revisions[0].At > s.last() {
 		return s.extended(revisions, version, modified)
@@ -88,7 +91,7 @@ func (s *Series) merged(revisions []assay.Revision, version, modified int64) *Se
 	return newSeries(inOrder(append(s.revisions(), revisions...)), version, modified)
 }
 
-// last is the newest slot of any revision.
+// last returns the newest slot of any revision.
 func (s *Series) last() int64 {
 	at := int64(math.MinInt64)
 	if n := len(s.times); n > 0 {
@@ -100,8 +103,8 @@ func (s *Series) last() int64 {
 	return at
 }
 
-// revisions lists every revision there ever was, in no order. What is shown has lost its number, which its version
-// stands in for.
+// revisions lists every revision there ever was, in no particular order. Shown ones no longer have their number; their
+// version orders them.
 func (s *Series) revisions() []assay.Revision {
 	all := make([]assay.Revision, 0, len(s.times)+len(s.hidden))
 	for i := range s.times {
@@ -118,7 +121,7 @@ func inOrder(revisions []assay.Revision) []assay.Revision {
 	return revisions
 }
 
-// touched is the newest publication up to a version that left a revision in the series; 0 when there is none.
+// touched returns the newest publication up to a version that changed the series, or 0 if there is none.
 func (s *Series) touched(version int64) int64 {
 	if s.version <= version {
 		return s.version
@@ -137,7 +140,7 @@ func (s *Series) touched(version int64) int64 {
 	return newest
 }
 
-// asOf is the series as it was when version, which touched it, was the newest; that was at the instant modified.
+// asOf returns the series as it was after a version that changed it, which was published at the instant modified.
 func (s *Series) asOf(version, modified int64) *Series {
 	if s.version <= version {
 		return s
@@ -153,7 +156,7 @@ func (s *Series) asOf(version, modified int64) *Series {
 	return old
 }
 
-// rebuilt shows what was shown as of a version, from copies of the rows that still are. Nobody extends it.
+// rebuilt returns what was shown as of a version, copying the rows that are still shown. It is never extended.
 func (s *Series) rebuilt(version int64) *Series {
 	n := len(s.times)
 	old := &Series{
@@ -164,7 +167,7 @@ func (s *Series) rebuilt(version int64) *Series {
 	for k := 0; k < len(s.hidden); {
 		at := s.hidden[k].At
 		i = old.copyUntil(s, i, at, version)
-		var then *assay.Revision // the newest of the slot's hidden revisions that was known
+		var then *assay.Revision // the newest hidden revision of the slot known then
 		for ; k < len(s.hidden) && s.hidden[k].At == at; k++ {
 			if s.hidden[k].Version <= version {
 				then = &s.hidden[k]
@@ -179,8 +182,8 @@ func (s *Series) rebuilt(version int64) *Series {
 	return old
 }
 
-// copyUntil copies the points of another series from i on that lie before an instant and were known as of a version, and
-// gives the position where that instant is.
+// copyUntil copies the points of another series from position i that lie before an instant and were known as of a version.
+// It returns the position of that instant.
 func (s *Series) copyUntil(from *Series, i int, at, version int64) int {
 	for ; i < len(from.times) && from.times[i] < at; i++ {
 		if from.versions[i] > version {
@@ -198,7 +201,7 @@ func (s *Series) copyUntil(from *Series, i int, at, version int64) int {
 	return i
 }
 
-// grownFrom tells whether all that has happened since a version is that points were added behind the first n.
+// grownFrom reports whether the only change since a version is that points were added after the first n.
 func (s *Series) grownFrom(version int64) (n int, ok bool) {
 	newer := func(v int64) bool { return v > version }
 	n = slices.IndexFunc(s.versions, newer)
@@ -217,34 +220,34 @@ func AppendRow(dst []byte, p assay.Point) []byte {
 	return append(dst, '}')
 }
 
-// Len is the number of points.
+// Len returns the number of points.
 func (s *Series) Len() int { return len(s.times) }
 
-// At gives point i.
+// At returns point i.
 func (s *Series) At(i int) assay.Point { return assay.Point{At: s.times[i], Value: s.values[i]} }
 
-// Values gives the values of the points [i, j).
+// Values returns the values of the points [i, j).
 func (s *Series) Values(i, j int) []assay.Nanos { return s.values[i:j] }
 
-// Version is the publication that touched the series last.
+// Version returns the publication that changed the series last.
 func (s *Series) Version() int64 { return s.version }
 
-// Modified is when that publication was made.
+// Modified returns when that publication was made.
 func (s *Series) Modified() int64 { return s.modified }
 
-// Range gives the points whose instants lie in [from, to], as positions [i, j).
+// Range returns the positions [i, j) of the points in [from, to].
 func (s *Series) Range(from, to int64) (i, j int) {
 	i = s.search(from)
 	j = sort.Search(len(s.times), func(i int) bool { return s.times[i] > to })
 	return i, max(i, j)
 }
 
-// search is the position of the first point at or after the instant.
+// search returns the position of the first point at or after an instant.
 func (s *Series) search(at int64) int {
 	return sort.Search(len(s.times), func(i int) bool { return s.times[i] >= at })
 }
 
-// Rows gives the JSON rows of the points [i, j), joined by commas.
+// Rows returns the JSON rows of the points [i, j), joined by commas.
 func (s *Series) Rows(i, j int) []byte {
 	if i >= j {
 		return nil
@@ -252,7 +255,7 @@ func (s *Series) Rows(i, j int) []byte {
 	return s.rows[s.start(i):s.ends[j-1]]
 }
 
-// Row gives the JSON row of point i.
+// Row returns the JSON row of point i.
 func (s *Series) Row(i int) []byte { return s.rows[s.start(i):s.ends[i]] }
 
 func (s *Series) start(i int) uint32 {
@@ -262,14 +265,14 @@ func (s *Series) start(i int) uint32 {
 	return s.ends[i-1] + 1
 }
 
-// Find gives the position of the point at exactly this instant.
+// Find returns the position of the point at exactly this instant.
 func (s *Series) Find(at int64) (i int, ok bool) {
 	i = s.search(at)
 	return i, i < len(s.times) && s.times[i] == at
 }
 
-// Nearest gives the position of the point nearest to an instant, the earlier of two that are equally near. The series
-// must have a point.
+// Nearest returns the position of the point nearest to an instant, the earlier of two equally near ones. The series must
+// not be empty.
 func (s *Series) Nearest(at int64) int {
 	i := s.search(at)
 	if i == len(s.times) || i > 0 && at-s.times[i-1] <= s.times[i]-at {

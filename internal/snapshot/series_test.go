@@ -42,6 +42,7 @@ func pointsOf(s *Series) (points []assay.Point) {
 }
 
 func TestSeries_Range(t *testing.T) {
+	t.Parallel()
 	s := seriesAt(10, 20, 30)
 	f := func(from, to int64, i, j int) {
 		t.Helper()
@@ -64,6 +65,7 @@ func TestSeries_Range(t *testing.T) {
 }
 
 func TestSeries_Find(t *testing.T) {
+	t.Parallel()
 	s := seriesAt(10, 20, 30)
 	f := func(at int64, want int, found bool) {
 		t.Helper()
@@ -82,6 +84,7 @@ func TestSeries_Find(t *testing.T) {
 }
 
 func TestSeries_Nearest(t *testing.T) {
+	t.Parallel()
 	s := seriesAt(10, 20, 31)
 	f := func(at int64, want int64) {
 		t.Helper()
@@ -138,6 +141,7 @@ func randomPoints(rng *rand.Rand, n int) []assay.Point {
 }
 
 func TestSeries_RowsEqualEncodingJSON(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(8, 1))
 	points := randomPoints(rng, 500)
 	s := newSeries(made(1, points), 1, 1)
@@ -162,6 +166,7 @@ func TestSeries_RowsEqualEncodingJSON(t *testing.T) {
 }
 
 func TestAppendRow_KeepsThePrefix(t *testing.T) {
+	t.Parallel()
 	got := string(AppendRow([]byte("kept:"), assay.Point{At: 0, Value: 2_350_000_000}))
 	if want := `kept:{"timestamp":"1970-01-01T00:00:00.000Z","index_value":2.35}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -179,6 +184,7 @@ func checkSeries(t *testing.T, what string, s *Series, want []assay.Point) {
 }
 
 func TestSeries_ExtendedLeavesTheOldOneAlone(t *testing.T) {
+	t.Parallel()
 	old := newSeries(made(1, pointsAt(10, 20, 30)), 1, 100)
 	next := old.extended(made(2, pointsAt(40, 50)), 2, 200)
 	checkSeries(t, "the old series", old, pointsAt(10, 20, 30))
@@ -189,6 +195,7 @@ func TestSeries_ExtendedLeavesTheOldOneAlone(t *testing.T) {
 }
 
 func TestSeries_ExtendedShares(t *testing.T) {
+	t.Parallel()
 	old := newSeries(made(1, pointsAt(10)), 1, 1)
 	for at := int64(20); ; at += 10 {
 		next := old.extended(made(1, pointsAt(at)), 1, 1)
@@ -204,6 +211,7 @@ func TestSeries_ExtendedShares(t *testing.T) {
 
 // Two series that extend the same one must not write into the same room behind it.
 func TestSeries_TwoSuccessors(t *testing.T) {
+	t.Parallel()
 	base := seriesAt(10)
 	for at := int64(20); at < 100; at += 10 { // grown one by one, so that there is room behind
 		base = base.extended(made(1, pointsAt(at)), 1, 1)
@@ -216,6 +224,7 @@ func TestSeries_TwoSuccessors(t *testing.T) {
 }
 
 func TestSeries_Merged(t *testing.T) {
+	t.Parallel()
 	changed := func(at int64) assay.Point { return assay.Point{At: at, Value: -assay.Nanos(at)} }
 	f := func(what string, points, want []assay.Point) {
 		t.Helper()
@@ -241,6 +250,7 @@ func TestSeries_Merged(t *testing.T) {
 }
 
 func TestSeries_MemoIsMadeOnceForEachKey(t *testing.T) {
+	t.Parallel()
 	s := seriesAt(10)
 	var made atomic.Int64
 	get := func(key MemoKey) any {
@@ -275,6 +285,7 @@ func TestSeries_MemoIsMadeOnceForEachKey(t *testing.T) {
 }
 
 func TestSeries_MemoIsBounded(t *testing.T) {
+	t.Parallel()
 	s := seriesAt(10)
 	get := func(from int) any { return s.Memo(MemoKey{Kind: "history", From: from}, func() any { return from }) }
 	for from := range memoRoom {

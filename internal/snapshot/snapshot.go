@@ -1,8 +1,8 @@
-// Package snapshot is the read model: everything a request can ask for, in memory, immutable, behind one atomic pointer.
+// Package snapshot is the read model: all published data, in memory, immutable, behind one atomic pointer.
 //
-// A request loads the pointer once and reads that snapshot to its end, so it never sees half a publication. A new version
-// is built aside, sharing every series that did not change, and swapped in; the garbage collector retires the old one
-// when its last reader is done. Nothing here knows the database, the clock or HTTP.
+// A request loads the pointer once and uses that snapshot throughout, so it never sees half a publication. A new version
+// is built separately, sharing every series that did not change, and swapped in. The garbage collector retires the old
+// one when its last reader is done. This package does not depend on the database, the clock or HTTP.
 package snapshot
 
 import (
@@ -21,10 +21,10 @@ import (
 // Holder holds the current snapshot.
 type Holder struct{ current atomic.Pointer[Snapshot] }
 
-// Load gives the current snapshot.
+// Load returns the current snapshot.
 func (h *Holder) Load() *Snapshot { return h.current.Load() }
 
-// Store makes a snapshot the current one.
+// Store makes s the current snapshot.
 func (h *Holder) Store(s *Snapshot) { h.current.Store(s) }
 
 // Snapshot is one version of all published data.
@@ -33,11 +33,11 @@ type Snapshot struct {
 	CatalogVersion int64
 	Catalog        assay.Catalog
 	GPUsByName     []assay.GPU // the catalog's GPUs in ascending order of name
-	Latest         int64       // the newest instant of any series; 0 without data
-	Covered        int64       // hourly slots up to here have been determined
+	Latest         int64       // the newest instant of any series, or 0 without data
+	Covered        int64       // hourly slots up to this instant have been computed
 	Synthetic      bool
 	Methodologies  []assay.MethodologyFile // oldest first
-	Manifest       *assay.Manifest         // the newest; nil when nothing has been signed
+	Manifest       *assay.Manifest         // the newest, or nil if nothing has been signed
 
 	Observations family.Set
 
@@ -48,7 +48,7 @@ type Snapshot struct {
 	past         *past
 }
 
-// Line is one index line with its series, one a grain; a series without points is empty, never nil.
+// Line is one index line with one series per grain. A series without points is empty, never nil.
 type Line struct {
 	assay.Line
 	series      [len(grains)]*Series
@@ -57,7 +57,7 @@ type Line struct {
 	utilization readings
 }
 
-// derived is the series that is made of a line's series, once, when it is first asked for.
+// derived is the series that is computed from a line's series when it is first needed.
 type derived struct {
 	once   sync.Once
 	series *Series
@@ -65,11 +65,11 @@ type derived struct {
 
 var grains = [...]assay.Grain{assay.Daily, assay.Hourly}
 
-// Series gives the line's series of a grain.
+// Series returns the line's series of a grain.
 func (l *Line) Series(grain assay.Grain) *Series { return l.series[grain] }
 
-// Derived gives the series that compute makes of the line's series, making it on first demand. A line has one such series,
-// so compute is always the same.
+// Derived returns the series that compute makes from the line's series, and computes it once. A line has one such series,
+// so compute is always the same function.
 func (l *Line) Derived(compute func(*Line) []assay.Point) *Series {
 	l.derived.once.Do(func() {
 		newest := l.series[assay.Daily]
@@ -86,7 +86,7 @@ func (l *Line) Derived(compute func(*Line) []assay.Point) *Series {
 	return l.derived.series
 }
 
-// withSeries is the line with other series and nothing derived yet.
+// withSeries returns the line with other series and nothing derived yet.
 func (l *Line) withSeries(series [len(grains)]*Series) *Line {
 	next := *l
 	next.series, next.derived = series, &derived{}
@@ -98,7 +98,7 @@ type Update struct {
 	Version      int64
 	Covered      int64
 	Synthetic    bool
-	Publications []assay.Publication // the new ones, oldest first: of all versions that Series mentions
+	Publications []assay.Publication // the new ones, oldest first; includes all versions in Series
 	Series       []SeriesUpdate
 	Realtime     []RealtimeUpdate
 	Utilization  []assay.UtilizationReading // the new ones, in any order
@@ -106,12 +106,12 @@ type Update struct {
 	// Observations are the new ones of each family, or nil for none.
 	Observations family.Batches
 
-	Methodologies []assay.MethodologyFile // all of them, in any order; nil when nothing has changed
-	Manifest      *assay.Manifest         // the newest; nil when nothing has changed
+	Methodologies []assay.MethodologyFile // all of them, in any order, or nil if nothing changed
+	Manifest      *assay.Manifest         // the newest, or nil if nothing changed
 }
 
-// SeriesUpdate is new revisions of a series, in the order of slot and number; a slot may occur several times. Revisions
-// that are there already may come again.
+// SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions that
+// the snapshot already has are ignored.
 type SeriesUpdate struct {
 	assay.Line
 	Grain              assay.Grain
@@ -119,16 +119,16 @@ type SeriesUpdate struct {
 	Version, Published int64 // of the newest publication that touched the series
 }
 
-// New is a snapshot of a catalog, without data.
+// New returns a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 	s := &Snapshot{Observations: registry.NoObservations(), past: &past{}}
 	s.setCatalog(catalog, catalogVersion)
 	return s
 }
 
-// WithCatalog is the snapshot under another catalog. It shares every line; what the catalog has that was not there before
-// has no data yet. A GPU or a region that has left takes its lines with it. What is made of observations is made anew,
-// because it may list what the catalog lists.
+// WithCatalog returns the snapshot under another catalog. It shares every line; new entries of the catalog have no data
+// yet. Lines of a GPU model or region that was removed are dropped. Models are built again, because they may depend on
+// the catalog.
 func (s *Snapshot) WithCatalog(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 	next := *s
 	next.past = &past{}
@@ -137,7 +137,7 @@ func (s *Snapshot) WithCatalog(catalog assay.Catalog, catalogVersion int64) *Sna
 	return &next
 }
 
-// setCatalog makes a line for everything in the catalog that has none.
+// setCatalog adds an empty line for everything new in the catalog.
 func (s *Snapshot) setCatalog(catalog assay.Catalog, version int64) {
 	lines := s.lines
 	s.Catalog, s.CatalogVersion = catalog, version
@@ -152,7 +152,7 @@ func (s *Snapshot) setCatalog(catalog assay.Catalog, version int64) {
 	s.GPUsByName = slices.SortedFunc(slices.Values(catalog.GPUs), func(a, b assay.GPU) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// newLine is a line without data.
+// newLine returns a line without data.
 func newLine(key assay.Line) *Line {
 	line := &Line{Line: key, derived: &derived{}}
 	for _, g := range grains {
@@ -161,8 +161,8 @@ func newLine(key assay.Line) *Line {
 	return line
 }
 
-// With is the snapshot after an update. It shares every line that the update does not touch. What belongs to a GPU or a
-// region that has left the catalog is passed over.
+// With returns the snapshot after an update. It shares every line that the update does not touch. Data of a GPU model or
+// region that is no longer in the catalog is ignored.
 func (s *Snapshot) With(u Update) *Snapshot {
 	next := *s
 	next.Version, next.Covered, next.Synthetic = u.Version, u.Covered, u.Synthetic
@@ -171,7 +171,7 @@ func (s *Snapshot) With(u Update) *Snapshot {
 	var corrections []Correction
 	for _, change := range u.Series {
 		if line, ok := next.lines[change.Line]; ok {
-			corrections = append(corrections, next.change(line, change)...)
+			corrections = append(corrections, next.updateSeries(line, change)...)
 		}
 	}
 	next.addCorrections(corrections)
@@ -203,11 +203,12 @@ func (s *Snapshot) dropModels() {
 	}
 }
 
-// change puts new revisions into a line, and tells which of them are corrections.
-func (s *Snapshot) change(line *Line, change SeriesUpdate) []Correction {
+// updateSeries adds new revisions to a line, and returns those that are corrections.
+func (s *Snapshot) updateSeries(line *Line, change SeriesUpdate) []Correction {
 	old := line.series[change.Grain]
 	revisions := change.Revisions
-	if known := func(r assay.Revision) bool { return r.Version <= old.version }; slices.ContainsFunc(revisions, known) {
+	known := func(r assay.Revision) bool { return r.Version <= old.version }
+	if slices.ContainsFunc(revisions, known) {
 		revisions = slices.DeleteFunc(slices.Clone(revisions), known)
 	}
 	series := line.series
@@ -219,13 +220,13 @@ func (s *Snapshot) change(line *Line, change SeriesUpdate) []Correction {
 	return s.correctionsIn(old, change.Line, change.Grain, revisions)
 }
 
-// GPU finds a model by its exact name.
+// GPU returns the GPU model with exactly this name.
 func (s *Snapshot) GPU(name string) (gpu assay.GPU, ok bool) {
 	gpu, ok = s.gpus[name]
 	return gpu, ok
 }
 
-// Line finds the line of a GPU in a region; nil when the catalog has no such region.
+// Line returns the line of a GPU model in a region, or nil if the catalog has no such region.
 func (s *Snapshot) Line(gpu, region string) *Line {
 	return s.lines[assay.Line{GPU: gpu, Region: region}]
 }

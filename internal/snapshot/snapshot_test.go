@@ -19,6 +19,7 @@ func change(grain assay.Grain, version int64, points ...assay.Point) SeriesUpdat
 }
 
 func TestNew(t *testing.T) {
+	t.Parallel()
 	s := New(assay.DefaultCatalog(), 7)
 	if s.CatalogVersion != 7 || s.Version != 0 || s.Latest != 0 {
 		t.Errorf("got %+v", s)
@@ -55,6 +56,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestWith_SharesWhatIsUntouched(t *testing.T) {
+	t.Parallel()
 	old := New(assay.DefaultCatalog(), 1)
 	next := old.With(Update{Version: 1, Series: []SeriesUpdate{change(assay.Daily, 1, pointsAt(10)...)}})
 	touched := 0
@@ -74,6 +76,7 @@ func TestWith_SharesWhatIsUntouched(t *testing.T) {
 }
 
 func TestWith(t *testing.T) {
+	t.Parallel()
 	s := New(assay.DefaultCatalog(), 1).With(Update{Version: 3, Covered: 30, Synthetic: true, Series: []SeriesUpdate{
 		change(assay.Daily, 2, pointsAt(10)...),
 		change(assay.Hourly, 3, pointsAt(10, 20)...),
@@ -101,6 +104,7 @@ func TestWith(t *testing.T) {
 }
 
 func TestLine_DerivedIsMadeOnce(t *testing.T) {
+	t.Parallel()
 	made := 0
 	compute := func(l *Line) []assay.Point {
 		made++
@@ -131,6 +135,7 @@ func TestLine_DerivedIsMadeOnce(t *testing.T) {
 // TestHolder_ReadersWhileSwapping has a writer extend a series a point a version while a reader checks that whatever
 // snapshot it gets is whole. The race detector sees whether they ever touch the same memory.
 func TestHolder_ReadersWhileSwapping(t *testing.T) {
+	t.Parallel()
 	const versions = 300
 	var h Holder
 	h.Store(New(assay.DefaultCatalog(), 1))

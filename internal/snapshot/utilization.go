@@ -10,21 +10,21 @@ import (
 	"github.com/assaydata/assay/internal/appendonly"
 )
 
-// reading is a utilization reading as a line keeps it.
+// reading is a utilization reading of a line.
 type reading struct{ at, rented, tracked, received int64 }
 
-// readings are the utilization readings of a line in the order of time, those of one instant in the order of receipt.
+// readings are the utilization readings of a line, ordered by instant, then by receipt.
 type readings struct{ appendonly.List[reading] }
 
 // Utilization is the capacity of a line at one instant, summed over sources and regions.
 type Utilization struct {
 	At              int64
 	Rented, Tracked int64
-	Received        int64 // when the newest part of it was
+	Received        int64 // when the newest part of it was received
 }
 
-// Utilization gives the instants in [from, to] of which something was known at an instant, oldest first, each with what
-// was known of it.
+// Utilization returns the instants in [from, to] with a reading that was received up to known, oldest first, each with the
+// sum of those readings.
 func (l *Line) Utilization(from, to, known int64) iter.Seq[Utilization] {
 	all := l.utilization.Items()
 	first := sort.Search(len(all), func(i int) bool { return all[i].at >= from })
@@ -51,16 +51,16 @@ func (l *Line) Utilization(from, to, known int64) iter.Seq[Utilization] {
 	}
 }
 
-// addUtilization gives each new reading to the global line of its GPU and, where it has a region, to that region's.
+// addUtilization adds each new reading to the global line of its GPU model and to the line of its region, if it has one.
 func (s *Snapshot) addUtilization(added []assay.UtilizationReading) {
 	byLine := map[assay.Line][]reading{}
 	for _, r := range added {
-		kept := reading{r.At, r.Rented, r.Tracked, r.Received}
+		added := reading{at: r.At, rented: r.Rented, tracked: r.Tracked, received: r.Received}
 		global := assay.Line{GPU: r.GPU, Region: assay.Global}
-		byLine[global] = append(byLine[global], kept)
+		byLine[global] = append(byLine[global], added)
 		if r.Region != "" && r.Region != assay.Global {
 			region := assay.Line{GPU: r.GPU, Region: r.Region}
-			byLine[region] = append(byLine[region], kept)
+			byLine[region] = append(byLine[region], added)
 		}
 	}
 	for name, added := range byLine {
@@ -72,7 +72,7 @@ func (s *Snapshot) addUtilization(added []assay.UtilizationReading) {
 	}
 }
 
-// merged is the readings with more of them. It shares what is there unless one of the new lies before its end.
+// merged returns the readings with more of them. It shares the array unless a new reading lies before its end.
 func (r readings) merged(added []reading) readings {
 	slices.SortFunc(added, reading.compare)
 	present := r.Items()
@@ -84,7 +84,8 @@ func (r readings) merged(added []reading) readings {
 	return readings{appendonly.List[reading]{}.With(all)}
 }
 
-// compare orders readings completely, so that sums and what they are made of do not depend on how they came.
+// compare is a total order, so that results do not depend on the order of arrival.
 func (r reading) compare(o reading) int {
-	return cmp.Or(cmp.Compare(r.at, o.at), cmp.Compare(r.received, o.received), cmp.Compare(r.rented, o.rented), cmp.Compare(r.tracked, o.tracked))
+	return cmp.Or(cmp.Compare(r.at, o.at), cmp.Compare(r.received, o.received), cmp.Compare(r.rented, o.rented),
+		cmp.Compare(r.tracked, o.tracked))
 }

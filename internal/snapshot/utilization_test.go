@@ -11,6 +11,7 @@ import (
 )
 
 func TestUtilization(t *testing.T) {
+	t.Parallel()
 	s := New(assay.DefaultCatalog(), 1).With(Update{Utilization: []assay.UtilizationReading{
 		{Source: "a", At: 100, GPU: gpu, Region: region, Rented: 1, Tracked: 2, Received: 110},
 		{Source: "b", At: 100, GPU: gpu, Region: region, Rented: 3, Tracked: 4, Received: 150},
@@ -46,6 +47,7 @@ func TestUtilization(t *testing.T) {
 
 // TestUtilization_InWhateverPortions: how readings come does not matter.
 func TestUtilization_InWhateverPortions(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(4, 4))
 	all := make([]assay.UtilizationReading, 300)
 	for i := range all {
@@ -71,6 +73,7 @@ func TestUtilization_InWhateverPortions(t *testing.T) {
 }
 
 func TestRealtime_KeepsTwoDays(t *testing.T) {
+	t.Parallel()
 	prints := func(from, to int64) (prints []assay.RealtimePrint) {
 		for at := from; at < to; at++ {
 			prints = append(prints, assay.RealtimePrint{At: at})
@@ -93,12 +96,12 @@ func TestRealtime_KeepsTwoDays(t *testing.T) {
 	add(1, 4) // one comes again
 	f(0, 4)
 	old := s
-	add(4, RealtimeKept)
-	f(0, RealtimeKept)
-	add(RealtimeKept, RealtimeKept+2)
-	f(2, RealtimeKept+2)
-	add(RealtimeKept+2, 3*RealtimeKept)
-	f(2*RealtimeKept, 3*RealtimeKept)
+	add(4, RealtimeLimit)
+	f(0, RealtimeLimit)
+	add(RealtimeLimit, RealtimeLimit+2)
+	f(2, RealtimeLimit+2)
+	add(RealtimeLimit+2, 3*RealtimeLimit)
+	f(2*RealtimeLimit, 3*RealtimeLimit)
 	series := s.Line(gpu, assay.Global)
 	s = old
 	f(0, 4)
@@ -108,6 +111,7 @@ func TestRealtime_KeepsTwoDays(t *testing.T) {
 }
 
 func TestWith_MethodologiesAndManifest(t *testing.T) {
+	t.Parallel()
 	first, second := &assay.Manifest{Day: 1}, &assay.Manifest{Day: 2}
 	s := New(assay.DefaultCatalog(), 1).With(Update{Manifest: first, Methodologies: []assay.MethodologyFile{{Version: "2", Effective: 5}, {Version: "1"}}})
 	if s.Manifest != first || len(s.Methodologies) != 2 || s.Methodologies[0].Version != "1" {

@@ -12,14 +12,14 @@ type Price struct {
 	Day      int64
 	Lab      string
 	Value    assay.Nanos // USD per million tokens
-	Computed int64       // when the newest observation in it came
+	Computed int64       // when its newest observation was received
 }
 
-// million is how many tokens the price is of.
+// million is the number of tokens that a price is for.
 const million = 1_000_000
 
-// Prices gives the prices of all days and labs, by day, then in the order of the registry. A day follows the methodology
-// that is in effect when it ends.
+// Prices returns the prices of all days and labs, by day, then in the order of the catalog. A day follows the methodology
+// in effect when it ends.
 func Prices(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) (prices []Price) {
 	rows := sorted(known, labs)
 	for len(rows) > 0 {
@@ -35,7 +35,7 @@ func Prices(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule i
 	return prices
 }
 
-// price is that of the rows of one lab and day; ok is false when they cover it too thinly.
+// price returns the price of one lab and day; ok is false if its rows do not cover the day well enough.
 func price(rows []row, m index.Methodology) (p Price, ok bool) {
 	p = Price{Day: rows[0].Day, Lab: rows[0].Lab}
 	models, requests := 0, int64(0)

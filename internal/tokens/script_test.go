@@ -14,6 +14,7 @@ import (
 
 // TestScripts runs testdata/*.txt; the files say how they are written.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{schedule: index.Schedule{index.Plain()}} })
 }
 
@@ -126,6 +127,7 @@ func day(ms int64) string { return assay.FormatInstant(ms)[:len(assay.DayLayout)
 
 // Rows of labs that are not in the registry are passed over; the others come in its order, and the families by name.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	s := &script{}
 	for _, lab := range []string{"openai", "nobody", "anthropic"} {
 		for _, family := range []string{"opus", "haiku"} {

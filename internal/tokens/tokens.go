@@ -1,18 +1,18 @@
-// Package tokens makes two things of what was asked of the labs' models, day by day, and what it cost.
+// Package tokens computes two indices from the daily requests to the labs' models and what they cost.
 //
-// OTPI is the price of a lab's tokens: dollars per million tokens, input and output together, over all its models that
-// are paid for. It is exact and rounded once. A day that is covered too thinly has no price.
+// OTPI is the price of a lab's tokens: dollars per million tokens, input and output together, over all its paid models. It
+// is exact and rounded once. A day with too little coverage has no price.
 //
-// The workload cost index asks why a request costs what it costs. Over the seven days that end with a day, a request
+// The workload cost index explains why a request costs what it costs. Over the seven days that end with a day, a request
 // costs the sum over the models of
 //
-//	share of the requests × thousand tokens a request × cents a thousand tokens
+//	share of requests × thousand tokens per request × cents per thousand tokens
 //
-// and from one such window to the next the change is taken apart by logarithmic means (LMDI): what the prices did, what the
-// length of the requests did, and what the mix of models did. The three add up to the change, to the last digit. The
-// price effects, chained, are the like-for-like index: what the same requests to the same models would cost.
+// The change from one such window to the next is decomposed by logarithmic means (LMDI) into a price effect, an intensity
+// effect (length of requests) and a mix effect (choice of models). The three add up to the change, to the last digit. The
+// chained price effects are the like-for-like index: what the same requests to the same models would cost.
 //
-// Everything is a function of the observations, in whatever order they come. There is no clock here and no database.
+// Everything is a pure function of the observations, in any order.
 package tokens
 
 import (
@@ -22,27 +22,27 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// row is an observation with the place of its lab in the registry.
+// row is an observation with its lab's position in the catalog.
 type row struct {
 	assay.ModelDay
 	lab      int
 	received int64
 }
 
-// tokens are those of input and output together.
+// tokens returns input and output tokens together.
 func (r *row) tokens() int64 { return r.InputTokens + r.OutputTokens }
 
-// sorted gives the observations of the labs by day, then lab, then model. Those of a lab that is not in the registry are
-// passed over.
+// sorted returns the observations ordered by day, lab and model. Observations of a lab that is not in the catalog are
+// ignored.
 func sorted(known []assay.Observed[assay.ModelDay], labs []assay.Lab) []row {
-	places := make(map[string]int, len(labs))
+	positions := make(map[string]int, len(labs))
 	for i, lab := range labs {
-		places[lab.Lab] = i
+		positions[lab.Lab] = i
 	}
 	rows := make([]row, 0, len(known))
 	for i := range known {
-		if place, ok := places[known[i].Value.Lab]; ok {
-			rows = append(rows, row{known[i].Value, place, known[i].Received})
+		if lab, ok := positions[known[i].Value.Lab]; ok {
+			rows = append(rows, row{ModelDay: known[i].Value, lab: lab, received: known[i].Received})
 		}
 	}
 	slices.SortFunc(rows, func(a, b row) int {

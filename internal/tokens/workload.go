@@ -10,7 +10,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 )
 
-// AllModels is the family that holds all models of a lab.
+// AllModels is the family of all models of a lab.
 const AllModels = "all"
 
 // Cost is what a request to a lab, or to one family of its models, cost over the seven days that end with a day.
@@ -18,20 +18,20 @@ type Cost struct {
 	Day       int64
 	Lab       string
 	Family    string
-	Cents     assay.Nanos // a request
-	Ktok      assay.Nanos // thousand tokens a request
-	Index     assay.Nanos // like for like; 100 on the first day
-	Price     assay.Nanos // the effects, in cents: they add up to the change of Cents since the row before
+	Cents     assay.Nanos // per request
+	Ktok      assay.Nanos // thousand tokens per request
+	Index     assay.Nanos // like-for-like; 100 on the first day
+	Price     assay.Nanos // the effects, in cents; they add up to the change of Cents since the previous row
 	Intensity assay.Nanos
 	Mix       assay.Nanos
-	Computed  int64 // when the newest observation came that it was made of, all days before included
+	Computed  int64 // when the newest observation it depends on was received, all earlier days included
 }
 
-// window is how long a request's cost is looked at: a week, so that weekends do not show.
+// window is the time over which the cost of a request is averaged: a week, so that weekends do not show.
 const window = 7 * assay.Day
 
-// Costs gives the rows of all days, by day, then in the order of the registry, then AllModels before the families by name.
-// A lab or family has a row on the days that it has observations of.
+// Costs returns the rows of all days, by day, then in the order of the catalog, then AllModels before the families by name.
+// A lab or family has a row on each day with an observation.
 func Costs(known []assay.Observed[assay.ModelDay], labs []assay.Lab) (costs []Cost) {
 	rows := sorted(known, labs)
 	var histories [][]Cost
@@ -59,7 +59,7 @@ type group struct {
 	rows   []row
 }
 
-// groups gives the labs and their families, in the order in which they are listed.
+// groups returns the labs and their families in the order of the rows.
 func groups(rows []row) []*group {
 	type name struct {
 		lab    int
@@ -97,7 +97,7 @@ func groups(rows []row) []*group {
 	return all
 }
 
-// use is what was asked of one model in a window.
+// use sums up the requests to one model in a window.
 type use struct {
 	requests, tokens int64
 	dollars          int64 // billionths
@@ -109,21 +109,21 @@ func (u *use) add(r *row, sign int64) {
 	u.dollars += sign * int64(r.Dollars)
 }
 
-// history makes the rows of a group, whose observations are in the order of their days.
+// history computes the rows of a group, whose observations are ordered by day.
 func history(rows []row, family string) (costs []Cost) {
-	places := modelPlaces(rows)
-	before, now := make([]use, len(places)), make([]use, len(places))
+	positions := modelPositions(rows)
+	before, now := make([]use, len(positions)), make([]use, len(positions))
 	var last Cost
 	var logIndex float64
 	oldest, computed := 0, int64(0)
 	for i := 0; i < len(rows); {
 		day := rows[i].Day
 		for ; i < len(rows) && rows[i].Day == day; i++ {
-			now[places[rows[i].Model]].add(&rows[i], 1)
+			now[positions[rows[i].Model]].add(&rows[i], 1)
 			computed = max(computed, rows[i].received)
 		}
 		for ; rows[oldest].Day <= day-window; oldest++ {
-			now[places[rows[oldest].Model]].add(&rows[oldest], -1)
+			now[positions[rows[oldest].Model]].add(&rows[oldest], -1)
 		}
 		cost := Cost{Day: day, Lab: rows[0].Lab, Family: family, Computed: computed}
 		cost.Cents, cost.Ktok = average(now)
@@ -140,24 +140,24 @@ func history(rows []row, family string) (costs []Cost) {
 	return costs
 }
 
-// modelPlaces numbers the models of a group by their names, so that sums are always taken in the same order.
-func modelPlaces(rows []row) map[string]int {
+// modelPositions numbers the models of a group by name, so that sums are always taken in the same order.
+func modelPositions(rows []row) map[string]int {
 	var names []string
-	places := map[string]int{}
+	positions := map[string]int{}
 	for i := range rows {
-		if _, ok := places[rows[i].Model]; !ok {
-			places[rows[i].Model] = 0
+		if _, ok := positions[rows[i].Model]; !ok {
+			positions[rows[i].Model] = 0
 			names = append(names, rows[i].Model)
 		}
 	}
 	slices.Sort(names)
 	for i, name := range names {
-		places[name] = i
+		positions[name] = i
 	}
-	return places
+	return positions
 }
 
-// average gives cents and thousand tokens a request, half-even to nine and to six decimals.
+// average returns cents and thousand tokens per request, rounded half-even to nine and six decimals.
 func average(models []use) (cents, ktok assay.Nanos) {
 	requests, tokens, dollars := new(big.Int), new(big.Int), new(big.Int)
 	for _, u := range models {
@@ -171,12 +171,12 @@ func average(models []use) (cents, ktok assay.Nanos) {
 	return cents, ktok
 }
 
-// effects are by how many cents prices, the length of requests and the mix of models moved the cost, and the logarithm of how
-// prices moved it.
+// effects are the cents by which prices, the length of requests and the mix of models changed the cost, and the logarithm of
+// the price change.
 type effects struct{ price, intensity, mix, logPrice float64 }
 
-// decompose takes the change of the cost apart. A model that has no requests, tokens or cost in one of the windows has
-// nothing to compare: its part of the change is one of the mix.
+// decompose splits the change of the cost into its effects. A model without requests, tokens or cost in one of the windows
+// has nothing to compare, so its part of the change counts as mix.
 func decompose(before, now []use) (e effects) {
 	var requests, dollars [2]float64
 	for i := range now {
@@ -202,8 +202,8 @@ func decompose(before, now []use) (e effects) {
 	return e
 }
 
-// setEffects rounds the effects so that they add up to the change. What the rounding leaves, a few billionths, goes to the
-// largest: there it is the least.
+// setEffects rounds the effects so that they add up to the change. The rounding difference, a few billionths, goes to the
+// largest effect, where it matters least.
 func (c *Cost) setEffects(e effects, change assay.Nanos) {
 	c.Price, c.Intensity, c.Mix = nanos(e.price), nanos(e.intensity), nanos(e.mix)
 	largest := &c.Mix
@@ -219,9 +219,9 @@ func (u *use) comparable() bool { return u.requests > 0 && u.tokens > 0 && u.dol
 
 func quotient(a, b int64) float64 { return float64(a) / float64(b) }
 
-// logMean is the logarithmic mean of two numbers above zero, (a-b) / ln(a/b), which lies between them.
+// logMean returns the logarithmic mean of two positive numbers, (a-b) / ln(a/b), which lies between them.
 func logMean(a, b float64) float64 {
-	// With u = (a-b)/(a+b), ln(a/b) is 2(u + u³/3 + u⁵/5 + …): near zero the quotient would lose its digits, the series not.
+	// With u = (a-b)/(a+b), ln(a/b) is 2(u + u³/3 + u⁵/5 + …): near zero the quotient loses digits, the series does not.
 	u := (a - b) / (a + b)
 	if math.Abs(u) > 0.05 {
 		return (a - b) / index.Log(a/b)
@@ -233,21 +233,21 @@ func logMean(a, b float64) float64 {
 	return (a + b) / 2 / (1 + sum)
 }
 
-// indexValue is the index of a sum of logarithms: 100 for none, half-even to six decimals.
+// indexValue returns the index of a sum of logarithms: 100 for zero, rounded half-even to six decimals.
 func indexValue(log float64) assay.Nanos {
 	const millionth = 1000
 	return nanos(float64(100*exp(log))/millionth) * millionth
 }
 
-// nanos rounds half-even to billionths. No cost that can be imported comes near the bounds, nor does an index that follows
-// prices; they keep a number a number.
+// nanos rounds half-even to billionths. The bounds prevent an overflow; no cost that can be imported, and no index, comes
+// near them.
 func nanos(x float64) assay.Nanos {
 	const most = 1e15 // billionths, so that multiples of them fit too
 	return assay.Nanos(math.RoundToEven(max(-most, min(most, float64(x*float64(assay.One))))))
 }
 
-// exp is e to the power of x, by the method of math.Exp, which rests on assembly on some machines and is fused on others;
-// here every product is rounded by itself, so the digits are the same everywhere.
+// exp returns e to the power of x by the method of math.Exp. That one uses assembly on some machines and fused operations on
+// others; here every product is rounded separately, so the digits are the same everywhere.
 func exp(x float64) float64 {
 	const (
 		ln2Hi = 6.93147180369123816490e-01
@@ -258,7 +258,7 @@ func exp(x float64) float64 {
 		p4    = -1.65339022054652515390e-06
 		p5    = 4.13813679705723846039e-08
 
-		farthest = 700 // beyond it a float64 ends
+		farthest = 700 // a float64 overflows not far beyond
 	)
 	x = max(-farthest, min(farthest, x))
 	k := math.RoundToEven(x * math.Log2E)

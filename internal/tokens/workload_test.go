@@ -38,6 +38,7 @@ func scaled(rng *rand.Rand, digits int) int64 {
 }
 
 func TestCosts_EffectsAddUp(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		known := randomUse(rng, func(int) int64 { return scaled(rng, 5) })
@@ -64,6 +65,7 @@ func TestCosts_EffectsAddUp(t *testing.T) {
 
 // The effects add up before any rounding, and the rest that goes to the largest is a matter of rounding only.
 func TestDecompose(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		before, now := make([]use, 6), make([]use, 6)
@@ -96,6 +98,7 @@ func TestDecompose(t *testing.T) {
 }
 
 func TestCosts_OrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 10 {
 		known := randomUse(rng, func(int) int64 { return scaled(rng, 5) })
@@ -108,6 +111,7 @@ func TestCosts_OrderDoesNotMatter(t *testing.T) {
 }
 
 func TestCosts_UnchangedPricesKeepTheIndex(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
 	moved := false
 	for range 10 {
@@ -125,6 +129,7 @@ func TestCosts_UnchangedPricesKeepTheIndex(t *testing.T) {
 
 // What an import takes at most and at least, side by side and one after the other, stays inside the numbers.
 func TestCosts_Extremes(t *testing.T) {
+	t.Parallel()
 	ends := []assay.ModelDay{
 		{Requests: 1, InputTokens: 99_999_999, Dollars: 9_999_999_999_999},
 		{Requests: 1, InputTokens: 1, Dollars: assay.One - 1},
@@ -166,6 +171,7 @@ func TestCosts_Extremes(t *testing.T) {
 
 // A row is as new as the newest observation that it was made of, and the index is made of all before.
 func TestComputed(t *testing.T) {
+	t.Parallel()
 	s := &script{}
 	for i, row := range [][]string{
 		{"2026-01-01", "google", "a", "pro", "1", "1", "1", "1"},
@@ -191,6 +197,7 @@ func TestComputed(t *testing.T) {
 }
 
 func TestLogMean(t *testing.T) {
+	t.Parallel()
 	f := func(a, b, want float64) {
 		t.Helper()
 		for _, got := range []float64{logMean(a, b), logMean(b, a)} {
@@ -213,6 +220,7 @@ func TestLogMean(t *testing.T) {
 }
 
 func TestExp(t *testing.T) {
+	t.Parallel()
 	for x := -30.0; x < 30; x += 0.0137 {
 		if got, want := exp(x), math.Exp(x); math.Abs(got-want) > 4e-16*want {
 			t.Errorf("e^%v is %v, want %v", x, got, want)
