@@ -139,7 +139,9 @@ var pure = map[string]string{
 }
 
 var purePackages = []string{
-	"internal/index", "internal/appendonly", "internal/family", "internal/registry", "internal/memory", "internal/coding", "internal/tokens", "internal/sites", "internal/proof", "internal/access", "internal/snapshot", "internal/limit",
+	"internal/index", "internal/appendonly", "internal/family", "internal/registry", "internal/memory",
+	"internal/coding", "internal/tokens", "internal/sites", "internal/proof", "internal/access",
+	"internal/snapshot", "internal/limit",
 }
 
 // clock lists the functions of package time that read the clock or wait for it.
@@ -152,8 +154,8 @@ type pkg struct {
 	files   []*ast.File
 }
 
-// readPackages parses the module. The test reads the files itself instead of calling the go command, so that the cache of
-// test results sees what was read, and files for other systems count too.
+// readPackages parses the module. The test reads the files itself instead of calling the go command, so that the cache
+// of test results sees what was read, and files for other systems count too.
 func readPackages(t *testing.T) map[string]*pkg {
 	t.Helper()
 	found := map[string]*pkg{}

@@ -61,7 +61,7 @@ func anchors(markdown string) map[string]bool {
 	return found
 }
 
-// TestDocs_Links checks that every relative link of every document leads to a file and, where it names one, to a heading.
+// TestDocs_Links checks that every relative link of every document leads to a file and, with an anchor, to a heading.
 func TestDocs_Links(t *testing.T) {
 	t.Parallel()
 	documents := readMarkdown(t)
