@@ -3,6 +3,7 @@ package assay
 import "testing"
 
 func TestPlan_Tier(t *testing.T) {
+	t.Parallel()
 	for plan, want := range map[Plan]Tier{PlanNone: Anonymous, "": Anonymous, PlanTrial: Premium, PlanPremium: Premium, PlanFull: Full} {
 		if got := plan.Tier(); got != want {
 			t.Errorf("%q is of the tier %s, want %s", plan, got, want)
@@ -11,6 +12,7 @@ func TestPlan_Tier(t *testing.T) {
 }
 
 func TestParsePlan(t *testing.T) {
+	t.Parallel()
 	for _, plan := range []Plan{PlanNone, PlanTrial, PlanPremium, PlanFull} {
 		if got, err := ParsePlan(string(plan)); got != plan || err != nil {
 			t.Errorf("%s is read as %s (%v)", plan, got, err)
@@ -24,6 +26,7 @@ func TestParsePlan(t *testing.T) {
 }
 
 func TestGrant_Covers(t *testing.T) {
+	t.Parallel()
 	f := func(g Grant, at int64, want bool) {
 		t.Helper()
 		if got := g.Covers(at); got != want {

@@ -279,6 +279,7 @@ func TestArch_ReadsNeverWaitForTheDatabase(t *testing.T) {
 var testHelpers = []string{"internal/store/storetest"}
 
 func TestArch_TheProductDoesNotImportTools(t *testing.T) {
+	t.Parallel()
 	for name, r := range readPackages(t) {
 		if strings.HasPrefix(name, "tools/") || slices.Contains(testHelpers, name) {
 			continue

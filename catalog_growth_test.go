@@ -7,6 +7,7 @@ import (
 )
 
 func TestCatalog_With(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	before := DefaultCatalog()
 	added := Catalog{
@@ -39,6 +40,7 @@ func TestCatalog_With(t *testing.T) {
 
 // The catalog that a new database starts with keeps the rules that new entries must keep.
 func TestCatalog_WithDefaults(t *testing.T) {
+	t.Parallel()
 	var empty Catalog
 	if got, err := empty.With(DefaultCatalog()); err != nil || !reflect.DeepEqual(got, DefaultCatalog()) {
 		t.Errorf("got %+v (%v)", got, err)
@@ -46,6 +48,7 @@ func TestCatalog_WithDefaults(t *testing.T) {
 }
 
 func TestCatalog_WithRefuses(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	f := func(added Catalog, want string) {
 		t.Helper()
@@ -119,6 +122,7 @@ func TestCatalog_WithRefuses(t *testing.T) {
 
 // Entries that come together are held against each other, too.
 func TestCatalog_WithTwice(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	got, err := c.With(Catalog{GPUs: []GPU{{"X300", true}, {"x300", false}}})
 	if want := `GPU "x300" differs only in case from "X300", which is in the catalog`; err == nil || err.Error() != want {

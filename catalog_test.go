@@ -7,6 +7,7 @@ import (
 )
 
 func TestDefaultCatalog_GPUs(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	var names, free []string
 	for _, g := range c.GPUs {
@@ -26,6 +27,7 @@ func TestDefaultCatalog_GPUs(t *testing.T) {
 }
 
 func TestDefaultCatalog_Labs(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	if len(c.Labs) != 11 {
 		t.Errorf("%d labs, want 11", len(c.Labs))
@@ -38,6 +40,7 @@ func TestDefaultCatalog_Labs(t *testing.T) {
 }
 
 func TestDefaultCatalog_MemoryTypes(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	count := map[string]int{}
 	seen := map[string]bool{}
@@ -54,6 +57,7 @@ func TestDefaultCatalog_MemoryTypes(t *testing.T) {
 }
 
 func TestDefaultCatalog_CodingProducts(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	count := map[string]int{}
 	kinds := map[string]string{"prs": "count", "commits": "count", "merge": "pct"}
@@ -76,6 +80,7 @@ func TestDefaultCatalog_CodingProducts(t *testing.T) {
 }
 
 func TestCatalog_Find(t *testing.T) {
+	t.Parallel()
 	c := DefaultCatalog()
 	f := func(name string, want GPU, found bool) {
 		t.Helper()
@@ -101,6 +106,7 @@ func TestCatalog_Find(t *testing.T) {
 }
 
 func TestWords_RoundTrip(t *testing.T) {
+	t.Parallel()
 	for _, tier := range []Tier{Premium, Full} {
 		if got, err := ParseTier(tier.String()); err != nil || got != tier {
 			t.Errorf("tier %s: got %s (%v)", tier, got, err)

@@ -7,8 +7,8 @@ type CodingProduct struct {
 	Category     string   `json:"category"`
 	Kind         string   `json:"kind"`
 	Compare      bool     `json:"compare"`
-	SeriesLabels []string `json:"seriesLabels"` // two, or nil when nothing is compared
-	Tools        []string `json:"-"`            // what it is about: a tool, or the two that are compared
+	SeriesLabels []string `json:"seriesLabels"` // two, or nil without a comparison
+	Tools        []string `json:"-"`            // one tool, or the two that are compared
 }
 
 // The metrics of coding products.
@@ -27,7 +27,7 @@ type CodingDay struct {
 	Commits int64  `json:"commits"`
 }
 
-// Key is what a tool's day is known by.
+// Key identifies a tool's day.
 func (d *CodingDay) Key() string { return FormatDay(d.Day) + " " + d.Tool }
 
 // CodingValue is the newest value of a product.
@@ -36,7 +36,7 @@ type CodingValue struct {
 	Label     string `json:"label"`
 	Kind      string `json:"kind"`
 	Value     Nanos  `json:"value"`
-	ChangePct *Nanos `json:"changePct"` // since the day before on file; nil without one, and when that was 0
+	ChangePct *Nanos `json:"changePct"` // since the previous day on file; nil without one or if it was 0
 	Date      string `json:"date"`
-	UpdatedAt string `json:"updatedAt"` // when we learned of it
+	UpdatedAt string `json:"updatedAt"` // when it was received
 }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Nanos is an exact decimal number counted in billionths: a price in USD per GPU-hour, or any published figure. Nine
-// decimals hold every price seen in the market, and sums of integers do not depend on the order of the summands.
+// Nanos is an exact decimal number in billionths: a price in USD per GPU-hour, or any published value. Nine decimals are
+// enough for every price seen in the market, and integer sums do not depend on the order of the summands.
 type Nanos int64
 
 // One is the number 1.
@@ -52,22 +52,22 @@ func (n *Nanos) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// String is the shortest exact decimal form.
+// String returns the shortest exact decimal form.
 func (n Nanos) String() string { return string(n.AppendJSON(nil)) }
 
-// Float is the nearest float64, for statistics that are not exact by nature.
+// Float returns the nearest float64, for statistics that are inexact by nature.
 func (n Nanos) Float() float64 { return float64(n) / float64(One) }
 
 var pow10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
 
 var errNotDecimal = errors.New("is not a plain decimal number")
 
-// ParseDecimal reads a plain decimal number such as 2.35 into units of 10^-decimals. It takes no exponent, no sign but a
-// leading minus, no spaces, and refuses what it cannot hold exactly.
+// ParseDecimal parses a plain decimal number such as 2.35 into units of 10^-decimals. It accepts no exponent, no spaces and
+// no sign but a leading minus, and rejects what it cannot represent exactly.
 func ParseDecimal(s string, decimals int) (int64, error) {
 	digits, negative, most := s, false, uint64(math.MaxInt64)
 	if len(digits) > 0 && digits[0] == '-' {
-		digits, negative, most = digits[1:], true, most+1 // there is one more number below zero than above
+		digits, negative, most = digits[1:], true, most+1 // int64 has one more negative number
 	}
 	var units uint64
 	point, seen := -1, 0
@@ -112,8 +112,8 @@ func ParseDecimal(s string, decimals int) (int64, error) {
 	return int64(units), nil
 }
 
-// DivideHalfEven is the one rounding rule: amount / divisor, to the nearest whole number, from the middle to the even
-// one. The divisor is positive; both numbers are spent.
+// DivideHalfEven is the only rounding rule: amount / divisor, rounded to the nearest integer, ties to even. The divisor is
+// positive; both numbers are overwritten.
 func DivideHalfEven(amount, divisor *big.Int) int64 {
 	quotient, rest := new(big.Int).DivMod(amount, divisor, new(big.Int))
 	above := rest.Lsh(rest, 1).Cmp(divisor)
@@ -123,7 +123,7 @@ func DivideHalfEven(amount, divisor *big.Int) int64 {
 	return quotient.Int64()
 }
 
-// Unit is the smallest step of a number with so many decimals.
+// Unit returns the smallest step of a number with the given decimals.
 func Unit(decimals int) Nanos {
 	unit := One
 	for range decimals {
@@ -132,7 +132,7 @@ func Unit(decimals int) Nanos {
 	return unit
 }
 
-// AppendMicros appends a number that is counted in millionths, not below zero, in its shortest exact decimal form.
+// AppendMicros appends a non-negative number of millionths in its shortest exact decimal form.
 func AppendMicros(dst []byte, micros int64) []byte {
 	const million, digits = 1_000_000, 6
 	dst = strconv.AppendInt(dst, micros/million, 10)
@@ -140,7 +140,7 @@ func AppendMicros(dst []byte, micros int64) []byte {
 	if rest == 0 {
 		return dst
 	}
-	text := strconv.AppendInt(make([]byte, 0, digits+1), million+rest, 10)[1:] // the million keeps the zeros in front
+	text := strconv.AppendInt(make([]byte, 0, digits+1), million+rest, 10)[1:] // the million keeps leading zeros
 	for text[len(text)-1] == '0' {
 		text = text[:len(text)-1]
 	}

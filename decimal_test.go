@@ -11,6 +11,7 @@ import (
 )
 
 func TestNanos_AppendJSON(t *testing.T) {
+	t.Parallel()
 	f := func(n Nanos, want string) {
 		t.Helper()
 		if got := string(n.AppendJSON([]byte("kept:"))); got != "kept:"+want {
@@ -50,6 +51,7 @@ func slowText(n Nanos) string {
 }
 
 func TestNanos_EqualsEncodingJSON(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {
 		n := randomNanos(rng)
@@ -75,6 +77,7 @@ func TestNanos_EqualsEncodingJSON(t *testing.T) {
 }
 
 func TestNanos_RoundTrip(t *testing.T) {
+	t.Parallel()
 	f := func(n Nanos) {
 		t.Helper()
 		parsed, err := ParseDecimal(n.String(), nanosDecimals)
@@ -97,6 +100,7 @@ func TestNanos_RoundTrip(t *testing.T) {
 }
 
 func TestParseDecimal(t *testing.T) {
+	t.Parallel()
 	f := func(s string, decimals int, want int64) {
 		t.Helper()
 		if got, err := ParseDecimal(s, decimals); err != nil || got != want {
@@ -143,6 +147,7 @@ func TestParseDecimal(t *testing.T) {
 }
 
 func TestNanos_UnmarshalJSONRefusesText(t *testing.T) {
+	t.Parallel()
 	var n Nanos
 	for _, s := range []string{`"1"`, `1e3`, `true`, `0.0000000001`} {
 		if err := json.Unmarshal([]byte(s), &n); err == nil {
@@ -184,6 +189,7 @@ func FuzzParseDecimal(f *testing.F) {
 }
 
 func TestDivideHalfEven(t *testing.T) {
+	t.Parallel()
 	f := func(amount, divisor, want int64) {
 		t.Helper()
 		if got := DivideHalfEven(big.NewInt(amount), big.NewInt(divisor)); got != want {
@@ -222,6 +228,7 @@ func nearestEven(amount, divisor int64) (best int64) {
 }
 
 func TestDivideHalfEven_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	for amount := int64(-40); amount <= 40; amount++ {
 		for divisor := int64(1); divisor <= 24; divisor++ {
 			got, want := DivideHalfEven(big.NewInt(amount), big.NewInt(divisor)), nearestEven(amount, divisor)
@@ -234,6 +241,7 @@ func TestDivideHalfEven_AgainstOracle(t *testing.T) {
 
 // Of big numbers the definition itself is checked: no whole number is nearer, and from the middle it is the even one.
 func TestDivideHalfEven_BigNumbers(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 3))
 	for range 20_000 {
 		quotient := big.NewInt(int64(randomNanos(rng)))
@@ -256,6 +264,7 @@ func TestDivideHalfEven_BigNumbers(t *testing.T) {
 }
 
 func TestUnit(t *testing.T) {
+	t.Parallel()
 	f := func(decimals int, want string) {
 		t.Helper()
 		if got := Unit(decimals).String(); got != want {
@@ -269,6 +278,7 @@ func TestUnit(t *testing.T) {
 }
 
 func TestAppendMicros(t *testing.T) {
+	t.Parallel()
 	f := func(micros int64) {
 		t.Helper()
 		want := new(big.Rat).SetFrac64(micros, 1_000_000).FloatString(6)

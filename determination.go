@@ -1,24 +1,24 @@
 package assay
 
-// Hash is a SHA-256.
+// Hash is a SHA-256 hash.
 type Hash [32]byte
 
-// Determination is the record of how the index of one slot came to be. Every published value has one; so has a slot whose
-// value was taken back. The records of a series are a chain: each carries the hash of the one before it.
+// Determination is the record of how the index of one slot was computed. Every published value has one, and so does a slot
+// whose value was taken back. The records of a series form a chain: each contains the hash of the previous one.
 type Determination struct {
 	Line
 	Grain       Grain
-	At          int64 // the instant the window ends, which names the slot
-	From        int64 // the instant it begins
+	At          int64 // when the window ends; identifies the slot
+	From        int64 // when it begins
 	Revision    int   // 0 is the first; a restatement makes the next
 	Methodology string
-	Receipt     int64 // what the store had received up to this number was known, nothing behind it
+	Receipt     int64 // receipts up to this number were known
 	PublishedAt int64
 
-	HasValue     bool // false when a restatement took the value back
+	HasValue     bool // false if a restatement took the value back
 	Value        Nanos
-	Transactions int   // that counted
-	HourMicros   int64 // GPU-hours of those, in millionths
+	Transactions int   // the number that counted
+	HourMicros   int64 // their GPU-hours, in millionths
 	Providers    int
 	HHI          int // concentration of the providers, 0 to 10,000
 	Low          Nanos
@@ -27,8 +27,8 @@ type Determination struct {
 	Excluded     Exclusions
 	Adjusted     Adjustments
 
-	Inputs   Hash // of the ordered transactions of the window, those left out among them
-	Previous Hash // of the record before this one in its series; zero at the first
+	Inputs   Hash // of the window's transactions in order, including excluded ones
+	Previous Hash // of the previous record in the series; zero for the first
 	Hash     Hash // of this record
 }
 
@@ -40,29 +40,29 @@ type Exclusions struct {
 
 // Adjustments count what the methodology's optional rules changed.
 type Adjustments struct {
-	Winsorized int // transactions whose price was drawn to a percentile
-	Capped     int // providers whose weight was cut to the share allowed
+	Winsorized int // transactions whose price was moved to a percentile
+	Capped     int // providers whose weight was cut to the allowed share
 }
 
-// Revision is a determination as readers of a series need it.
+// Revision is the part of a determination that readers of a series need.
 type Revision struct {
 	Point
 	Number  int   // of the determination
-	Gone    bool  // there is no value any more; Value means nothing
+	Gone    bool  // the value was taken back; Value is meaningless
 	Version int64 // of the publication that made it
 }
 
-// Publication is one version of everything that is published.
+// Publication is one version of all published data.
 type Publication struct {
 	Version     int64
 	PublishedAt int64
 	Methodology string
-	Receipt     int64  // what the store had received up to this number was known
+	Receipt     int64  // receipts up to this number were known
 	Reason      string // of a restatement; empty for the regular ones
 	Actor       string // who restated
 }
 
-// MethodologyFile is a version of the rules as the operator wrote it.
+// MethodologyFile is one version of the methodology, as the operator wrote it.
 type MethodologyFile struct {
 	Version   string
 	Effective int64 // slots that end at or after this instant follow it
@@ -77,8 +77,8 @@ type Manifest struct {
 	Records   int
 	Digest    Hash // of the records' hashes in order
 	SignedAt  int64
-	Previous  Hash   // of the manifest before this one; zero at the first
-	Hash      Hash   // of this manifest's text, which is what is signed
+	Previous  Hash   // of the previous manifest; zero for the first
+	Hash      Hash   // of this manifest's text, which is signed
 	PublicKey []byte // Ed25519
 	Signature []byte
 }

@@ -2,17 +2,17 @@ package assay
 
 import "iter"
 
-// Global is the region word of the index over all regions. The catalogs and the current price spell it "", every other
-// GPU route "global".
+// Global is the region of the index over all regions. The catalogs and the current price spell it "", every other GPU
+// route "global".
 const Global = "global"
 
-// GPU is a model whose price is published.
+// GPU is a GPU model whose price is published.
 type GPU struct {
 	Name string
-	Free bool // readable without a key, inside the free window
+	Free bool // readable without a key within the free window
 }
 
-// Line is one published index line: a GPU in a region, Global for all regions together.
+// Line identifies one index: a GPU model in a region, or Global for all regions together.
 type Line struct {
 	GPU, Region string
 }
@@ -23,17 +23,17 @@ type Transaction struct {
 	ID         string // unique within its source
 	ExecutedAt int64
 	GPU        string
-	Region     string // empty when the source does not say; such a rental counts in the global index only
+	Region     string // empty if the source does not say; then the rental counts only in the global index
 	Price      Nanos  // USD per GPU-hour
 	GPUs       int64
 	HourMicros int64 // rented hours in millionths
 	Provider   string
-	Verified   bool  // it counts
-	Withdrawn  bool  // it does not count any more: its verification was withdrawn; never set by a source
-	Receipt    int64 // its place in the order in which the store learned of things; set by the store
+	Verified   bool  // only verified transactions count
+	Withdrawn  bool  // the verification was withdrawn, so it no longer counts; never set by a source
+	Receipt    int64 // its number in the order of receipt; set by the store
 }
 
-// Lines are the index lines that a transaction counts in: the global one of its GPU and, where it has a region, that
+// Lines returns the indices that a transaction counts in: the global one of its GPU model and, if it has a region, that
 // region's.
 func (t *Transaction) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
@@ -43,7 +43,7 @@ func (t *Transaction) Lines() iter.Seq[Line] {
 	}
 }
 
-// Verification is a later word on whether a transaction counts: an event, never an edit.
+// Verification is a later decision whether a transaction counts: an event, never an edit.
 type Verification struct {
 	Event      int64
 	Source, ID string // of the transaction
@@ -51,6 +51,6 @@ type Verification struct {
 	Verified   bool   // false withdraws
 	Actor      string
 	Reason     string
-	Receipt    int64 // its place in the order in which the store learned of things
+	Receipt    int64 // its number in the order of receipt
 	RecordedAt int64
 }

@@ -13,7 +13,7 @@ const (
 	Day          = 24 * Hour
 )
 
-// InstantLayout is how instants leave the service, and DayLayout how days do.
+// InstantLayout is the format of instants in responses, DayLayout that of days.
 const (
 	InstantLayout = "2006-01-02T15:04:05.000Z"
 	DayLayout     = "2006-01-02"
@@ -44,24 +44,24 @@ func putPair(text []byte, at int, n uint) {
 	text[at], text[at+1] = byte('0'+n/10), byte('0'+n%10)
 }
 
-// FormatInstant is AppendInstant as a string.
+// FormatInstant returns the RFC 3339 form of an instant.
 func FormatInstant(ms int64) string { return string(AppendInstant(nil, ms)) }
 
-// AppendDay appends the day of UTC that holds an instant.
+// AppendDay appends the UTC day of an instant.
 func AppendDay(dst []byte, ms int64) []byte {
 	return AppendInstant(dst, ms)[:len(dst)+len(DayLayout)]
 }
 
-// FormatDay is AppendDay as a string.
+// FormatDay returns the UTC day of an instant.
 func FormatDay(ms int64) string { return string(AppendDay(nil, ms)) }
 
-// Instants that can be written: those of the years 1 to 9999, [Earliest, Latest).
+// Instants that can be formatted: those of the years 1 to 9999, [Earliest, Latest).
 const (
 	Earliest int64 = -62_135_596_800_000
 	Latest   int64 = 253_402_300_800_000
 )
 
-// StartOfDay is midnight UTC of the day that holds the instant.
+// StartOfDay returns midnight UTC of the day of an instant.
 func StartOfDay(ms int64) int64 {
 	rest := ms % Day
 	if rest < 0 {
@@ -70,17 +70,16 @@ func StartOfDay(ms int64) int64 {
 	return ms - rest
 }
 
-// MonthsBack is midnight UTC of the same day n calendar months before the day of ms; a day the month lacks becomes the
-// month's last.
+// MonthsBack returns midnight UTC of the same day n calendar months before the day of ms. If that month is too short, it
+// is the month's last day.
 func MonthsBack(ms int64, n int) int64 {
 	y, m, d := time.UnixMilli(ms).UTC().Date()
 	lastDay := time.Date(y, m-time.Month(n)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	return time.Date(y, m-time.Month(n), min(d, lastDay), 0, 0, 0, 0, time.UTC).UnixMilli()
 }
 
-// ParseInstant reads a date or a date-time: YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, or ISO 8601 with an optional zone; without
-// one it is UTC. dateOnly tells that no time of day was given. A plus sign that a query string turned into a space is
-// understood.
+// ParseInstant parses a date or a date-time: YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, or ISO 8601 with an optional zone, UTC by
+// default. dateOnly reports that there is no time of day. A plus sign that a query string turned into a space is accepted.
 func ParseInstant(s string) (ms int64, dateOnly bool, err error) {
 	p := parser{s: s}
 	year, month, day := p.number(4), p.then('-').number(2), p.then('-').number(2)
@@ -114,7 +113,7 @@ func ParseInstant(s string) (ms int64, dateOnly bool, err error) {
 	return ms, false, err
 }
 
-// parser reads fixed-width fields; the first thing out of place makes all of it bad.
+// parser reads fixed-width fields. The first unexpected character makes the whole text invalid.
 type parser struct {
 	s   string
 	i   int
@@ -151,7 +150,7 @@ func (p *parser) number(width int) int {
 	return n
 }
 
-// fraction reads one to nine digits of a second, as nanoseconds.
+// fraction parses one to nine digits of a second, as nanoseconds.
 func (p *parser) fraction() int {
 	n, scale := 0, 1_000_000_000
 	for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' && scale > 1 {
@@ -165,7 +164,7 @@ func (p *parser) fraction() int {
 	return n
 }
 
-// zone reads HH, HHMM or HH:MM after its sign, as minutes.
+// zone parses HH, HHMM or HH:MM after its sign, as minutes.
 func (p *parser) zone() int {
 	hours, minutes := p.number(2), 0
 	if !p.done() {
@@ -178,7 +177,7 @@ func (p *parser) zone() int {
 	return hours*60 + minutes
 }
 
-// instant checks the fields. A zone may not carry the instant out of the years 1 to 9999, which have a form to leave in.
+// instant checks the fields. A zone must not move the instant out of the years 1 to 9999, which can be formatted.
 func (p *parser) instant(year, month, day, hour, minute, second, nanos, offset int) (int64, error) {
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
 	utc := t.Add(-time.Duration(offset) * time.Minute)

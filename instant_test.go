@@ -8,6 +8,7 @@ import (
 )
 
 func TestParseInstant(t *testing.T) {
+	t.Parallel()
 	f := func(s, want string) {
 		t.Helper()
 		ms, dateOnly, err := ParseInstant(s)
@@ -61,6 +62,7 @@ func TestParseInstant(t *testing.T) {
 }
 
 func TestParseInstant_Refused(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{
 		"", " ", "today", "2026", "2026-02", "2026-2-3", "20260203", "2026/02/03", "03-02-2026", "+2026-02-03", "-2026-02-03",
 		"12026-02-03", "2026-W06-2", "2026-034", "1770152400", "2026-02-03Z", " 2026-02-03", "2026-02-03 ", "2026-02-03\n", "２026-02-03",
@@ -106,6 +108,7 @@ func FuzzParseInstant(f *testing.F) {
 }
 
 func TestAppendInstant(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(2, 1))
 	check := func(at time.Time) {
 		t.Helper()
@@ -137,6 +140,7 @@ func mustInstant(t *testing.T, s string) int64 {
 }
 
 func TestMonthsBack(t *testing.T) {
+	t.Parallel()
 	f := func(from string, n int, want string) {
 		t.Helper()
 		if got := FormatInstant(MonthsBack(mustInstant(t, from), n)); got != want+"T00:00:00.000Z" {
@@ -162,6 +166,7 @@ func TestMonthsBack(t *testing.T) {
 }
 
 func TestStartOfDay(t *testing.T) {
+	t.Parallel()
 	f := func(at, want string) {
 		t.Helper()
 		if got := FormatInstant(StartOfDay(mustInstant(t, at))); got != want+"T00:00:00.000Z" {

@@ -1,20 +1,20 @@
 package assay
 
-// MemoryType is a kind of memory whose spot price is published.
+// MemoryType is a type of memory whose spot price is published.
 type MemoryType struct {
 	ID         string `json:"id"`
 	MemoryType string `json:"memory_type"`
 	Category   string `json:"category"`
 }
 
-// MemoryReading is the price of a memory type as a source saw it.
+// MemoryReading is the price of a memory type that a source read.
 type MemoryReading struct {
 	MemoryID string `json:"memory_id"`
 	At       int64  `json:"recorded_at"`
 	Price    Nanos  `json:"price"` // USD per unit
 }
 
-// Key is what a reading is known by.
+// Key identifies a reading.
 func (r *MemoryReading) Key() string { return r.MemoryID + " " + FormatInstant(r.At) }
 
 // The categories of memory types.
@@ -30,10 +30,10 @@ type MemoryPrice struct {
 	MemoryType      string `json:"memoryType"`
 	Category        string `json:"category"`
 	Price           Nanos  `json:"price"`
-	ChangePct       Nanos  `json:"changePct"` // since the point before
+	ChangePct       Nanos  `json:"changePct"` // since the previous point
 	WeeklyHigh      Nanos  `json:"weeklyHigh"`
 	WeeklyLow       Nanos  `json:"weeklyLow"`
-	SourceUpdatedAt string `json:"sourceUpdatedAt"` // when it was read
+	SourceUpdatedAt string `json:"sourceUpdatedAt"` // when the source read it
 	Date            string `json:"date"`            // the fixing
-	UpdatedAt       string `json:"updatedAt"`       // when we learned of it
+	UpdatedAt       string `json:"updatedAt"`       // when it was received
 }

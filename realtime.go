@@ -1,7 +1,7 @@
 package assay
 
-// RealtimePrint is a print of the running hour: the index over the 60 minutes that end at an instant. It indicates where the running hour
-// stands; it is not a published value and is kept for two days.
+// RealtimePrint is the index over the 60 minutes that end at an instant. It indicates where the running hour stands. It is
+// not a published value, and is deleted after two days.
 type RealtimePrint struct {
 	At           int64
 	Value        Nanos
@@ -9,5 +9,5 @@ type RealtimePrint struct {
 	HourMicros   int64 // GPU-hours in millionths
 }
 
-// RealtimeWindow is how far back a real-time print looks.
+// RealtimeWindow is the length of a real-time print's window.
 const RealtimeWindow = Hour

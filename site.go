@@ -1,13 +1,13 @@
 package assay
 
-// Site is a place where GPUs stand, as it is kept. What callers see of it leaves out the id, says Unknown where no country
-// is on file, and null where no key customer is.
+// Site is a data-center site as it is stored. Responses leave out the id, and show Unknown for a missing country and null
+// for a missing key customer.
 type Site struct {
 	ID             string `json:"id"` // within the operator's list; never shown
 	Company        string `json:"company"`
 	SiteName       string `json:"site_name"`
 	City           string `json:"city"`
-	Country        string `json:"country"` // normalised; empty when none is on file
+	Country        string `json:"country"` // normalized; empty if none is on file
 	GPUTypes       string `json:"gpu_types"`
 	GPUQty         int64  `json:"gpu_qty"`
 	Power          Micros `json:"power_capacity_mw"`
@@ -21,11 +21,10 @@ type Site struct {
 	IsNeocloud     bool   `json:"is_neocloud"`
 }
 
-// Key is what a site is known by.
+// Key identifies a site.
 func (s *Site) Key() string { return s.ID }
 
-// Micros is an exact decimal number counted in millionths: degrees, which are then good to a tenth of a metre, or
-// megawatts.
+// Micros is an exact decimal number in millionths: degrees, which are then precise to a tenth of a meter, or megawatts.
 type Micros int64
 
 // MicroDecimals is how many decimals a Micros holds.
@@ -49,5 +48,5 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Float is the nearest float64, for what is not exact by nature: distances.
+// Float returns the nearest float64, for distances.
 func (m Micros) Float() float64 { return float64(m) / 1e6 }

@@ -6,6 +6,7 @@ import (
 )
 
 func TestMicros_JSON(t *testing.T) {
+	t.Parallel()
 	f := func(m Micros, text string) {
 		t.Helper()
 		got, err := json.Marshal(m)

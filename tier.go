@@ -14,10 +14,10 @@ const (
 
 var tierNames = [...]string{Anonymous: "anonymous", Premium: "premium", Full: "full"}
 
-// String is the tier's word, the same in the API, the database and the command line.
+// String returns the tier's name, the same in the API, the database and the command line.
 func (t Tier) String() string { return tierNames[t] }
 
-// ParseTier reads a paid tier's word.
+// ParseTier parses the name of a paid tier.
 func ParseTier(s string) (Tier, error) {
 	switch s {
 	case "premium":
@@ -31,7 +31,7 @@ func ParseTier(s string) (Tier, error) {
 // Access names the window or tier that served a response.
 type Access string
 
-// The access words of the contract.
+// The values of the access field.
 const (
 	Public3Months Access = "public-3mo"
 	Public1Month  Access = "public-1mo"
@@ -39,9 +39,9 @@ const (
 	AccessFull    Access = "full"
 )
 
-// Caller is who asks: nobody in particular, the holder of a key, or somebody who has signed in.
+// Caller is who makes a request: anonymous (the zero value), the holder of a key, or a signed-in account.
 type Caller struct {
 	Tier      Tier
-	KeyID     string // the public part of the key; empty without one
-	AccountID int64  // whose key or session it is; 0 for nobody's, and for the operator's own keys
+	KeyID     string // the public part of the key, or empty without one
+	AccountID int64  // the owner of the key or session; 0 if anonymous, and for keys made by the operator
 }

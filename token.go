@@ -7,21 +7,21 @@ type Lab struct {
 	Free  bool   `json:"-"`
 }
 
-// ModelDay is what was asked of a lab's model on a day, and what it cost.
+// ModelDay sums up the requests to a lab's model on a day, and what they cost.
 type ModelDay struct {
 	Day          int64  `json:"date"` // midnight UTC
 	Lab          string `json:"lab"`
 	Model        string `json:"model"`
-	Family       string `json:"family"` // the class of the lab's models that it belongs to
+	Family       string `json:"family"` // its class within the lab's models
 	Requests     int64  `json:"requests"`
 	InputTokens  int64  `json:"input_tokens"`
 	OutputTokens int64  `json:"output_tokens"`
 	Dollars      Nanos  `json:"dollars"`
 	OpenWeight   bool   `json:"open_weight"`
-	Free         bool   `json:"free"` // nobody pays for it
+	Free         bool   `json:"free"` // free of charge
 }
 
-// Key is what a model's day is known by.
+// Key identifies a model's day.
 func (m *ModelDay) Key() string {
 	return FormatDay(m.Day) + " " + m.Lab + " " + m.Model
 }

@@ -1,12 +1,12 @@
 package assay
 
-// UtilizationReading tells how much of a GPU's tracked capacity was rented at an instant.
+// UtilizationReading is how much of a GPU model's tracked capacity was rented at an instant.
 type UtilizationReading struct {
 	Source   string
 	At       int64
 	GPU      string
-	Region   string // empty when the source does not say; such a reading counts in the global line only
+	Region   string // empty if the source does not say; then the reading counts only globally
 	Rented   int64  // GPUs
-	Tracked  int64  // GPUs, above zero and not below Rented
-	Received int64  // when we learned of it
+	Tracked  int64  // GPUs, at least 1 and at least Rented
+	Received int64  // when it was received
 }
