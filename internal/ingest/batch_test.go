@@ -15,7 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// lineByLine gives a line a Read, and calls before with the number of each.
+// lineByLine returns one line per Read, and calls before with the number of each.
 type lineByLine struct {
 	lines  []string
 	given  int
@@ -96,7 +96,7 @@ func TestWriter_TwoBatchesInMemory(t *testing.T) {
 	})
 }
 
-// Rejects are told in the order in which an import without a second goroutine would tell them: those of the rows in
+// Rejects are reported in the order of an import without a second goroutine: those of the rows in
 // their order, then the conflicts of their batch.
 func TestWriter_OrderOfReports(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func benchRows(rows int, line func(id, at string, i int) string) []byte {
 	return content.Bytes()
 }
 
-// benchmarkParse measures everything but the store: a writer that takes all and keeps nothing stands in for it.
+// benchmarkParse measures everything but the store: its writer discards everything.
 func benchmarkParse(b *testing.B, name string, rows int, content []byte) {
 	b.Helper()
 	b.SetBytes(int64(len(content)))

@@ -101,7 +101,7 @@ func TestParquet_DayIsNoInstant(t *testing.T) {
 	}
 }
 
-// FuzzCodingCells: whatever is taken can be, and is the same after it was kept.
+// FuzzCodingCells checks that every accepted row is plausible and survives storage unchanged.
 func FuzzCodingCells(f *testing.F) {
 	f.Add("2026-01-02", "cc", "200", "150", "900")
 	f.Add("2026-01-02T00:00:00+00:00", "devin", "0", "0", "0")

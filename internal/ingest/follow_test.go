@@ -30,7 +30,7 @@ type following struct {
 	ended     chan error
 }
 
-// follow runs a test that writes to a followed pipe, and ends the pipe behind it.
+// follow runs a test that writes to a followed pipe, and then closes the pipe.
 func follow(t *testing.T, delay time.Duration, test func(*following)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

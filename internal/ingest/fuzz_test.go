@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// FuzzRow reads lines that nobody would write. Each is taken or rejected, once, and what is taken can be believed.
+// FuzzRow reads arbitrary lines. Each is accepted or rejected exactly once, and accepted ones are plausible.
 func FuzzRow(f *testing.F) {
 	rows := []map[string]string{
 		good(), with("price", "1e400"), with("price", "-0"), with("gpus", "１"), with("hours", "0.0000001"),
@@ -50,7 +50,7 @@ func checkLines(t *testing.T, asJSON bool, text string) {
 	var told, want []int
 	for i := range im.filling.rows {
 		told = append(told, im.filling.from[i].line)
-		if why := unbelievable(&im.filling.rows[i]); why != "" {
+		if why := implausible(&im.filling.rows[i]); why != "" {
 			t.Errorf("took %+v: %s", im.filling.rows[i], why)
 		}
 	}
@@ -72,8 +72,8 @@ func checkLines(t *testing.T, asJSON bool, text string) {
 	}
 }
 
-// unbelievable says what is wrong with a transaction, by the bounds that docs/publish.md promises.
-func unbelievable(x *assay.Transaction) string {
+// implausible says what is wrong with a transaction, by the bounds that docs/publish.md promises.
+func implausible(x *assay.Transaction) string {
 	_, known := catalog.GPU(x.GPU)
 	switch {
 	case x.Price < assay.One/10_000 || x.Price > 1_000*assay.One:

@@ -24,7 +24,7 @@ import (
 // notAfter is the clock of these tests: 2026-02-01.
 var notAfter = time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 
-// outcome is what an import has told.
+// outcome is what an import reported.
 type outcome struct {
 	Counts
 	rejects []Reject
@@ -416,7 +416,7 @@ func TestFile_Compressed(t *testing.T) {
 	f("a.CSV.zst", zst(t, csv), 0, 1)
 	f("a.ndjson.GZ", gz(t, ndjson), 1, 0)
 	f("a.jsonl.zst", zst(t, ndjson), 0, 1)
-	// Two archives one behind the other are one file, as the tools treat them.
+	// Two concatenated archives are one file, as gzip and zstd treat them.
 	f("b.jsonl.gz", gz(t, ndjson)+gz(t, jsonLine(with("id", "t-3"))), 1, 1)
 	f("b.jsonl.zst", zst(t, ndjson)+zst(t, jsonLine(with("id", "t-4"))), 1, 1)
 }
@@ -528,7 +528,7 @@ func TestFile_SeveralBatches(t *testing.T) {
 	}
 }
 
-// A feed's transactions are checked like rows; they are told by their source and id.
+// A feed's transactions are checked like rows; they are reported by source and id.
 func TestAdd(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testAdd)

@@ -110,7 +110,7 @@ func testMemoryRejects(t *testing.T, db *store.DB) {
 	}
 }
 
-// wantMissing checks what a header without one of the columns is told.
+// wantMissing checks the error for a header that lacks one of the columns.
 func wantMissing(t *testing.T, f family.Family) {
 	t.Helper()
 	columns := f.FileSchema().Names()
@@ -128,7 +128,7 @@ func TestMemory_MissingColumns(t *testing.T) {
 	wantMissing(t, memory.Family)
 }
 
-// FuzzMemoryCells: whatever is taken can be, and is the same after it was kept.
+// FuzzMemoryCells checks that every accepted row is plausible and survives storage unchanged.
 func FuzzMemoryCells(f *testing.F) {
 	f.Add("2026-01-02T03:04:00Z", "mem_ddr5_16gb", "5.125")
 	f.Add("2026-01-02 03:04:00.9999", "DDR5 16Gb (2Gx8) 4800/5600", "0.001")

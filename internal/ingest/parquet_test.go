@@ -120,7 +120,7 @@ func TestParquet_ColumnTypes(t *testing.T) {
 	f("gpus", parquet.Decimal(2, 9, parquet.Int32Type), int32(800), same)
 	f("verified", parquet.Leaf(parquet.BooleanType), true, same)
 	f("verified", parquet.Int(32), int32(1), same)
-	// Columns that nobody knows are passed over, whatever they hold.
+	// Unknown columns are ignored, whatever they contain.
 	f("note", parquet.Date(), int32(1), same)
 }
 
@@ -164,7 +164,7 @@ func TestParquet_Rejects(t *testing.T) {
 	f("provider", parquet.String(), strings.Repeat("é", 40_000), `the row is longer than 65536 bytes`)
 }
 
-// Row groups are read one behind the other; rows are told by their number; a null is an empty cell.
+// Row groups are read in order; rows are reported by number; a null is an empty cell.
 func TestParquet_ManyRows(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -273,7 +273,7 @@ func TestParquet_WrongBytes(t *testing.T) {
 		}
 	}
 	for _, x := range stored(t, db) {
-		if why := unbelievable(&x); why != "" {
+		if why := implausible(&x); why != "" {
 			t.Errorf("took %+v: %s", x, why)
 		}
 	}

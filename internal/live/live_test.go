@@ -55,7 +55,7 @@ func hour(n int64, lines ...assay.Line) store.Publication {
 	return p
 }
 
-// restated determines hour n of the lines anew, as the given revision; a negative value takes it back.
+// restated recomputes hour n of the lines as the given revision; a negative value takes it back.
 func restated(n int64, revision int, value assay.Nanos, lines ...assay.Line) store.Publication {
 	p := hour(n, lines...)
 	p.Reason, p.Actor, p.PublishedAt = "late rows", "desk", 5000
@@ -66,7 +66,7 @@ func restated(n int64, revision int, value assay.Nanos, lines ...assay.Line) sto
 	return p
 }
 
-// tryPublish puts the records behind the heads of their chains and publishes them.
+// tryPublish appends the records to their chains and publishes them.
 func tryPublish(ctx context.Context, db *store.DB, p store.Publication) error {
 	state, err := db.State(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func describeLine(b *strings.Builder, line *snapshot.Line, version int64) {
 func wantFresh(t *testing.T, db *store.DB, s *snapshot.Snapshot) {
 	t.Helper()
 	if got, want := describe(s), describe(load(t, newFollower(db))); got != want {
-		t.Errorf("followed, the snapshot is\n%s\nbuilt anew it is\n%s", got, want)
+		t.Errorf("followed, the snapshot is\n%s\nrebuilt it is\n%s", got, want)
 	}
 }
 
@@ -432,7 +432,7 @@ func testLoadCatalogChangeBuildsAnew(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(0, global))
 	load(t, f)
-	// The GPU comes with data before anybody is told of it: following the versions alone would miss them.
+	// The GPU model has data before its announcement: following the versions alone would miss it.
 	storetest.Exec(t, db, `INSERT INTO gpus (gpu_name, free) VALUES ('X300', 1)`)
 	publish(t, db, hour(1, global, assay.Line{GPU: "X300", Region: "us-east"}))
 	if s := load(t, f); s.Line("X300", "us-east") != nil || s.Version != 2 {
@@ -449,7 +449,7 @@ func testLoadCatalogChangeBuildsAnew(t *testing.T, db *store.DB) {
 	wantFresh(t, db, s)
 }
 
-// A catalog that grows, or in which something becomes free, keeps the lines that are there: nothing is read anew. Data of
+// A catalog that grows, or in which something becomes free, shares the existing lines: nothing is read again. Data of
 // what was added comes with the versions that follow.
 func TestLoad_CatalogGrows(t *testing.T) {
 	t.Parallel()
@@ -471,7 +471,7 @@ func testLoadCatalogGrows(t *testing.T, db *store.DB) {
 	grow(assay.Catalog{GPUs: []assay.GPU{{Name: "X300"}}, Regions: []string{"sa-east"}, Labs: []assay.Lab{{Lab: "cohere", Label: "Cohere"}}})
 	s := load(t, f)
 	if s.Line(east.GPU, east.Region) != before.Line(east.GPU, east.Region) {
-		t.Error("a line that has not changed was made anew")
+		t.Error("a line that did not change was rebuilt")
 	}
 	for _, line := range []assay.Line{{GPU: "X300", Region: assay.Global}, {GPU: "X300", Region: "sa-east"}, {GPU: "H200", Region: "sa-east"}} {
 		if got := s.Line(line.GPU, line.Region); got == nil || got.Series(assay.Hourly).Len() != 0 {
@@ -496,13 +496,13 @@ func testLoadCatalogGrows(t *testing.T, db *store.DB) {
 	wantFresh(t, db, s)
 }
 
-// What is made of observations may list the catalog, so a change of it makes that anew, and leaves the observations.
-func TestLoad_CatalogChangeMakesModelsAnew(t *testing.T) {
+// Models of observations may depend on the catalog, so a change of it rebuilds them and leaves the observations.
+func TestLoad_CatalogChangeRebuildsModels(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, testLoadCatalogChangeMakesModelsAnew)
+	storetest.Each(t, testLoadCatalogChangeRebuildsModels)
 }
 
-func testLoadCatalogChangeMakesModelsAnew(t *testing.T, db *store.DB) {
+func testLoadCatalogChangeRebuildsModels(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	if _, err := db.AppendObservations(t.Context(), assay.FamilyCoding, []store.Observation{{Key: "k", Body: []byte(`{"tool":"cc"}`)}}, false); err != nil {
 		t.Fatal(err)
@@ -553,7 +553,7 @@ func TestLoad_StoreWentBack(t *testing.T) {
 	wantFresh(t, f.Store, load(t, f))
 }
 
-// A catalog from which something was taken, past the store, is built anew.
+// After an entry was deleted from the catalog outside the program, everything is built again.
 func TestLoad_CatalogShrinks(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testLoadCatalogShrinks)
@@ -614,8 +614,8 @@ func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
 	}
 }
 
-// Another version is published before each of the readings that a load is made of. The store asks for the time in every
-// reading, which tells when to do so.
+// Another version is published before each of the reads that a load consists of. The store reads the clock in every
+// transaction, which is the hook for that.
 func TestLoad_PublicationsInBetween(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testLoadPublicationsInBetween)
@@ -716,7 +716,7 @@ func TestRun_FollowsAnotherProcess(t *testing.T) {
 	})
 }
 
-// While the store cannot be read, the snapshot in hand stays, and the follower tries again.
+// While the store cannot be read, the current snapshot stays, and the follower retries.
 func TestRun_StoreAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (m *market) remember() {
 	})
 }
 
-// publish makes the next version: mostly slots behind the last, at times slots before the first, at times restatements,
+// publish makes the next version: mostly slots after the last, sometimes slots before the first, sometimes restatements,
 // which change a value, take it back, or give one to a slot that has none.
 func (m *market) publish() Update {
 	version := int64(len(m.publications) + 1)
@@ -180,7 +180,7 @@ func TestLineAsOf_SharesWhatItCan(t *testing.T) {
 	}
 }
 
-// TestLineAsOf_Concurrently has readers ask for more versions than are kept, of snapshots that go on changing.
+// TestLineAsOf_Concurrently has readers request more versions than the cache holds, while snapshots change.
 func TestLineAsOf_Concurrently(t *testing.T) {
 	t.Parallel()
 	m := newMarket(99)

@@ -13,7 +13,7 @@ type slotOf struct {
 	at    int64
 }
 
-// TestCorrections_TurnAnOldCopyIntoTheNew: whoever has a copy as of a version and applies the corrections since has, for
+// TestCorrections_TurnAnOldCopyIntoTheNew applies the corrections since a version to a copy of it. The result has, for
 // every slot of that copy and every slot corrected, what is shown now; what is left was published later, and regularly.
 func TestCorrections_TurnAnOldCopyIntoTheNew(t *testing.T) {
 	t.Parallel()

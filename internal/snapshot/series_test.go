@@ -209,11 +209,11 @@ func TestSeries_ExtendedShares(t *testing.T) {
 	}
 }
 
-// Two series that extend the same one must not write into the same room behind it.
+// Two series that extend the same one must not write into the same spare capacity.
 func TestSeries_TwoSuccessors(t *testing.T) {
 	t.Parallel()
 	base := seriesAt(10)
-	for at := int64(20); at < 100; at += 10 { // grown one by one, so that there is room behind
+	for at := int64(20); at < 100; at += 10 { // grown one by one, so that there is spare capacity
 		base = base.extended(made(1, pointsAt(at)), 1, 1)
 	}
 	before := pointsOf(base)

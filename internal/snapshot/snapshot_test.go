@@ -128,7 +128,7 @@ func TestLine_DerivedIsMadeOnce(t *testing.T) {
 	}
 	untouched := s.Line(gpu, region).Derived(compute)
 	if next.Line(gpu, region).Derived(compute) != untouched || made != 3 {
-		t.Error("a line that did not change is derived anew")
+		t.Error("a line that did not change is derived again")
 	}
 }
 
