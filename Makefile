@@ -21,7 +21,7 @@ build: ui ## build bin/assay, with the dashboard if npm is installed
 ifdef BUILT
 	@:
 else
-	$(GO) build -trimpath -o $(BIN) ./cmd/assay
+	$(GO) build -trimpath -buildvcs=auto -o $(BIN) ./cmd/assay
 endif
 
 # The dashboard is built from npm packages into the folder that the program embeds. Without npm the program is built without

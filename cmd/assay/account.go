@@ -6,85 +6,124 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
-	"text/tabwriter"
+	"time"
 
-	"github.com/assaydata/assay"
+	"github.com/spf13/cobra"
+
 	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/store"
 )
 
-var accountCommand = &command{
-	name: "account", arguments: "add|list|show|close|password [EMAIL] [flags]", summary: "make, list and close accounts, set their passwords",
-	details: `  assay account add EMAIL [--name NAME] [--password-stdin | --no-password]
+func newAccountCommand(s *streams) *cobra.Command {
+	return parentCommand(&cobra.Command{
+		Use:   "account COMMAND",
+		Short: "Add, list and close accounts, and set their passwords",
+		Long: `Add, list and close accounts, and set their passwords.
+
+An account signs in to the dashboard, with a password or through OpenID
+Connect. What it may read follows from its grants (assay grant) and its
+organizations (assay org).`,
+		Example: `  assay account add ann@example.com --name "Ann Example"
   assay account list
-  assay account show EMAIL
-  assay account password EMAIL [--password-stdin]
-  assay account close EMAIL
-
-An account signs in to the dashboard. A password is made and shown once on standard output, or read from the
-first line of standard input: 12 to 128 characters. Without one the account signs in by OpenID Connect. Access comes from
-assay grant or from an organization (assay org). A new password ends the account's sessions; closing it ends its
-sessions and keys for good, and its email address stays taken.`,
-	run: runAccount,
+  assay account close ann@example.com`,
+	}, newAccountAddCommand(s), newAccountListCommand(s), newAccountShowCommand(s), newAccountPasswordCommand(s),
+		newAccountCloseCommand(s))
 }
 
-// accountConfig is what the command is told.
-type accountConfig struct {
-	name          string
-	passwordStdin bool
-	noPassword    bool
+// loadAccounts loads the accounts of a database for a single command.
+func loadAccounts(ctx context.Context, db *store.DB) (*account.Service, error) {
+	accounts := &account.Service{Store: db, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	return accounts, accounts.Load(ctx)
 }
 
-func runAccount(ctx context.Context, c *command, args []string, s streams) error {
-	var config accountConfig
-	flags := newFlags(c, s)
-	flags.StringVar(&config.name, "name", "", "`NAME` of the person, up to 64 characters")
-	flags.BoolVar(&config.passwordStdin, "password-stdin", false, "read the password from standard input")
-	flags.BoolVar(&config.noPassword, "no-password", false, "make an account without a password")
-	return runVerb(ctx, c, flags, []verb{
-		{"add", []string{"EMAIL"}, []string{"name", "password-stdin", "no-password"}, true, config.add},
-		{"list", nil, nil, false, listAccounts},
-		{"show", []string{"EMAIL"}, nil, false, showAccount},
-		{"close", []string{"EMAIL"}, nil, false, closeAccount},
-		{"password", []string{"EMAIL"}, []string{"password-stdin"}, false, config.password},
-	}, args, s)
+func newAccountAddCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var name string
+	var fromStdin, noPassword bool
+	cmd := &cobra.Command{
+		Use:   "add EMAIL",
+		Short: "Add an account",
+		Long: `Add an account. Assay generates a password and prints it once, to standard
+output. With --password-stdin the password is the first line of standard input,
+12 to 128 characters. Without a password the account can only sign in through
+OpenID Connect.`,
+		Example: `  assay account add ann@example.com --name "Ann Example"
+  assay account add bob@example.com --password-stdin < password.txt
+  assay account add cyd@example.com --no-password`,
+		Args: arguments("EMAIL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if fromStdin && noPassword {
+				return usagef("--password-stdin and --no-password cannot be used together")
+			}
+			return withAccounts(cmd.Context(), openDatabase, location, func(accounts *account.Service) error {
+				password, err := "", error(nil)
+				if !noPassword {
+					password, err = choosePassword(s.in, fromStdin)
+				}
+				if err != nil {
+					return err
+				}
+				a, err := accounts.AddAccount(cmd.Context(), args[0], name, password)
+				if err != nil {
+					return err
+				}
+				if !noPassword && !fromStdin {
+					s.showPassword(password)
+				}
+				s.note("added account %s", a.Email)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the person, up to 64 characters")
+	addPasswordFlag(cmd, &fromStdin)
+	cmd.Flags().BoolVar(&noPassword, "no-password", false, "add the account without a password")
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }
 
-func (c *accountConfig) add(ctx context.Context, people *account.Service, args []string, s streams) error {
-	if c.passwordStdin && c.noPassword {
-		return usageError{errors.New("--password-stdin and --no-password exclude each other")}
+func newAccountPasswordCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var fromStdin bool
+	cmd := &cobra.Command{
+		Use:   "password EMAIL",
+		Short: "Set a new password and sign the account out everywhere",
+		Long: `Set a new password, generated and printed once or read from standard input, and
+end all sessions of the account.`,
+		Example: `  assay account password ann@example.com
+  assay account password ann@example.com --password-stdin < password.txt`,
+		Args: arguments("EMAIL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+				password, err := choosePassword(s.in, fromStdin)
+				if err != nil {
+					return err
+				}
+				if err := accounts.SetPassword(cmd.Context(), args[0], password); err != nil {
+					return err
+				}
+				if !fromStdin {
+					s.showPassword(password)
+				}
+				s.note("set the password and ended the account's sessions")
+				return nil
+			})
+		},
 	}
-	password, err := "", error(nil)
-	if !c.noPassword {
-		if password, err = c.readPassword(s.in); err != nil {
-			return err
-		}
-	}
-	a, err := people.AddAccount(ctx, args[0], c.name, password)
-	if err != nil {
-		return err
-	}
-	c.showPassword(password, s)
-	fmt.Fprintf(s.err, "added the account %s\n", a.Email)
-	return nil
+	addPasswordFlag(cmd, &fromStdin)
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }
 
-func (c *accountConfig) password(ctx context.Context, people *account.Service, args []string, s streams) error {
-	password, err := c.readPassword(s.in)
-	if err != nil {
-		return err
-	}
-	if err := people.SetPassword(ctx, args[0], password); err != nil {
-		return err
-	}
-	c.showPassword(password, s)
-	fmt.Fprintln(s.err, "set the password; the account's sessions have ended")
-	return nil
+func addPasswordFlag(cmd *cobra.Command, fromStdin *bool) {
+	cmd.Flags().BoolVar(fromStdin, "password-stdin", false, "read the password from standard input")
 }
 
-// readPassword reads a password from the first line of standard input, or makes one.
-func (c *accountConfig) readPassword(in io.Reader) (string, error) {
-	if !c.passwordStdin {
+// choosePassword reads a password from the first line of standard input, or generates one.
+func choosePassword(in io.Reader, fromStdin bool) (string, error) {
+	if !fromStdin {
 		return account.NewPassword(), nil
 	}
 	line, err := bufio.NewReader(io.LimitReader(in, 4<<10)).ReadString('\n')
@@ -92,44 +131,70 @@ func (c *accountConfig) readPassword(in io.Reader) (string, error) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return "", errors.New("read the password: standard input has none")
+		return "", errors.New("read the password: standard input is empty")
 	}
 	return line, nil
 }
 
-// showPassword shows a password that was made here.
-func (c *accountConfig) showPassword(password string, s streams) {
-	if password != "" && !c.passwordStdin {
-		fmt.Fprintln(s.out, password)
-		fmt.Fprintln(s.err, "made the password; it is shown this once")
+// showPassword prints a generated password alone on standard output.
+func (s *streams) showPassword(password string) {
+	fmt.Fprintln(s.out, password)
+	s.note("generated a password; it is not shown again")
+}
+
+func newAccountCloseCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	cmd := &cobra.Command{
+		Use:   "close EMAIL",
+		Short: "Close an account and end its sessions and keys",
+		Long: `Close an account and end its sessions and keys for good. Its email address stays
+taken.`,
+		Example: "  assay account close ann@example.com",
+		Args:    arguments("EMAIL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+				if err := accounts.CloseAccount(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				s.say("closed %s and ended its sessions and keys", args[0])
+				return nil
+			})
+		},
+	}
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
+}
+
+// accountRow is an account in assay account list.
+type accountRow struct {
+	Email      string  `json:"email"`
+	Name       string  `json:"name"`
+	Plan       string  `json:"plan"`
+	PlanSource string  `json:"plan_source"` // grant, the name of an organization, or -
+	PlanUntil  instant `json:"plan_until"`
+	CreatedAt  instant `json:"created_at"`
+	ClosedAt   instant `json:"closed_at"`
+}
+
+func newAccountRow(v account.View) accountRow {
+	return accountRow{
+		Email: v.Email, Name: v.Name, Plan: string(v.Plan), PlanSource: planSource(v), PlanUntil: instant(v.PlanUntil),
+		CreatedAt: instant(v.CreatedAt), ClosedAt: instant(v.ClosedAt),
 	}
 }
 
-func closeAccount(ctx context.Context, people *account.Service, args []string, s streams) error {
-	if err := people.CloseAccount(ctx, args[0]); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "closed %s; its sessions and keys have ended\n", args[0])
-	return nil
-}
-
-func listAccounts(_ context.Context, people *account.Service, _ []string, s streams) error {
-	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "EMAIL\tPLAN\tFROM\tUNTIL\tCREATED\tSTATE")
-	for _, v := range people.Accounts() {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", v.Email, v.Plan, planSource(v), instantOr(v.PlanUntil, "-"), assay.FormatInstant(v.CreatedAt), accountState(v))
-	}
-	return table.Flush()
-}
-
-func accountState(v account.View) string {
-	if v.ClosedAt != 0 {
-		return "closed " + assay.FormatInstant(v.ClosedAt)
+func (a accountRow) state() string {
+	if a.ClosedAt != 0 {
+		return "closed " + a.ClosedAt.String()
 	}
 	return "open"
 }
 
-// planSource is where an account's plan comes from, for people.
+func (a accountRow) cells() []string {
+	return []string{a.Email, a.Plan, a.PlanSource, a.PlanUntil.String(), a.CreatedAt.String(), a.state()}
+}
+
+// planSource is where an account's plan comes from.
 func planSource(v account.View) string {
 	switch v.Source {
 	case "":
@@ -140,42 +205,26 @@ func planSource(v account.View) string {
 	return v.Source
 }
 
-func showAccount(ctx context.Context, people *account.Service, args []string, s streams) error {
-	v, err := people.AccountByEmail(args[0])
-	if err != nil {
-		return err
+func newAccountListCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List all accounts with their plans",
+		Example: "  assay account list\n  assay account list --json",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+				var rows []accountRow
+				for _, v := range accounts.Accounts() {
+					rows = append(rows, newAccountRow(v))
+				}
+				header := []string{"EMAIL", "PLAN", "FROM", "UNTIL", "CREATED", "STATE"}
+				return printList(s, asJSON, rows, header, accountRow.cells)
+			})
+		},
 	}
-	list, err := people.KeysOf(ctx, v.ID)
-	if err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(table, strings.Join(cells, "\t")) }
-	row("email", v.Email)
-	row("name", v.Name)
-	row("state", accountState(v))
-	row("signs in by", signsInBy(v))
-	row("plan", fmt.Sprintf("%s, from %s, until %s", v.Plan, planSource(v), instantOr(v.PlanUntil, "-")))
-	row("may create", v.KeyTier)
-	for _, g := range v.Grants {
-		row("grant", grantText(g))
-	}
-	for _, o := range v.Organizations {
-		row("organization", fmt.Sprintf("%s, %s, plan %s", o.Name, o.Role, o.Plan))
-	}
-	for _, k := range list {
-		row("key", fmt.Sprintf("%s_…, %q, %s, until %s, last used %s", k.Prefix, k.Name, k.Status, instantOr(k.ExpiresAt, "-"), instantOr(k.LastUsedAt, "never")))
-	}
-	return table.Flush()
-}
-
-func signsInBy(v account.View) string {
-	var ways []string
-	if v.HasPassword {
-		ways = append(ways, "password")
-	}
-	if v.Issuer != "" {
-		ways = append(ways, v.Issuer)
-	}
-	return strings.Join(ways, ", ")
+	location.register(cmd.Flags(), defaultFolder)
+	addJSONFlag(cmd, &asJSON)
+	return cmd
 }

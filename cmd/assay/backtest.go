@@ -11,85 +11,92 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/backtest"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/live"
 )
 
-var backtestCommand = &command{
-	name: "backtest", arguments: "--methodology FILE [flags]", summary: "replay published history under another methodology",
-	details: `Computes every published day of the global index again under the methodology of a TOML file, as if it had
-always been in effect, with the transactions as they are known now. Prints how far its values are from the
-published ones, or from those that another version gives on the same transactions (--against), and draws an
-SVG chart. Nothing is published, adopted or changed.
-
-The columns of the table:
-  days        published days of the time asked for, with a value or without
-  base        days on which what is compared with has a value
-  candidate   days on which the file's methodology gives a value
-  moved       days on which both have a value, and not the same
-  mean        mean difference in percent of the base, up and down offset each other
-  mean abs    mean size of the difference in percent
-  largest     largest difference in percent, and its day
-
-The file is written like the one that assay methodology show prints; it must fix the day at the same time.`,
-	run: runBacktest,
-}
-
-// backtestFlags is what the command can be told.
-type backtestFlags struct {
-	at                             place
+// backtestConfig is what to replay and where to draw it.
+type backtestConfig struct {
+	location                       databaseLocation
 	methodology, against, gpu, svg string
 	from, to                       int64
 }
 
-func runBacktest(ctx context.Context, c *command, args []string, s streams) error {
-	var f backtestFlags
-	if err := f.parse(c, args, s); err != nil {
-		return err
+func newBacktestCommand(s *streams) *cobra.Command {
+	var config backtestConfig
+	cmd := &cobra.Command{
+		Use:   "backtest",
+		Short: "Replay published history under another methodology",
+		Long: `Recompute every published day of the global index under the methodology in a
+TOML file, as if it had always been in effect, with the transactions known now.
+Print how far the values are from the published ones, or from those of another
+version on the same transactions (--against), and draw an SVG chart. Nothing is
+published, adopted or changed.
+
+The file has the form that assay methodology show prints. Its fixing must be the
+one of the database. The columns of the table:
+
+  days        published days in the period, with or without a value
+  base        days on which the base of the comparison has a value
+  candidate   days on which the file's methodology gives a value
+  moved       days on which both have a value and they differ
+  mean        mean difference in percent of the base; up and down cancel out
+  mean abs    mean size of the difference in percent
+  largest     largest difference in percent, and its day`,
+		Example: `  assay methodology show --dir data > candidate.toml
+  assay backtest --dir data --methodology candidate.toml --gpu "H100 SXM"`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := config.check(); err != nil {
+				return err
+			}
+			return config.run(cmd.Context(), s)
+		},
 	}
-	candidate, err := readMethodology(f.methodology)
-	if err != nil {
-		return err
+	flags := cmd.Flags()
+	flags.StringVar(&config.methodology, "methodology", "", "`FILE` of the methodology to try")
+	flags.StringVar(&config.against, "against", "", "`VERSION` to compare with (default: the published values)")
+	flags.StringVar(&config.gpu, "gpu", "", "`NAME` of the only GPU to replay")
+	addInstantFlag(flags, &config.from, "from", "`INSTANT` of the first day (default: the first published)")
+	addInstantFlag(flags, &config.to, "to", "`INSTANT` before which the last day ends (default: the last published)")
+	flags.StringVar(&config.svg, "svg", "backtest.svg", "`FILE` for the chart; replaces the chart of an earlier backtest")
+	config.location.register(flags, defaultFolder)
+	return cmd
+}
+
+func (c *backtestConfig) check() error {
+	switch {
+	case c.methodology == "":
+		return usagef("--methodology is required")
+	case c.svg == "" || c.svg == "-":
+		return usagef("invalid value %q for --svg: must be the name of a file", c.svg)
+	case c.from != 0 && c.to != 0 && c.from >= c.to:
+		return usagef("--from must be before --to")
 	}
-	if err := mayReplace(f.svg); err != nil {
-		return fmt.Errorf("--svg: %w", err)
-	}
-	comparison, note, err := f.compare(ctx, candidate, s)
-	if err != nil {
-		return err
-	}
-	if err := writeChart(f.svg, comparison.Chart(note)); err != nil {
-		return fmt.Errorf("--svg: %w", err)
-	}
-	printComparison(s.out, comparison, note)
-	fmt.Fprintf(s.out, "\nchart: %s\n", f.svg)
 	return nil
 }
 
-func (f *backtestFlags) parse(c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	f.at.register(flags, "assay-data")
-	flags.StringVar(&f.methodology, "methodology", "", "`FILE` of the methodology to try")
-	flags.StringVar(&f.against, "against", "", "`VERSION` to compare with (default: what was published)")
-	flags.StringVar(&f.gpu, "gpu", "", "`NAME` of the only GPU to look at")
-	instantFlag(flags, &f.from, "from", "`INSTANT` of the first day to look at (default: the first published)")
-	instantFlag(flags, &f.to, "to", "`INSTANT` before which the last day ends (default: the last published)")
-	flags.StringVar(&f.svg, "svg", "backtest.svg", "`FILE` to draw the chart to; an earlier backtest's is replaced")
-	if err := parse(flags, args); err != nil {
+func (c *backtestConfig) run(ctx context.Context, s *streams) error {
+	candidate, err := readMethodology(c.methodology)
+	if err != nil {
 		return err
 	}
-	switch {
-	case flags.NArg() > 0:
-		return noArguments(flags)
-	case f.methodology == "":
-		return usageError{errors.New("--methodology is missing")}
-	case f.svg == "" || f.svg == "-":
-		return usageError{fmt.Errorf("invalid value %q for flag --svg: allowed is the name of a file", f.svg)}
-	case f.from != 0 && f.to != 0 && f.from >= f.to:
-		return usageError{errors.New("--from must be before --to")}
+	if err := checkChartFile(c.svg); err != nil {
+		return fmt.Errorf("--svg: %w", err)
 	}
+	comparison, note, err := c.compare(ctx, candidate, s)
+	if err != nil {
+		return err
+	}
+	if err := writeChart(c.svg, comparison.Chart(note)); err != nil {
+		return fmt.Errorf("--svg: %w", err)
+	}
+	printComparison(s.out, comparison, note)
+	s.say("\nchart: %s", c.svg)
 	return nil
 }
 
@@ -104,15 +111,17 @@ func readMethodology(name string) (m index.Methodology, err error) {
 	return m, nil
 }
 
-// compare replays the database; the note says what readers of the figures must know.
-func (f *backtestFlags) compare(ctx context.Context, candidate index.Methodology, s streams) (comparison *backtest.Comparison, note string, err error) {
-	db, err := openExisting(ctx, f.at)
+// compare replays the database. The note says what readers of the figures must know.
+func (c *backtestConfig) compare(
+	ctx context.Context, candidate index.Methodology, s *streams,
+) (comparison *backtest.Comparison, note string, err error) {
+	db, err := openExistingDatabase(ctx, c.location)
 	if err != nil {
 		return nil, "", err
 	}
 	defer db.Close()
-	if f.gpu != "" {
-		if err := knownGPU(ctx, db, f.gpu); err != nil {
+	if c.gpu != "" {
+		if err := checkGPU(ctx, db, c.gpu); err != nil {
 			return nil, "", err
 		}
 	}
@@ -123,23 +132,23 @@ func (f *backtestFlags) compare(ctx context.Context, candidate index.Methodology
 	if synthetic == "true" {
 		note = "SYNTHETIC DATA: no figure here is a market price."
 	}
-	bar, begun := newProgress(s.err), time.Now()
+	bar, start := newProgress(s), time.Now()
 	options := backtest.Options{
-		Candidate: candidate, Against: f.against, GPU: f.gpu, From: f.from, To: f.to,
+		Candidate: candidate, Against: c.against, GPU: c.gpu, From: c.from, To: c.to,
 		Progress: func(done float64, transactions int) {
-			bar.show("replaying", done, fmt.Sprintf("%s transactions, %s/s", thousands(transactions), rate(transactions, time.Since(begun))))
+			bar.show("replaying", done, transactionRate(transactions, start))
 		},
 	}
 	if comparison, err = backtest.Run(ctx, db, options); err != nil {
-		bar.leave()
+		bar.stop()
 		return nil, "", err
 	}
-	bar.complete()
+	bar.finish()
 	return comparison, note, nil
 }
 
-// mayReplace refuses a file that is there and is no chart of a backtest.
-func mayReplace(name string) error {
+// checkChartFile refuses an existing file that is not the chart of a backtest.
+func checkChartFile(name string) error {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -153,14 +162,14 @@ func mayReplace(name string) error {
 		return err
 	}
 	if strings.TrimRight(line, "\r\n") != backtest.ChartMark {
-		return fmt.Errorf("%s is there, and it is not the chart of a backtest: name another file", name)
+		return fmt.Errorf("%s exists and is not the chart of a backtest: choose another file", name)
 	}
 	return nil
 }
 
-// writeChart asks once more: the replay took its time.
+// writeChart checks the file again: the replay took some time.
 func writeChart(name string, svg []byte) error {
-	if err := mayReplace(name); err != nil {
+	if err := checkChartFile(name); err != nil {
 		return err
 	}
 	file, err := os.Create(name)
@@ -171,10 +180,10 @@ func writeChart(name string, svg []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// printComparison prints the table.
 func printComparison(w io.Writer, c *backtest.Comparison, note string) {
 	first, last := c.Period()
-	fmt.Fprintf(w, "methodology %s against %s, %s to %s\n", c.Candidate, c.BaseName(), assay.FormatDay(first), assay.FormatDay(last))
+	fmt.Fprintf(w, "methodology %s against %s, %s to %s\n",
+		c.Candidate, c.BaseName(), assay.FormatDay(first), assay.FormatDay(last))
 	if note != "" {
 		fmt.Fprintln(w, note)
 	}
@@ -183,17 +192,22 @@ func printComparison(w io.Writer, c *backtest.Comparison, note string) {
 	for i := range c.GPUs {
 		rows = append(rows, summaryRow(c.GPUs[i].GPU, c.GPUs[i].Summary()))
 	}
-	printTable(w, append(rows, summaryRow("all", c.Summary())))
+	printNumbers(w, append(rows, summaryRow("all", c.Summary())))
 	if stale := c.Stale(); stale > 0 {
-		fmt.Fprintf(w, "\nOn %s of these days the published value would differ under its own methodology too, because of what\n"+
-			"arrived, was verified or was withdrawn since. --against VERSION compares on the same transactions.\n", thousands(stale))
+		fmt.Fprintf(w, "\nOn %s of these days the published value would also differ under its own methodology, because\n"+
+			"transactions arrived, were verified or were withdrawn since. --against VERSION compares on the same\n"+
+			"transactions.\n", thousands(stale))
 	}
 }
 
 func summaryRow(name string, s backtest.Summary) []string {
-	row := []string{name, thousands(s.Days), thousands(s.Base), thousands(s.Candidate), thousands(s.Moved), "-", "-", "-", "-"}
+	row := []string{
+		name, thousands(s.Days), thousands(s.Base), thousands(s.Candidate), thousands(s.Moved), "-", "-", "-", "-",
+	}
 	if s.Compared > 0 {
-		row[5], row[6], row[7] = backtest.Percent(s.Mean, true), backtest.Percent(s.MeanAbsolute, false), backtest.Percent(s.Largest, true)
+		row[5] = backtest.Percent(s.Mean, true)
+		row[6] = backtest.Percent(s.MeanAbsolute, false)
+		row[7] = backtest.Percent(s.Largest, true)
 	}
 	if s.LargestAt != 0 {
 		row[8] = assay.FormatDay(s.LargestAt)
@@ -201,8 +215,8 @@ func summaryRow(name string, s backtest.Summary) []string {
 	return row
 }
 
-// printTable aligns columns: names and the last to the left, numbers to the right.
-func printTable(w io.Writer, rows [][]string) {
+// printNumbers aligns columns of numbers: the first and the last column to the left, the others to the right.
+func printNumbers(w io.Writer, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {

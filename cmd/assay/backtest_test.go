@@ -9,7 +9,7 @@ import (
 	"github.com/assaydata/assay/internal/backtest"
 )
 
-func TestMayReplace(t *testing.T) {
+func TestCheckChartFile(t *testing.T) {
 	f := func(name, content, want string) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), name)
@@ -18,7 +18,7 @@ func TestMayReplace(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := mayReplace(file)
+		err := checkChartFile(file)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: error %v, want %q", content, err, want)
 		}
@@ -31,14 +31,14 @@ func TestMayReplace(t *testing.T) {
 	f("drawing.svg", "<svg/>\n"+backtest.ChartMark, refused)
 	f("notes.txt", "\n", refused)
 	f("long.txt", strings.Repeat("x", 5000), refused)
-	if err := mayReplace(t.TempDir()); err == nil {
+	if err := checkChartFile(t.TempDir()); err == nil {
 		t.Error("a folder may be replaced")
 	}
 }
 
-func TestPrintTable(t *testing.T) {
+func TestPrintNumbers(t *testing.T) {
 	var b strings.Builder
-	printTable(&b, [][]string{{"", "days", "on"}, {"H100 SXM", "1,000", "2026-07-05"}, {"all", "7", "-"}})
+	printNumbers(&b, [][]string{{"", "days", "on"}, {"H100 SXM", "1,000", "2026-07-05"}, {"all", "7", "-"}})
 	const want = "" +
 		"           days  on\n" +
 		"H100 SXM  1,000  2026-07-05\n" +

@@ -1,37 +1,31 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay/internal/store"
 )
 
-var backupCommand = &command{
-	name: "backup", arguments: "[flags] FILE", summary: "copy the database to a file while it serves",
-	details: `Writes a consistent copy to a new file. To restore it, put the file into an empty folder as ` + store.FileName + `.`,
-	run:     runBackup,
-}
-
-func runBackup(ctx context.Context, c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	var at place
-	at.register(flags, "assay-data")
-	if err := parse(flags, args); err != nil {
-		return err
+func newBackupCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the database to a file, also while it is served",
+		Long: `Write a consistent copy of a SQLite database to a new file, also while it is
+served. To restore it, put the file into an empty folder as ` + store.FileName + `.
+The signing key is a separate file: copy it too.`,
+		Example: "  assay backup --dir data backups/monday.db",
+		Args:    arguments("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+				if err := db.Backup(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				s.say("backed up %s to %s", location, args[0])
+				return nil
+			})
+		},
 	}
-	if flags.NArg() != 1 {
-		return usageError{errors.New("name the one file to write")}
-	}
-	db, err := openExisting(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if err := db.Backup(ctx, flags.Arg(0)); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "backed up %s to %s\n", at, flags.Arg(0))
-	return nil
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }

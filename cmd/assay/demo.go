@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/demo"
@@ -22,64 +24,80 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-var demoCommand = &command{
-	name: "demo", arguments: "[flags]", summary: "try everything out with a synthetic market",
-	details: `Makes a synthetic market of two years, publishes it, serves it, and prints keys, accounts and requests to try. The
-figures are made up: they follow from the seed and the time alone. The next start takes the market up where
-it stood. With --end the demo lives at that moment instead of now, so that every answer can be repeated.`,
-	run: runDemo,
+// demoConfig is how the demo's market is made and served.
+type demoConfig struct {
+	server   serverConfig
+	seed     int64
+	noFeed   bool
+	keysFile string
+	end      int64
 }
 
-func runDemo(ctx context.Context, c *command, args []string, s streams) error {
-	var config serverConfig
-	flags := newFlags(c, s)
-	config.register(flags)
-	config.at.register(flags, "assay-demo")
-	seed := flags.Int64("seed", 1, "`NUMBER` the market follows from")
-	noFeed := flags.Bool("no-feed", false, "add no further transactions while serving")
-	keysFile := flags.String("keys-file", "", "`FILE` to write the demo's keys and accounts to, as JSON")
-	var end int64
-	instantFlag(flags, &end, "end", "`INSTANT` that the demo takes for now (default: the clock)")
-	if err := parse(flags, args); err != nil {
-		return err
+func newDemoCommand(s *streams) *cobra.Command {
+	var config demoConfig
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Try Assay with a synthetic market",
+		Long: `Generate a synthetic market of two years, publish it, serve it, and print keys,
+accounts and requests to try. All figures are made up: they depend only on the
+seed and the time. The next start continues the market where it stopped. With
+--end the demo runs at that moment instead of now, so that every response can be
+reproduced.`,
+		Example: `  assay demo
+  assay demo --end 2026-11-01T12:00:00Z --no-feed --seed 1`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), config, s) },
 	}
-	if err := noArguments(flags); err != nil {
-		return err
-	}
-	now, startClock := clockFrom(end)
-	service, err := openService(ctx, config, now, s.err)
+	config.server.register(cmd, "assay-demo")
+	cmd.Flags().Int64Var(&config.seed, "seed", 1, "`NUMBER` that the market is generated from")
+	cmd.Flags().BoolVar(&config.noFeed, "no-feed", false, "add no new transactions while serving")
+	cmd.Flags().StringVar(&config.keysFile, "keys-file", "", "`FILE` to write the demo's keys and accounts to, as JSON")
+	addInstantFlag(cmd.Flags(), &config.end, "end", "`INSTANT` to use as the current time (default: the clock)")
+	return cmd
+}
+
+func runDemo(ctx context.Context, config demoConfig, s *streams) error {
+	now, startClock := clockFrom(config.end)
+	service, err := openService(ctx, config.server, now, s.err)
 	if err != nil {
 		return err
 	}
 	defer service.close()
-	quiet := *service.publisher // the progress bar tells how far it has come
+	quiet := *service.publisher // the progress bar shows the same
 	quiet.Log = slog.New(slog.DiscardHandler)
-	market := &demo.Demo{Store: service.store, Publisher: &quiet, Seed: *seed, Now: service.now, Log: service.log}
+	market := &demo.Demo{
+		Store: service.store, Publisher: &quiet, Seed: config.seed, Now: service.now, Log: service.log,
+	}
 	if err := prepareDemo(ctx, service, market, s); err != nil {
 		return err
 	}
-	people := &account.Service{Store: service.store, Now: service.now, Log: service.log}
-	if err := people.Load(ctx); err != nil {
-		return err
-	}
-	made, err := demoKeys(ctx, people, config.at.folder())
+	keys, err := prepareDemoKeys(ctx, service, config)
 	if err != nil {
 		return err
 	}
-	if *keysFile != "" {
-		if err := made.write(*keysFile); err != nil {
-			return fmt.Errorf("--keys-file: %w", err)
-		}
-	}
-	if !*noFeed {
+	if !config.noFeed {
 		service.parts = append(service.parts, market.Feed)
 	}
 	startClock()
-	return service.run(ctx, func(address string) { printDemo(s, *seed, address, made) })
+	return service.run(ctx, func(address string) { printDemo(s, config.seed, address, keys) })
 }
 
-// clockFrom is the clock, or one that stands at the given instant until it is started: what is prepared before that must
-// not depend on how long the preparing takes.
+func prepareDemoKeys(ctx context.Context, v *service, config demoConfig) (set demoKeySet, err error) {
+	accounts := &account.Service{Store: v.store, Now: v.now, Log: v.log}
+	if err := accounts.Load(ctx); err != nil {
+		return set, err
+	}
+	if set, err = demoKeys(ctx, accounts, config.server.location.folder()); err != nil || config.keysFile == "" {
+		return set, err
+	}
+	if err := set.write(config.keysFile); err != nil {
+		return set, fmt.Errorf("--keys-file: %w", err)
+	}
+	return set, nil
+}
+
+// clockFrom is the clock, or one that stands still at the given instant until it is started: the data prepared before that
+// must not depend on how long the preparation takes.
 func clockFrom(end int64) (now func() time.Time, start func()) {
 	if end == 0 {
 		return time.Now, func() {}
@@ -95,9 +113,10 @@ func clockFrom(end int64) (now func() time.Time, start func()) {
 	return now, func() { at := time.Now(); started.Store(&at) }
 }
 
-// prepareDemo fills the store, showing how far it has come.
-func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) error {
-	// A folder with transactions is the demo's, and has its mark since it was empty, or it is refused and must not get one.
+// prepareDemo fills the store and shows its progress.
+func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s *streams) error {
+	// A database with transactions either is a demo's, and was marked when it was empty, or it is refused and must not be
+	// marked.
 	_, filled, err := v.store.FirstTransaction(ctx)
 	if err == nil && !filled {
 		err = v.store.SetSetting(ctx, live.SettingSynthetic, "true")
@@ -106,23 +125,22 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s streams) 
 		return err
 	}
 	if v.publisher.Key == nil {
-		if v.publisher.Key, err = makeSigningKey(v.config.at.folder()); err != nil {
+		if v.publisher.Key, err = createSigningKey(v.config.location.folder()); err != nil {
 			return err
 		}
 	}
-	bar := newProgress(s.err)
+	bar := newProgress(s)
 	if err := market.Prepare(ctx, func(step string, done float64) { bar.show(step, done, "") }); err != nil {
-		bar.leave()
+		bar.stop()
 		return err
 	}
-	bar.complete()
+	bar.finish()
 	// Seeding needs far more memory than serving.
 	defer debug.FreeOSMemory()
 	return v.store.ReleaseMemory(ctx)
 }
 
-// demoKeySet is the demo's keys and accounts. It is the one place where keys and passwords are kept as text, because everybody may
-// know them.
+// demoKeySet is the demo's keys and accounts. Only here are keys and passwords stored as text: they protect nothing.
 type demoKeySet struct {
 	Premium  string        `json:"premium"`
 	Full     string        `json:"full"`
@@ -130,26 +148,27 @@ type demoKeySet struct {
 	Accounts []demoAccount `json:"accounts"`
 }
 
-// demoKeys reads the demo's keys from its folder, or makes them. What a folder of an earlier version lacks is added.
-func demoKeys(ctx context.Context, people *account.Service, dir string) (set demoKeySet, err error) {
+// demoKeys reads the demo's keys from its folder, or creates them. A folder of an earlier version gets the accounts that it
+// lacks.
+func demoKeys(ctx context.Context, accounts *account.Service, dir string) (set demoKeySet, err error) {
 	file := filepath.Join(dir, "demo-keys.json")
 	text, err := os.ReadFile(file)
 	switch {
 	case err == nil:
 		err = json.Unmarshal(text, &set)
 	case errors.Is(err, fs.ErrNotExist):
-		set, err = makeDemoKeys(ctx, people.Store)
+		set, err = createDemoKeys(ctx, accounts.Store)
 	}
 	if err != nil || len(set.Accounts) > 0 {
 		return set, err
 	}
-	if set.Accounts, err = makeDemoAccounts(ctx, people); err != nil {
+	if set.Accounts, err = createDemoAccounts(ctx, accounts); err != nil {
 		return set, err
 	}
 	return set, set.write(file)
 }
 
-func makeDemoKeys(ctx context.Context, db *store.DB) (set demoKeySet, err error) {
+func createDemoKeys(ctx context.Context, db *store.DB) (set demoKeySet, err error) {
 	for _, k := range []struct {
 		text *string
 		tier assay.Tier
@@ -177,22 +196,23 @@ func (set demoKeySet) write(file string) error {
 	return os.WriteFile(file, append(text, '\n'), 0o600)
 }
 
-func printDemo(s streams, seed int64, address string, set demoKeySet) {
+func printDemo(s *streams, seed int64, address string, set demoKeySet) {
 	base := (&url.URL{Scheme: "http", Host: address}).String()
-	fmt.Fprintf(s.out, `
-Assay %s demo. SYNTHETIC DATA of seed %d: no figure here is a market price.
+	s.say(`
+Assay %s demo. SYNTHETIC DATA from seed %d: no figure here is a market price.
 
   address      %s
   Premium key  %s
   Full key     %s
   revoked key  %s
 
-The dashboard is at %s. Sign in with one of these:
+Open the dashboard at %s and sign in with one of these:
 %s
-Try:
+Try these requests:
   curl '%s/api/gpu/H100%%20SXM'
   curl -H 'Authorization: Bearer %s' '%s/api/gpu/H100%%20SXM/history?datetime=2026-06-30'
   curl -H 'Authorization: Bearer %s' '%s/api/gpu/RTX%%20PRO%%206000%%20WS/hourly?order=desc&limit=3'
 
-`, version, seed, base, set.Premium, set.Full, set.Revoked, base, demoAccountTable(set.Accounts), base, set.Premium, base, set.Full, base)
+Press Ctrl-C to stop.
+`, assay.Release(), seed, base, set.Premium, set.Full, set.Revoked, base, demoAccountTable(set.Accounts), base, set.Premium, base, set.Full, base)
 }

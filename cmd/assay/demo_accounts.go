@@ -12,18 +12,18 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// demoAccount is an account to sign in to the demo with. Plan is its own, none without a grant.
+// demoAccount is an account to sign in to the demo with. Plan is what its grant gives, none without a grant.
 type demoAccount struct {
 	Email        string     `json:"email"`
 	Password     string     `json:"password"`
 	Plan         assay.Plan `json:"plan"`
-	Organization string     `json:"organization"` // that it is a member of; empty for none
+	Organization string     `json:"organization"` // empty: not a member of any
 }
 
-// demoFund is the demo's organization, which is on full access.
+// demoFund is the demo's organization, with full access.
 const demoFund = "Demo Fund"
 
-// demoAccounts are one for each thing an account can be.
+// demoAccounts has one account for each kind of access.
 var demoAccounts = []demoAccount{
 	{Email: "free@demo.example", Plan: assay.PlanNone},
 	{Email: "trial@demo.example", Plan: assay.PlanTrial},
@@ -32,42 +32,43 @@ var demoAccounts = []demoAccount{
 	{Email: "member@demo.example", Plan: assay.PlanNone, Organization: demoFund},
 }
 
-// makeDemoAccounts makes the demo's accounts with new passwords. Those that are there, because only the file of passwords was
-// lost, get a new one.
-func makeDemoAccounts(ctx context.Context, people *account.Service) (made []demoAccount, err error) {
-	if _, err := people.AddOrganization(ctx, demoFund, assay.PlanFull); err != nil && !errors.Is(err, store.ErrNameTaken) {
+// createDemoAccounts creates the demo's accounts with new passwords. Accounts that exist, because only the file of passwords
+// was lost, get a new password.
+func createDemoAccounts(ctx context.Context, accounts *account.Service) (created []demoAccount, err error) {
+	_, err = accounts.AddOrganization(ctx, demoFund, assay.PlanFull)
+	if err != nil && !errors.Is(err, store.ErrNameTaken) {
 		return nil, err
 	}
 	for _, a := range demoAccounts {
 		a.Password = account.NewPassword()
-		if err := makeDemoAccount(ctx, people, a); err != nil {
+		if err := createDemoAccount(ctx, accounts, a); err != nil {
 			return nil, err
 		}
-		made = append(made, a)
+		created = append(created, a)
 	}
-	return made, nil
+	return created, nil
 }
 
-func makeDemoAccount(ctx context.Context, people *account.Service, a demoAccount) error {
+func createDemoAccount(ctx context.Context, accounts *account.Service, a demoAccount) error {
 	name, _, _ := strings.Cut(a.Email, "@")
-	_, err := people.AddAccount(ctx, a.Email, "Demo "+name, a.Password)
+	_, err := accounts.AddAccount(ctx, a.Email, "Demo "+name, a.Password)
 	if errors.Is(err, store.ErrEmailTaken) {
-		err = people.SetPassword(ctx, a.Email, a.Password)
+		err = accounts.SetPassword(ctx, a.Email, a.Password)
 	}
 	if err != nil {
 		return err
 	}
-	view, err := people.AccountByEmail(a.Email)
+	view, err := accounts.AccountByEmail(a.Email)
 	if err == nil && a.Plan != assay.PlanNone && len(view.Grants) == 0 {
-		_, err = people.AddGrant(ctx, a.Email, account.GrantAsk{Plan: a.Plan})
+		_, err = accounts.AddGrant(ctx, a.Email, account.GrantAsk{Plan: a.Plan})
 	}
 	if err == nil && a.Organization != "" {
-		err = people.AddMember(ctx, a.Organization, a.Email, assay.RoleMember)
+		err = accounts.AddMember(ctx, a.Organization, a.Email, assay.RoleMember)
 	}
 	return err
 }
 
-// demoAccountTable lists the accounts for people.
+// demoAccountTable lists the accounts.
 func demoAccountTable(accounts []demoAccount) string {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

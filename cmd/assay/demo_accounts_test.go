@@ -16,7 +16,7 @@ func TestDemoKeys(t *testing.T) {
 	db := storetest.OpenIn(t, dir)
 	start := func() demoKeySet {
 		t.Helper()
-		people, err := loadPeople(t.Context(), db)
+		people, err := loadAccounts(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
 		}

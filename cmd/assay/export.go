@@ -2,65 +2,57 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"errors"
-	"fmt"
-	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/verify"
 )
 
-var exportCommand = &command{
-	name: "export", arguments: "--bundle FOLDER --from DAY --to DAY [flags]", summary: "write the proof of a period to files",
-	details: `Writes the transactions, the methodology, the records and the signed manifests of the days from --from up to,
-not including, --to into a new folder, as far as anything is published for them. assay verify --bundle proves
-it on another machine, with no database.`,
-	run: runExport,
-}
-
-func runExport(ctx context.Context, c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	var at place
+func newExportCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var bundle string
 	var from, to int64
-	at.register(flags, "assay-data")
-	bundle := flags.String("bundle", "", "`FOLDER` to write; it must not exist")
-	instantFlag(flags, &from, "from", "`DAY` to begin with")
-	instantFlag(flags, &to, "to", "`DAY` to end before")
-	if err := parse(flags, args); err != nil {
-		return err
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the proof of a period to files",
+		Long: `Write the transactions, methodologies, records and signed manifests of a period
+to a new folder, from the day --from up to and without the day --to. On another
+machine, 'assay verify --bundle' proves it without a database.`,
+		Example: `  assay export --dir data --bundle proof --from 2026-06-01 --to 2026-07-01
+  assay verify --bundle proof`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case bundle == "":
+				return usagef("--bundle is required")
+			case from == 0 || to == 0:
+				return usagef("--from and --to are required: the days to export")
+			case from != assay.StartOfDay(from) || to != assay.StartOfDay(to):
+				return usagef("--from and --to must be days: YYYY-MM-DD")
+			case from >= to:
+				return usagef("--from must be before --to")
+			}
+			return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+				return exportBundle(cmd.Context(), db, from, to, bundle, s)
+			})
+		},
 	}
-	if err := noArguments(flags); err != nil {
-		return err
-	}
-	switch {
-	case *bundle == "":
-		return usageError{errors.New("--bundle is missing")}
-	case from == 0 || to == 0:
-		return usageError{errors.New("--from and --to say which days are written")}
-	case from != assay.StartOfDay(from) || to != assay.StartOfDay(to):
-		return usageError{errors.New("--from and --to must be days: YYYY-MM-DD")}
-	case from >= to:
-		return usageError{errors.New("--from must be before --to")}
-	}
-	db, err := openExisting(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	report, err := verify.Export(ctx, db, *bundle, verify.ExportOptions{From: from, To: to, Now: time.Now().UnixMilli()})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "exported: %s values, %s transactions, %s signed days to %s\n", thousands(report.Records), thousands(report.Transactions), thousands(report.Manifests), *bundle)
-	return nil
+	cmd.Flags().StringVar(&bundle, "bundle", "", "`FOLDER` to write; it must not exist")
+	addInstantFlag(cmd.Flags(), &from, "from", "`DAY` to start with")
+	addInstantFlag(cmd.Flags(), &to, "to", "`DAY` to end before")
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }
 
-// writeRows writes CSV.
-func writeRows(w io.Writer, write func(row func(...string) error) error) error {
-	out := csv.NewWriter(w)
-	err := write(func(cells ...string) error { return out.Write(cells) })
-	out.Flush()
-	return errors.Join(err, out.Error())
+func exportBundle(ctx context.Context, db *store.DB, from, to int64, bundle string, s *streams) error {
+	report, err := verify.Export(ctx, db, bundle, verify.ExportOptions{From: from, To: to, Now: time.Now().UnixMilli()})
+	if err != nil {
+		return err
+	}
+	s.say("exported: %s values, %s transactions, %s signed days to %s",
+		thousands(report.Records), thousands(report.Transactions), thousands(report.Manifests), bundle)
+	return nil
 }

@@ -2,143 +2,210 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/store"
 )
 
-var keyCommand = &command{
-	name: "key", arguments: "create|list|revoke [flags] [ID]", summary: "make, list and revoke API keys",
-	details: `  assay key create --tier premium|full --name NAME [--expires INSTANT]
-  assay key create --account EMAIL --name NAME
+func newKeyCommand(s *streams) *cobra.Command {
+	return parentCommand(&cobra.Command{
+		Use:   "key COMMAND",
+		Short: "Create, list and revoke API keys",
+		Long: `Create, list and revoke API keys.
+
+A key belongs to the operator or to an account. An operator's key has the tier
+it was created with. The tier and end of an account's key follow from the
+account's access. A running server picks up new and revoked keys within a
+second. For the key that signs published days, see assay signing-key.`,
+		Example: `  assay key create --tier premium --name "trading desk"
   assay key list
-  assay key revoke ID
-
-A key is shown once, when it is made; only its hash is kept. A running server knows of a new or revoked key
-within a second. A key is the operator's own, or of an account: then its tier follows from the account's
-access, and it ends with that.`,
-	run: runKey,
+  assay key revoke Ab3dE9`,
+	}, newKeyCreateCommand(s), newKeyListCommand(s), newKeyRevokeCommand(s))
 }
 
-func runKey(ctx context.Context, c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	var at place
-	at.register(flags, "assay-data")
-	tier := flags.String("tier", "", "`TIER` of the new key: premium or full")
-	account := flags.String("account", "", "`EMAIL` of the account whose key it is (default: the operator's own)")
-	name := flags.String("name", "", "`NAME` of the new key, 1 to 64 characters")
-	var expires int64
-	instantFlag(flags, &expires, "expires", "`INSTANT` at which the new key ends (default: never)")
-	action := ""
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		action, args = args[0], args[1:]
-	}
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	actions := map[string]func(context.Context, *store.DB) error{
-		"create": func(ctx context.Context, db *store.DB) error {
-			if *account != "" {
-				return createKeyFor(ctx, db, s, *account, *tier, *name, expires)
+// keyRequest is the key to create.
+type keyRequest struct {
+	tier, account, name string
+	expires             int64
+}
+
+func newKeyCreateCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var request keyRequest
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Create an API key and print it once",
+		Long: `Create an API key and print it to standard output. Only a hash of the key is
+stored, so it cannot be shown again.`,
+		Example: `  assay key create --tier full --name "trading desk" --expires 2027-01-01
+  assay key create --account ann@example.com --name laptop`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := request.check(); err != nil {
+				return err
 			}
-			return createKey(ctx, db, s, *tier, *name, expires)
+			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+				return request.create(cmd.Context(), db, s)
+			})
 		},
-		"list":   func(ctx context.Context, db *store.DB) error { return listKeys(ctx, db, s) },
-		"revoke": func(ctx context.Context, db *store.DB) error { return revokeKey(ctx, db, s, flags.Args()) },
 	}
-	act, ok := actions[action]
-	if !ok {
-		return usageError{errors.New("say what to do: create, list or revoke")}
-	}
-	db, err := openStore(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return act(ctx, db)
+	addChoiceFlag(cmd, &request.tier, "tier", "`TIER` of an operator's key: premium or full",
+		assay.Premium.String(), assay.Full.String())
+	cmd.Flags().StringVar(&request.account, "account", "", "`EMAIL` of the account that owns the key (default: the operator)")
+	cmd.Flags().StringVar(&request.name, "name", "", "`NAME` of the key, 1 to 64 characters")
+	addInstantFlag(cmd.Flags(), &request.expires, "expires", "`INSTANT` at which an operator's key ends (default: never)")
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }
 
-func createKey(ctx context.Context, db *store.DB, s streams, tierName, name string, expires int64) error {
-	tier, err := assay.ParseTier(tierName)
+func (r *keyRequest) check() error {
+	length := len([]rune(r.name))
+	switch {
+	case r.account != "" && (r.tier != "" || r.expires != 0):
+		return usagef("--tier and --expires cannot be used with --account: they follow from the account's access")
+	case r.account == "" && r.tier == "":
+		return usagef("--tier is required: premium or full")
+	case r.account == "" && (length < 1 || length > 64):
+		return usagef("--name must have 1 to 64 characters, not %d", length)
+	case r.expires != 0 && r.expires <= time.Now().UnixMilli():
+		return usagef("--expires %s is in the past", assay.FormatInstant(r.expires))
+	}
+	return nil
+}
+
+func (r *keyRequest) create(ctx context.Context, db *store.DB, s *streams) error {
+	if r.account != "" {
+		return r.createForAccount(ctx, db, s)
+	}
+	tier, err := assay.ParseTier(r.tier)
 	if err != nil {
-		return usageError{fmt.Errorf("--tier: %w", err)}
+		return usagef("--tier: %w", err)
 	}
-	if n := len([]rune(name)); n < 1 || n > 64 {
-		return usageError{fmt.Errorf("--name has %d characters: allowed are 1 to 64", n)}
-	}
-	if expires != 0 && expires <= time.Now().UnixMilli() {
-		return usageError{fmt.Errorf("--expires %s is past", assay.FormatInstant(expires))}
-	}
-	secret, key, err := keys.Create(ctx, db, tier, name, expires)
+	secret, key, err := keys.Create(ctx, db, tier, r.name, r.expires)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(s.out, secret.Reveal())
-	fmt.Fprintf(s.err, "made the %s key %s; it is shown this once\n", key.Tier, key.ID)
+	s.note("created the %s key %s; it is not shown again", key.Tier, key.ID)
 	return nil
 }
 
-// createKeyFor makes a key of an account.
-func createKeyFor(ctx context.Context, db *store.DB, s streams, email, tier, name string, expires int64) error {
-	if tier != "" || expires != 0 {
-		return usageError{errors.New("--tier and --expires do not go with --account: both follow from the account's access")}
-	}
-	people, err := loadPeople(ctx, db)
+func (r *keyRequest) createForAccount(ctx context.Context, db *store.DB, s *streams) error {
+	accounts, err := loadAccounts(ctx, db)
 	if err != nil {
 		return err
 	}
-	secret, key, err := people.CreateKeyFor(ctx, email, name)
+	secret, key, err := accounts.CreateKeyFor(ctx, r.account, r.name)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(s.out, secret.Reveal())
-	fmt.Fprintf(s.err, "made the %s key %s of %s; it is shown this once\n", key.Tier, key.ID, email)
+	s.note("created the %s key %s of %s; it is not shown again", key.Tier, key.ID, r.account)
 	return nil
 }
 
-func listKeys(ctx context.Context, db *store.DB, s streams) error {
-	register, err := db.Directory(ctx)
+// keyRow is a key in assay key list.
+type keyRow struct {
+	ID         string  `json:"id"`
+	Prefix     string  `json:"prefix"`
+	Tier       string  `json:"tier"`
+	Name       string  `json:"name"`
+	Owner      string  `json:"owner"` // operator or an email address
+	CreatedAt  instant `json:"created_at"`
+	ExpiresAt  instant `json:"expires_at"`
+	RevokedAt  instant `json:"revoked_at"`
+	LastUsedAt instant `json:"last_used_at"`
+	State      string  `json:"state"` // active, ended or revoked
+}
+
+func newKeyListCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List all API keys, without their secrets",
+		Example: "  assay key list\n  assay key list --json",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+				rows, err := keyRows(cmd.Context(), db)
+				if err != nil {
+					return err
+				}
+				header := []string{"ID", "KEY", "TIER", "NAME", "OWNER", "CREATED", "STATE"}
+				return printList(s, asJSON, rows, header, keyRow.cells)
+			})
+		},
+	}
+	location.register(cmd.Flags(), defaultFolder)
+	addJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func keyRows(ctx context.Context, db *store.DB) (rows []keyRow, err error) {
+	directory, err := db.Directory(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	owners := map[int64]string{0: "operator"}
-	for _, a := range register.Accounts {
+	for _, a := range directory.Accounts {
 		owners[a.ID] = a.Email
 	}
-	ends := keys.NewEnds(&register)
-	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tKEY\tTIER\tNAME\tOWNER\tCREATED\tSTATE")
-	for _, k := range register.Keys {
-		fmt.Fprintf(table, "%s\t%s%s_…\t%s\t%s\t%s\t%s\t%s\n", k.ID, keys.Prefix(k.Tier), k.ID, k.Tier, k.Name, owners[k.AccountID],
-			assay.FormatInstant(k.CreatedAt), keyState(k, ends.Of(k)))
+	ends := keys.NewEnds(&directory)
+	now := time.Now().UnixMilli()
+	for _, k := range directory.Keys {
+		row := keyRow{
+			ID: k.ID, Prefix: keys.Prefix(k.Tier) + k.ID, Tier: k.Tier.String(), Name: k.Name, Owner: owners[k.AccountID],
+			CreatedAt: instant(k.CreatedAt), ExpiresAt: instant(ends.Of(k)), RevokedAt: instant(k.RevokedAt),
+			LastUsedAt: instant(k.LastUsedAt), State: "active",
+		}
+		switch {
+		case row.RevokedAt != 0:
+			row.State = "revoked"
+		case row.ExpiresAt != 0 && int64(row.ExpiresAt) <= now:
+			row.State = "ended"
+		}
+		rows = append(rows, row)
 	}
-	return table.Flush()
+	return rows, nil
 }
 
-func keyState(k store.Key, end int64) string {
+func (k keyRow) cells() []string {
+	state := k.State
 	switch {
-	case k.RevokedAt != 0:
-		return "revoked " + assay.FormatInstant(k.RevokedAt)
-	case end != 0 && end <= time.Now().UnixMilli():
-		return "ended " + assay.FormatInstant(end)
-	case end != 0:
-		return "active until " + assay.FormatInstant(end)
+	case k.State == "revoked":
+		state += " " + k.RevokedAt.String()
+	case k.State == "ended":
+		state += " " + k.ExpiresAt.String()
+	case k.ExpiresAt != 0:
+		state += " until " + k.ExpiresAt.String()
 	}
-	return "active"
+	return []string{k.ID, k.Prefix + "_…", k.Tier, k.Name, k.Owner, k.CreatedAt.String(), state}
 }
 
-func revokeKey(ctx context.Context, db *store.DB, s streams, ids []string) error {
-	if len(ids) != 1 {
-		return usageError{errors.New("name one key by its id, as assay key list shows it")}
+func newKeyRevokeCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	cmd := &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "Revoke an API key for good",
+		Long:    `Revoke an API key for good. The id is the one that assay key list shows.`,
+		Example: "  assay key revoke Ab3dE9",
+		Args:    arguments("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+				if err := db.RevokeKey(cmd.Context(), args[0]); err != nil {
+					return fmt.Errorf("%s: %w", keys.Redact(args[0]), err)
+				}
+				s.say("revoked %s", args[0])
+				return nil
+			})
+		},
 	}
-	if err := db.RevokeKey(ctx, ids[0]); err != nil {
-		return fmt.Errorf("revoke %s: %w", keys.Redact(ids[0]), err)
-	}
-	fmt.Fprintf(s.out, "revoked %s\n", ids[0])
-	return nil
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }

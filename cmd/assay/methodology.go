@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
@@ -13,88 +13,152 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-var methodologyCommand = &command{
-	name: "methodology", arguments: "list|show|adopt [flags] [FILE]", summary: "show the rules of the index, or adopt a new version of them",
-	details: `list names the versions and when they take effect; show prints one (--version, default the newest); adopt takes
-a TOML file as the next version. It must take effect after everything that has been published: history
-keeps the version it was made with. assay backtest shows beforehand what a version would change.
+func newMethodologyCommand(s *streams) *cobra.Command {
+	return parentCommand(&cobra.Command{
+		Use:   "methodology COMMAND",
+		Short: "Show the rules of the index or adopt a new version",
+		Long: `Show the rules of the index or adopt a new version.
 
-Keys of the file: version, effective, decimals; [fixing] zone, time; [minimum] transactions, providers; and, optional,
-[winsorise] lower, upper; [cap] provider_share; [otpi] minimum_models, minimum_requests, below which a lab has no
-token price on a day (1 each unless given).`,
-	run: runMethodology,
+A methodology is a TOML file with these keys: version, effective, decimals;
+[fixing] zone, time; [minimum] transactions, providers; and, optional,
+[winsorise] lower, upper; [cap] provider_share; [otpi] minimum_models,
+minimum_requests (default 1 each), below which a lab has no token price on a
+day.`,
+		Example: `  assay methodology show --dir data > methodology.toml
+  assay backtest --dir data --methodology methodology.toml
+  assay methodology adopt --dir data methodology.toml`,
+	}, newMethodologyListCommand(s), newMethodologyShowCommand(s), newMethodologyAdoptCommand(s))
 }
 
-func runMethodology(ctx context.Context, c *command, args []string, s streams) error {
-	verb := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		verb, args = args[0], args[1:]
+// withMethodologies opens a database whose methodologies are in order.
+func withMethodologies(
+	ctx context.Context, location databaseLocation, call func(db *store.DB, schedule index.Schedule) error,
+) error {
+	return withDatabase(ctx, openDatabase, location, func(db *store.DB) error {
+		schedule, err := publish.LoadSchedule(ctx, db)
+		if err != nil {
+			return err
+		}
+		return call(db, schedule)
+	})
+}
+
+// methodologyRow is a version in assay methodology list.
+type methodologyRow struct {
+	Version   string  `json:"version"`
+	Effective instant `json:"effective"`
+	AdoptedAt instant `json:"adopted_at"`
+}
+
+func newMethodologyListCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the versions and when they take effect",
+		Example: "  assay methodology list --dir data\n  assay methodology list --dir data --json",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withMethodologies(cmd.Context(), location, func(db *store.DB, _ index.Schedule) error {
+				files, err := db.Methodologies(cmd.Context())
+				if err != nil {
+					return err
+				}
+				var rows []methodologyRow
+				for _, f := range files {
+					rows = append(rows, methodologyRow{
+						Version: f.Version, Effective: instant(f.Effective), AdoptedAt: instant(f.Adopted),
+					})
+				}
+				if asJSON {
+					return printJSONList(s.out, rows)
+				}
+				for _, r := range rows {
+					fmt.Fprintf(s.out, "%-16s in effect from %s, adopted %s\n", r.Version, r.Effective, r.AdoptedAt)
+				}
+				return nil
+			})
+		},
 	}
-	flags := newFlags(c, s)
-	var at place
-	at.register(flags, "assay-data")
-	wanted := flags.String("version", "", "`VERSION` to show (default: the newest)")
-	if err := parse(flags, args); err != nil {
-		return err
+	location.register(cmd.Flags(), defaultFolder)
+	addJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func newMethodologyShowCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var version string
+	cmd := &cobra.Command{
+		Use:     "show",
+		Short:   "Print a version as it was adopted",
+		Example: "  assay methodology show --dir data\n  assay methodology show --dir data --version 1.0.0",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withMethodologies(cmd.Context(), location, func(db *store.DB, _ index.Schedule) error {
+				return showMethodology(cmd.Context(), db, version, s)
+			})
+		},
 	}
-	if verb != "list" && verb != "show" && verb != "adopt" {
-		return usageError{errors.New("say what to do: assay methodology list, show or adopt FILE")}
-	}
-	if verb == "adopt" != (flags.NArg() == 1) {
-		return usageError{errors.New("assay methodology adopt takes one file, list and show take none")}
-	}
-	db, err := openStore(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	schedule, err := publish.LoadSchedule(ctx, db)
-	if err != nil {
-		return err
-	}
-	if verb == "adopt" {
-		return adoptMethodology(ctx, db, schedule, flags.Arg(0), s)
-	}
+	cmd.Flags().StringVar(&version, "version", "", "`VERSION` to print (default: the newest)")
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
+}
+
+func showMethodology(ctx context.Context, db *store.DB, version string, s *streams) error {
 	files, err := db.Methodologies(ctx)
 	if err != nil {
 		return err
 	}
-	if verb == "show" {
-		return showMethodology(files, *wanted, s)
-	}
-	for _, f := range files {
-		fmt.Fprintf(s.out, "%-16s in effect from %s, adopted %s\n", f.Version, assay.FormatInstant(f.Effective), assay.FormatInstant(f.Adopted))
-	}
-	return nil
-}
-
-func showMethodology(files []assay.MethodologyFile, version string, s streams) error {
 	for i := len(files) - 1; i >= 0; i-- {
 		if version == "" || files[i].Version == version {
 			fmt.Fprint(s.out, files[i].Text)
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no version %s; assay methodology list names them", version)
+	return fmt.Errorf("no version %s; 'assay methodology list' shows all", version)
 }
 
-func adoptMethodology(ctx context.Context, db *store.DB, schedule index.Schedule, name string, s streams) error {
+func newMethodologyAdoptCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	cmd := &cobra.Command{
+		Use:   "adopt FILE",
+		Short: "Adopt a TOML file as the next version",
+		Long: `Adopt a TOML file as the next version. It must take effect after everything that
+is published: history keeps the version it was computed with. assay backtest
+shows beforehand what a version would change.`,
+		Example: "  assay methodology adopt --dir data next.toml",
+		Args:    arguments("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withMethodologies(cmd.Context(), location, func(db *store.DB, schedule index.Schedule) error {
+				if err := adoptMethodology(cmd.Context(), db, schedule, args[0], s); err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
+				return nil
+			})
+		},
+	}
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
+}
+
+func adoptMethodology(ctx context.Context, db *store.DB, schedule index.Schedule, name string, s *streams) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
 	m, err := index.ParseMethodology(string(text))
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
 	if _, ok := schedule.Version(m.Version); !ok {
 		if _, err := schedule.With(m); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 	}
-	if err := db.AdoptMethodology(ctx, assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: string(text)}); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	file := assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: string(text)}
+	if err := db.AdoptMethodology(ctx, file); err != nil {
+		return err
 	}
-	fmt.Fprintf(s.out, "adopted: version %s, in effect from %s\n", m.Version, assay.FormatInstant(m.Effective))
+	s.say("adopted: version %s, in effect from %s", m.Version, assay.FormatInstant(m.Effective))
 	return nil
 }

@@ -8,59 +8,57 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/verify"
 )
 
-var migrateCommand = &command{
-	name: "migrate", arguments: "--from ADDRESS --to ADDRESS", summary: "copy a database into a new one of another kind",
-	details: `Copies everything that the database has at one moment into a new one, and reads it back: every row of every table is as it
-was, or the new database stays empty, as it also does after an interrupt. Then the copy is proven as assay verify does.
-Stop what writes to the old one first: what comes later stays there. The signing key is a file: copy it yourself.
+func newMigrateCommand(s *streams) *cobra.Command {
+	var from, to databaseLocation
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Copy a database, such as from SQLite to PostgreSQL",
+		Long: `Copy a database to a new, empty one, such as from SQLite to PostgreSQL.
 
-  assay migrate --from sqlite://data --to postgres://assay@db/assay`,
-	run: runMigrate,
+Assay copies everything as of one moment and reads it back. If any row differs,
+or the copy is interrupted, the new database stays empty. Then it proves the
+copy as assay verify does. Stop everything that writes to the old database
+first: later changes are not copied. The signing key is a file: copy it too.`,
+		Example: "  assay migrate --from sqlite://data --to postgres://assay@db/assay",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if from.store == "" || to.store == "" {
+				return usagef("--from and --to are required: the database to copy and the new one")
+			}
+			return withDatabase(cmd.Context(), openExistingDatabase, from, func(source *store.DB) error {
+				return withDatabase(cmd.Context(), openDatabase, to, func(target *store.DB) error {
+					return migrate(cmd.Context(), from, to, source, target, s)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from.store, "from", "", "`ADDRESS` of the database to copy: sqlite://FOLDER or postgres://…")
+	cmd.Flags().StringVar(&to.store, "to", "", "`ADDRESS` of the new database: sqlite://FOLDER or postgres://…")
+	return cmd
 }
 
-func runMigrate(ctx context.Context, c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	var from, to place
-	flags.StringVar(&from.store, "from", "", "`ADDRESS` of the database to copy: sqlite://FOLDER or postgres://…")
-	flags.StringVar(&to.store, "to", "", "`ADDRESS` of the new database: sqlite://FOLDER or postgres://…")
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	if err := noArguments(flags); err != nil {
-		return err
-	}
-	if from.store == "" || to.store == "" {
-		return usageError{errors.New("--from and --to say which database is copied, and where to")}
-	}
-	source, err := openExisting(ctx, from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := openStore(ctx, to)
-	if err != nil {
-		return err
-	}
-	defer target.Close()
-	begun := time.Now()
-	progress := func(table string, rows int) { fmt.Fprintf(s.err, "%s: %s rows\n", table, thousands(rows)) }
+func migrate(ctx context.Context, from, to databaseLocation, source, target *store.DB, s *streams) error {
+	start := time.Now()
+	progress := func(table string, rows int) { s.note("%s: %s rows", table, thousands(rows)) }
 	if err := source.CopyTo(ctx, target, progress); err != nil {
 		return fmt.Errorf("copy %s to %s: %w", from, to, err)
 	}
 	report, err := proveCopy(ctx, source, target)
 	if err != nil {
-		return fmt.Errorf("%s has every row that %s had, but must not be used: %w; empty it, and migrate again when that is mended", to, from, err)
+		return fmt.Errorf("the copy in %s cannot be proven, do not use it: %w; empty it and migrate again", to, err)
 	}
-	fmt.Fprintf(s.out, "copied %s to %s\n", from, to)
-	printReport(s, report, time.Since(begun))
+	s.say("copied %s to %s", from, to)
+	printReport(s, report, time.Since(start))
 	return nil
 }
 
-// proveCopy verifies a copy, and that its ledger, with the heads of all chains, is that of the database it was made of.
+// proveCopy verifies a copy, and that its ledger, which has the heads of all hash chains, equals the original's.
 func proveCopy(ctx context.Context, source, target *store.DB) (report verify.Report, err error) {
 	want, err := source.Ledger(ctx)
 	if err != nil {

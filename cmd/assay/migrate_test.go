@@ -35,6 +35,6 @@ func TestMigrate(t *testing.T) {
 		f("verified: 12 values from 3 transactions", "migrate", "--from", old, "--to", address)
 		f("verified: 12 values from 3 transactions", "verify", "--store", address)
 		f("the database to copy into is not empty", "migrate", "--from", old, "--to", address)
-		f("--from and --to say which database is copied", "migrate", "--from", old)
+		f("--from and --to are required", "migrate", "--from", old)
 	})
 }

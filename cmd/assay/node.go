@@ -177,12 +177,12 @@ func (n *node) newAPI() (*httpapi.Server, error) {
 		Snapshots: n.follower.Holder, Keys: n.keyring, Ping: n.ping, Now: n.now,
 		Role: config.node.role, Behind: n.follower.Behind,
 		Requests: requests, Log: n.log,
-		Determinations: n.determinations, Version: version, TrustedProxies: config.trustedProxies,
+		Determinations: n.determinations, Version: assay.Release(), TrustedProxies: config.trustedProxies,
 		CORSOrigins: config.corsOrigins, KeyLimit: config.keyLimit, Limits: n.limits,
 		Accounts: n.people, Usage: n.counter, OIDC: provider, OIDCName: config.signIn.name, PublicURL: config.signIn.publicURL, Dashboard: pages,
 	})
 	if err != nil {
-		return nil, usageError{fmt.Errorf("invalid value for flag --cors-origins: %w", err)}
+		return nil, usagef("invalid value for --cors-origins: %w", err)
 	}
 	return api, nil
 }

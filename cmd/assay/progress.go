@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// progress shows on a terminal how far a long step has come. Elsewhere it is silent: a file wants no bar.
+// progress shows a bar on a terminal while a long step runs. It is off if standard error is not a terminal, and with
+// --quiet.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	step     string
-	note     string // the one shown last
-	begun    time.Time
+	note     string // shown last
+	start    time.Time
 	shown    time.Time
 }
 
-func newProgress(w io.Writer) *progress {
-	p := &progress{w: w}
-	if f, ok := w.(*os.File); ok {
+func newProgress(s *streams) *progress {
+	p := &progress{w: s.err}
+	if f, ok := s.err.(*os.File); ok && !s.quiet {
 		info, err := f.Stat()
 		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
 	}
@@ -29,15 +30,15 @@ func newProgress(w io.Writer) *progress {
 
 const barWidth = 30
 
-// show draws the bar of a step, at most ten times a second. A step that is new begins a line of its own.
+// show draws the bar of a step, at most ten times per second. A new step starts a new line.
 func (p *progress) show(step string, done float64, note string) {
 	if !p.terminal {
 		return
 	}
 	now := time.Now()
 	if step != p.step {
-		p.complete()
-		p.step, p.begun = step, now
+		p.finish()
+		p.step, p.start = step, now
 	} else if now.Sub(p.shown) < 100*time.Millisecond {
 		return
 	}
@@ -48,20 +49,20 @@ func (p *progress) show(step string, done float64, note string) {
 func (p *progress) draw(done float64, note string) {
 	filled := min(max(int(done*barWidth), 0), barWidth)
 	p.note = note
-	fmt.Fprintf(p.w, "\r%-24s [%s%s] %3.0f%%  %4.1f s  %s\x1b[K", p.step, strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled),
-		100*min(done, 1), time.Since(p.begun).Seconds(), note)
+	fmt.Fprintf(p.w, "\r%-24s [%s%s] %3.0f%%  %4.1f s  %s\x1b[K", p.step,
+		strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), 100*min(done, 1), time.Since(p.start).Seconds(), note)
 }
 
-// complete ends the line of a step that has come to its end.
-func (p *progress) complete() {
+// finish ends the line of a step that is complete.
+func (p *progress) finish() {
 	if p.step != "" {
 		p.draw(1, p.note)
 	}
-	p.leave()
+	p.stop()
 }
 
-// leave ends the line of a step as it is.
-func (p *progress) leave() {
+// stop ends the line of a step as it is.
+func (p *progress) stop() {
 	if p.step != "" {
 		fmt.Fprintln(p.w)
 	}

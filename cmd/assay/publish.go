@@ -3,63 +3,61 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/store"
 )
 
-var publishCommand = &command{
-	name: "publish", arguments: "[flags]", summary: "publish the history of imported transactions",
-	details: `Determines every hour and day that lies in the given time and has not been determined before. What has been
-published is fixed: load all files first. A running server shows the new values within a second.
+func newPublishCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var from, to int64
+	cmd := &cobra.Command{
+		Use:   "publish",
+		Short: "Publish the history of imported transactions",
+		Long: `Compute and publish every hour and day in a period that is not published yet.
+Published values are final: import all files first. A running server shows the
+new values within a second.
 
-A day is determined when its whole window, from fixing to fixing, lies in the given time. Who publishes in
-pieces lets them overlap by a day: what has been determined before is left alone.`,
-	run: runPublish,
+A day is published if its whole window, from fixing to fixing, lies in the
+period. If you publish in pieces, let them overlap by a day: values that are
+already published are left alone.`,
+		Example: `  assay publish --dir data
+  assay publish --dir data --from 2025-01-01 --to 2026-01-01`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+				return publishHistory(cmd.Context(), db, location, from, to, s)
+			})
+		},
+	}
+	addInstantFlag(cmd.Flags(), &from, "from", "`INSTANT` to start at (default: the first transaction)")
+	addInstantFlag(cmd.Flags(), &to, "to", "`INSTANT` to end at (default: now)")
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }
 
-func runPublish(ctx context.Context, c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	var at place
-	at.register(flags, "assay-data")
-	var from, to int64
-	instantFlag(flags, &from, "from", "`INSTANT` to begin at (default: the first transaction)")
-	instantFlag(flags, &to, "to", "`INSTANT` to end at (default: now)")
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	if err := noArguments(flags); err != nil {
-		return err
-	}
-	db, err := openStore(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func publishHistory(ctx context.Context, db *store.DB, location databaseLocation, from, to int64, s *streams) (err error) {
 	if from == 0 {
-		var ok bool
-		if from, ok, err = db.FirstTransaction(ctx); err != nil {
+		if from, err = firstTransactionDay(ctx, db); err != nil {
 			return err
 		}
-		if !ok {
-			return errors.New("there are no transactions to publish")
-		}
-		from = assay.StartOfDay(from)
 	}
 	if to == 0 {
 		to = time.Now().UnixMilli()
 	}
 	if from >= to {
-		return usageError{errors.New("--from must be before --to")}
+		return usagef("--from must be before --to")
 	}
-	bar := newProgress(s.err)
-	key, err := signingKey(at.folder())
+	key, err := readSigningKey(location.folder())
 	if err != nil {
 		return err
 	}
+	bar := newProgress(s)
 	publisher := &publish.Publisher{Store: db, Key: key, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	values, err := publisher.Backfill(ctx, from, to, func(at int64) {
 		bar.show("publishing", float64(at-from)/float64(to-from), "")
@@ -68,10 +66,38 @@ func runPublish(ctx context.Context, c *command, args []string, s streams) error
 		err = publisher.Sign(ctx)
 	}
 	if err != nil {
-		bar.leave()
+		bar.stop()
 		return err
 	}
-	bar.complete()
-	fmt.Fprintf(s.out, "published: %s values from %s to %s\n", thousands(values), assay.FormatInstant(from), assay.FormatInstant(to))
+	bar.finish()
+	s.say("published: %s values from %s to %s", thousands(values), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
+}
+
+func firstTransactionDay(ctx context.Context, db *store.DB) (int64, error) {
+	first, ok, err := db.FirstTransaction(ctx)
+	if err == nil && !ok {
+		err = errors.New("there are no transactions to publish")
+	}
+	return assay.StartOfDay(first), err
+}
+
+// unpublishedHint says how to publish transactions that are older than everything published; empty if there are none.
+func unpublishedHint(ctx context.Context, db *store.DB, location databaseLocation) (string, error) {
+	first, ok, err := db.FirstTransaction(ctx)
+	if err != nil || !ok {
+		return "", err
+	}
+	coverage, err := db.Coverage(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, spans := range coverage {
+		if spans[0].From <= first+assay.Day {
+			return "", nil
+		}
+	}
+	day := assay.FormatDay(first)
+	return "Transactions from " + day + " on are not published yet. Once all files are imported, run: assay publish " +
+		location.asFlagsWith("--from "+day), nil
 }

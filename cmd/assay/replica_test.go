@@ -20,12 +20,12 @@ func TestStoreRead_Refused(t *testing.T) {
 		}
 	}
 	const primary, replica = "postgres://ann:hunter2@127.0.0.1:1/db", "postgres://ann:hunter2@127.0.0.1:2/db"
-	f("allowed are --role read and --role all", "--role", "publish", "--store", primary, "--store-read", replica)
-	f("which must be one of PostgreSQL", "--role", "read", "--store-read", replica)
-	f("which must be one of PostgreSQL", "--role", "read", "--store", "sqlite://"+t.TempDir(), "--store-read", replica)
-	f("must be the address of a replica of PostgreSQL", "--role", "read", "--store", primary, "--store-read", "sqlite://hunter2")
+	f("use --role read or --role all", "--role", "publish", "--store", primary, "--store-read", replica)
+	f("which must be PostgreSQL", "--role", "read", "--store-read", replica)
+	f("which must be PostgreSQL", "--role", "read", "--store", "sqlite://"+t.TempDir(), "--store-read", replica)
+	f("must be the address of a PostgreSQL replica", "--role", "read", "--store", primary, "--store-read", "sqlite://hunter2")
 	t.Setenv("ASSAY_STORE_READ", replica)
-	f("which must be one of PostgreSQL", "--role", "read")
+	f("which must be PostgreSQL", "--role", "read")
 }
 
 // A node that reads a replica follows it, sees keys at the primary, and says so when either is away or the replica is old.

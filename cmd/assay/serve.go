@@ -11,38 +11,44 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
 )
 
-var serveCommand = &command{
-	name: "serve", arguments: "[flags]", summary: "publish and serve the data of a folder",
-	details: `Serves the API, and publishes each hour and each day as it ends. History that was imported is published
-by assay publish, once all of it has been loaded. Logs go to standard error, one JSON object a line.
-An interrupt lets requests in flight finish; a second one ends at once.
+func newServeCommand(s *streams) *cobra.Command {
+	var config serverConfig
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Publish and serve the data of a database",
+		Long: `Serve the API and the dashboard, and publish each hour and each day when it
+ends. To publish imported history, run assay publish after importing all of it.
+Logs go to standard error, one JSON object per line. On an interrupt, requests
+in flight finish first; a second interrupt stops immediately.
 
-Several processes may share the work: --role publish publishes and answers nothing but /health, --role read serves
-without publishing. Both wait for a database that is away when they start, and serve what they know when it
-goes away later. With --drain, an interrupt first turns /health to 503 for so long, so that balancers send nobody
-here any more. With --store-read the data are read from a replica; keys and accounts are where they are written, at
---store. docs/operate.md tells how nodes are put together.`,
-	run: runServe,
+Several nodes can share the work: --role publish publishes and serves only
+/health; --role read serves without publishing. Both wait for a database that is
+down when they start. A node whose database goes down later serves what it has
+in memory. With --drain, an interrupt first turns /health to 503 for that time,
+so that load balancers stop sending requests. With --store-read, market data is
+read from a replica, while keys and accounts stay at --store. See
+docs/operate.md for running several nodes.`,
+		Example: `  assay serve --dir data --addr 0.0.0.0:8080
+  assay serve --role read --store postgres://assay@db/assay --drain 10s
+  assay serve --config /etc/assay.toml`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), config, s) },
+	}
+	config.register(cmd, defaultFolder)
+	config.node.register(cmd)
+	return cmd
 }
 
-func runServe(ctx context.Context, c *command, args []string, s streams) error {
-	var config serverConfig
-	flags := newFlags(c, s)
-	config.register(flags)
-	config.node.register(flags)
-	config.at.register(flags, "assay-data")
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	if err := noArguments(flags); err != nil {
-		return err
-	}
-	if err := config.node.check(config.at); err != nil {
+func serve(ctx context.Context, config serverConfig, s *streams) error {
+	if err := config.node.check(config.location); err != nil {
 		return err
 	}
 	service, err := openService(ctx, config, time.Now, s.err)
@@ -54,11 +60,11 @@ func runServe(ctx context.Context, c *command, args []string, s streams) error {
 		service.parts = append(service.parts, service.warnUnpublished)
 	}
 	return service.run(ctx, func(address string) {
-		fmt.Fprintf(s.out, "Assay %s %s %s at http://%s\n", version, config.node.verb(), config.at, address)
+		s.say("Assay %s %s %s at http://%s", assay.Release(), config.node.verb(), config.location, address)
 	})
 }
 
-// service is everything a serving process runs. It is put together here and in node.go, in the order things start.
+// service is everything a serving process runs. This file and node.go put it together, in start-up order.
 type service struct {
 	config    serverConfig
 	now       func() time.Time
@@ -66,20 +72,20 @@ type service struct {
 	log       *slog.Logger
 	listener  net.Listener
 	store     *store.DB // nil until it is open
-	data      *store.DB // what the data are read from: the store, or a replica of it
+	data      *store.DB // what market data is read from: the store, or a replica of it
 	opened    atomic.Bool
-	limits    *sharedlimit.Redis            // nil when this node counts by itself
+	limits    *sharedlimit.Redis            // nil if this node counts limits alone
 	publisher *publish.Publisher            // nil on a node that only reads
-	parts     []func(context.Context) error // what runs beside the server
+	parts     []func(context.Context) error // loops that run next to the server
 }
 
-// servingGC is how far the heap may grow before it is collected, in percent of what lives. What a server holds lives long, and
-// it makes little garbage beside it: collecting somewhat more often saves about a tenth of the memory, and costs nothing that
-// could be told from the noise. GOGC in the environment overrides it.
+// servingGC is how far the heap may grow before a collection, in percent of the live heap. A server's heap is long-lived and
+// it makes little garbage: collecting somewhat more often than Go's default saves about a tenth of the memory, at no
+// measurable cost. GOGC in the environment overrides it.
 const servingGC = 70
 
-// openService takes the address first, so that a taken port is known before any work is done, and then opens the store. A node
-// of several opens it when it runs, because there it may have to wait for it.
+// openService listens first, so that a port in use is reported before any work is done, and then opens the store. A node of
+// several opens the store when it runs, because it may have to wait for it.
 func openService(ctx context.Context, config serverConfig, now func() time.Time, logs io.Writer) (*service, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(servingGC)
@@ -104,7 +110,7 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 		}
 	}
 	if config.node.role.Publishes() {
-		key, err := signingKey(config.at.folder())
+		key, err := readSigningKey(config.location.folder())
 		if err != nil {
 			v.close()
 			return nil, err
@@ -114,14 +120,14 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 	return v, nil
 }
 
-// open opens the store. A node that only reads makes no database: the one that it is to serve is elsewhere, or not there yet.
+// open opens the store. A node that only reads never creates a database: another node does.
 func (v *service) open(ctx context.Context) error {
-	opening := openStore
+	open := openDatabase
 	if !v.config.node.role.Publishes() {
-		opening = openExisting
+		open = openExistingDatabase
 	}
 	if v.store == nil {
-		db, err := opening(ctx, v.config.at)
+		db, err := open(ctx, v.config.location)
 		if err != nil {
 			return err
 		}
@@ -137,27 +143,27 @@ func (v *service) open(ctx context.Context) error {
 	return nil
 }
 
-// openData opens the replica that the data are read from, if there is one.
+// openData opens the replica to read market data from, if there is one.
 func (v *service) openData(ctx context.Context) (*store.DB, error) {
-	at := v.config.node.read
-	if at.store == "" {
+	replica := v.config.node.replica
+	if replica.store == "" {
 		return v.store, nil
 	}
-	db, err := store.OpenReplica(ctx, at.store, v.store)
+	db, err := store.OpenReplica(ctx, replica.store, v.store)
 	if err != nil {
-		return nil, fmt.Errorf("open --store-read %s: %w", at, err)
+		return nil, fmt.Errorf("open --store-read %s: %w", replica, err)
 	}
 	db.Now = v.now
 	return db, nil
 }
 
-// openLimits connects to the Redis that counts for all nodes, if there is one.
+// openLimits connects to the Redis that counts limits for all nodes, if there is one.
 func (v *service) openLimits(ctx context.Context) (err error) {
 	if v.config.limits == "" {
 		return nil
 	}
 	if v.limits, err = sharedlimit.Open(ctx, v.config.limits, v.log); err != nil {
-		return usageError{fmt.Errorf("invalid value for flag --limits: %w", err)}
+		return usagef("invalid value for --limits: %w", err)
 	}
 	v.parts = append(v.parts, v.limits.Run)
 	return nil
@@ -165,10 +171,10 @@ func (v *service) openLimits(ctx context.Context) (err error) {
 
 func (v *service) close() {
 	if v.listener != nil {
-		_ = v.listener.Close() // closed before, when the server has run
+		_ = v.listener.Close() // already closed if the server has run
 	}
 	if v.limits != nil {
-		_ = v.limits.Close() // no request is under way any more
+		_ = v.limits.Close() // no request is in flight anymore
 	}
 	if v.data != nil && v.data != v.store {
 		if err := v.data.Close(); err != nil {
@@ -183,10 +189,11 @@ func (v *service) close() {
 	_ = v.logs.Close()
 }
 
-// warnUnpublished tells an operator about imported history that nobody can read yet.
+// warnUnpublished logs that imported history is not published yet.
 func (v *service) warnUnpublished(ctx context.Context) error {
-	if hint, err := unpublishedHint(ctx, v.store, v.config.at); err == nil && hint != "" {
+	hint, err := unpublishedHint(ctx, v.store, v.config.location)
+	if err == nil && hint != "" {
 		v.log.Warn(hint)
 	}
-	return nil
+	return nil // a hint that cannot be computed is no reason to stop
 }

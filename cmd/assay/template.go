@@ -1,50 +1,45 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay/internal/ingest"
 )
 
-var templateCommand = &command{
-	name: "template", arguments: "FAMILY [flags]", summary: "write an example file of a family of data",
-	details: `The example goes to standard output, as CSV or, with --format ndjson, as NDJSON. It can be imported as it is:
-
-  assay template utilization > readings.csv
-  assay import utilization --dir try readings.csv
-
-The families are ` + families() + `; assay help import explains their columns.`,
-	run: runTemplate,
+func newTemplateCommand(s *streams) *cobra.Command {
+	format := "csv"
+	cmd := &cobra.Command{
+		Use:   "template FAMILY",
+		Short: "Print an example file of a data family",
+		Long: `Print an example file of a data family to standard output. It can be imported as
+it is. The families are ` + strings.Join(familyNames(), ", ") + `.
+'assay import FAMILY --help' explains the columns.`,
+		Example: `  assay template utilization > readings.csv
+  assay template transactions --format ndjson`,
+		Args:              arguments("FAMILY"),
+		ValidArgsFunction: completeArgument(0, familyNames()...),
+		RunE: func(_ *cobra.Command, args []string) error {
+			family, known := ingest.FindFamily(args[0])
+			switch {
+			case !known:
+				return usagef("unknown family %q: must be one of %s", args[0], strings.Join(familyNames(), ", "))
+			case format == "ndjson":
+				return family.WriteNDJSON(s.out)
+			}
+			return family.WriteCSV(s.out)
+		},
+	}
+	addChoiceFlag(cmd, &format, "format", "`FORMAT` of the example: csv or ndjson", "csv", "ndjson")
+	return cmd
 }
 
-func runTemplate(_ context.Context, c *command, args []string, s streams) error {
-	family := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		family, args = args[0], args[1:]
+// familyNames are the data families that can be imported, in the order of help.
+func familyNames() []string {
+	names := make([]string, len(ingest.Families))
+	for i, f := range ingest.Families {
+		names[i] = f.Name
 	}
-	flags := newFlags(c, s)
-	format := flags.String("format", "csv", "`FORM` of the example: csv or ndjson")
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	if family == "" && flags.NArg() == 1 {
-		family = flags.Arg(0)
-	} else if err := noArguments(flags); err != nil {
-		return err
-	}
-	schema, known := ingest.FindFamily(family)
-	switch {
-	case family == "":
-		return usageError{errors.New("name a family; there are " + families())}
-	case !known:
-		return usageError{fmt.Errorf("there is no family %q; there are %s", family, families())}
-	case *format == "csv":
-		return schema.WriteCSV(s.out)
-	case *format == "ndjson":
-		return schema.WriteNDJSON(s.out)
-	}
-	return usageError{fmt.Errorf("invalid value %q for flag --format: allowed are csv and ndjson", *format)}
+	return names
 }

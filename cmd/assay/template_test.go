@@ -14,7 +14,7 @@ import (
 func runAssay(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), args, streams{strings.NewReader(in), &stdout, &stderr})
+	code = run(t.Context(), args, streams{in: strings.NewReader(in), out: &stdout, err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -50,8 +50,8 @@ func TestTemplate_Refuses(t *testing.T) {
 			t.Errorf("%q: exit code %d, %s%s", args, code, out, errs)
 		}
 	}
-	f("assay template: name a family; there are transactions, utilization")
-	f(`assay template: there is no family "prices"; there are transactions, utilization`, "prices")
-	f(`assay template: invalid value "xml" for flag --format: allowed are csv and ndjson`, "transactions", "--format", "xml")
+	f("assay template: missing FAMILY\n")
+	f(`assay template: unknown family "prices": must be one of transactions, utilization`, "prices")
+	f(`assay template: invalid value "xml" for --format: must be csv or ndjson`, "transactions", "--format", "xml")
 	f(`assay template: unexpected argument "utilization"`, "transactions", "utilization")
 }

@@ -3,92 +3,105 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/verify"
 )
 
-var verifyCommand = &command{
-	name: "verify", arguments: "[flags]", summary: "prove everything that was published, or name the first difference",
-	details: `Computes every published value again from the stored transactions, as they were known when it was published;
-follows the chain of records of every series; checks the signed manifest of every day. With --bundle it does
-the same for files that assay export wrote, without a database. The exit code is 1 when anything differs.`,
-	run: runVerify,
+func newVerifyCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var bundle, publicKey string
+	options := verify.Options{Workers: runtime.GOMAXPROCS(0)}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Prove everything published, or find the first difference",
+		Long: `Recompute every published value from the stored transactions, as they were known
+when it was published; follow the hash chain of every series; and check the
+signed manifest of every day. With --bundle, do the same for files that assay
+export wrote, without a database. The exit code is 1 if anything differs.`,
+		Example: `  assay verify --dir data
+  assay verify --bundle proof --public-key "$PUBLIC_KEY"`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if options.PublicKey, err = parsePublicKey(publicKey); err != nil {
+				return err
+			}
+			bar, start := newProgress(s), time.Now()
+			options.Progress = func(done float64, transactions int) {
+				bar.show("verifying", done, transactionRate(transactions, start))
+			}
+			var report verify.Report
+			if bundle != "" {
+				report, err = verify.Bundle(cmd.Context(), bundle, options.PublicKey, options.Progress)
+			} else {
+				report, err = verifyDatabase(cmd.Context(), location, options)
+			}
+			if err != nil {
+				bar.stop()
+				return err
+			}
+			bar.finish()
+			printReport(s, report, time.Since(start))
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&bundle, "bundle", "", "verify the exported files in this `FOLDER` instead of a database")
+	flags.StringVar(&publicKey, "public-key", "", "`KEY` in base64 that must have signed every manifest (default: any)")
+	flags.StringVar(&options.GPU, "gpu", "", "`NAME` of the only GPU to verify")
+	addInstantFlag(flags, &options.From, "from", "`INSTANT` of the first slot to verify (default: the first)")
+	addInstantFlag(flags, &options.To, "to", "`INSTANT` before which the last slot ends (default: the last)")
+	location.register(flags, defaultFolder)
+	return cmd
 }
 
-func runVerify(ctx context.Context, c *command, args []string, s streams) error {
-	flags := newFlags(c, s)
-	var at place
-	var from, to int64
-	at.register(flags, "assay-data")
-	instantFlag(flags, &from, "from", "`INSTANT` of the first slot to check (default: the first)")
-	instantFlag(flags, &to, "to", "`INSTANT` before which the last slot to check ends (default: the last)")
-	gpu := flags.String("gpu", "", "`NAME` of the only GPU to check")
-	bundle := flags.String("bundle", "", "`FOLDER` of exported files to check instead of a database")
-	public := flags.String("public-key", "", "`KEY` in base64 that every manifest must be signed with (default: any)")
-	if err := parse(flags, args); err != nil {
-		return err
+func parsePublicKey(text string) ([]byte, error) {
+	if text == "" {
+		return nil, nil
 	}
-	if err := noArguments(flags); err != nil {
-		return err
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != 32 {
+		return nil, usagef("invalid value for --public-key: must be the 44 characters that 'assay signing-key show' prints")
 	}
-	key, err := base64.StdEncoding.DecodeString(*public)
-	if err != nil || len(key) != 0 && len(key) != 32 {
-		return usageError{errors.New("invalid value for flag --public-key: allowed are the 44 characters that assay keys show prints")}
-	}
-	if len(key) == 0 {
-		key = nil
-	}
-	bar, begun := newProgress(s.err), time.Now()
-	progress := func(done float64, transactions int) {
-		bar.show("verifying", done, fmt.Sprintf("%s transactions, %s/s", thousands(transactions), rate(transactions, time.Since(begun))))
-	}
-	var report verify.Report
-	if *bundle != "" {
-		report, err = verify.Bundle(ctx, *bundle, key, progress)
-	} else {
-		report, err = verifyStore(ctx, at, verify.Options{
-			From: from, To: to, GPU: *gpu, PublicKey: key, Workers: runtime.GOMAXPROCS(0), Progress: progress,
-		})
-	}
-	if err != nil {
-		bar.leave()
-		return err
-	}
-	bar.complete()
-	printReport(s, report, time.Since(begun))
-	return nil
+	return key, nil
 }
 
-// verifyGC lets the heap grow further before it is collected: it is small, and is thrown away at the end.
+// transactionRate is the note of a progress bar.
+func transactionRate(transactions int, start time.Time) string {
+	return fmt.Sprintf("%s transactions, %s/s", thousands(transactions), rate(transactions, time.Since(start)))
+}
+
+// verifyGC lets the heap grow further before a collection: it is small and discarded at the end.
 const verifyGC = 400
 
-func verifyStore(ctx context.Context, at place, o verify.Options) (report verify.Report, err error) {
+func verifyDatabase(ctx context.Context, location databaseLocation, o verify.Options) (report verify.Report, err error) {
 	debug.SetGCPercent(verifyGC)
-	db, err := openExisting(ctx, at)
-	if err != nil {
-		return report, err
-	}
-	defer db.Close()
-	if o.GPU != "" {
-		if err := knownGPU(ctx, db, o.GPU); err != nil {
-			return report, err
+	err = withDatabase(ctx, openExistingDatabase, location, func(db *store.DB) error {
+		if o.GPU != "" {
+			if err := checkGPU(ctx, db, o.GPU); err != nil {
+				return err
+			}
 		}
-	}
-	return verify.Database(ctx, db, o)
+		report, err = verify.Database(ctx, db, o)
+		return err
+	})
+	return report, err
 }
 
-func printReport(s streams, r verify.Report, took time.Duration) {
-	fmt.Fprintf(s.out, "verified: %s values from %s transactions, %s signed days (%.1f s, %s transactions/s)\n",
+func printReport(s *streams, r verify.Report, took time.Duration) {
+	s.say("verified: %s values from %s transactions, %s signed days (%.1f s, %s transactions/s)",
 		thousands(r.Records), thousands(r.Transactions), thousands(r.Manifests), took.Seconds(), rate(r.Transactions, took))
 	for _, key := range r.PublicKeys {
-		fmt.Fprintf(s.out, "signed with %s\n", key)
+		s.say("signed with %s", key)
 	}
 	if r.Unsigned > 0 {
-		fmt.Fprintf(s.out, "%s days are not signed yet: today's, and those since when there is no key (assay keys init)\n", thousands(r.Unsigned))
+		s.say("%s not signed yet: the current day, and days without a key ('assay signing-key init' creates one)",
+			count(r.Unsigned, "day"))
 	}
 }

@@ -159,7 +159,7 @@ func (e *engine) assay(ctx context.Context, args ...string) (out string, took ti
 
 // initKeys makes the key that manifests are signed with, because that is how it is run in earnest.
 func (e *engine) initKeys(ctx context.Context, data string) error {
-	_, _, err := e.assay(ctx, "keys", "init", "--dir", data)
+	_, _, err := e.assay(ctx, "signing-key", "init", "--dir", data)
 	return err
 }
 

@@ -106,7 +106,7 @@ func (d *drill) prepare(ctx context.Context) error {
 		return err
 	}
 	for _, line := range []string{
-		"keys init",
+		"signing-key init",
 		"import transactions " + filepath.Join(d.Dir, historyName),
 		"publish --from " + d.begun.Add(unpublished).Format(time.RFC3339),
 	} {

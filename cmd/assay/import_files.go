@@ -13,19 +13,19 @@ import (
 	"github.com/assaydata/assay/internal/ingest"
 )
 
-// standardInput is the argument that stands for it.
+// standardInput is the argument that stands for standard input.
 const standardInput = "-"
 
-// inputs are what an import reads.
-type inputs struct {
+// inputFiles are the files that an import reads.
+type inputFiles struct {
 	files   []string
 	folders bool  // whether a folder was named
-	skipped int   // files in folders whose name tells no format
-	size    int64 // of all files together; without standard input, whose size nobody knows
+	skipped int   // files in folders whose name has no known format
+	size    int64 // of all files, without standard input
 }
 
-// findFiles finds what the arguments name: files as they are, and the files below folders.
-func findFiles(arguments []string) (found inputs, err error) {
+// findFiles finds what the arguments name: files, and the files below folders.
+func findFiles(arguments []string) (found inputFiles, err error) {
 	for _, name := range arguments {
 		if name == standardInput {
 			found.files = append(found.files, name)
@@ -46,14 +46,14 @@ func findFiles(arguments []string) (found inputs, err error) {
 	return found, nil
 }
 
-func (in *inputs) add(name string, info fs.FileInfo) {
+func (in *inputFiles) add(name string, info fs.FileInfo) {
 	in.files = append(in.files, name)
 	in.size += info.Size()
 }
 
-// addFolder adds what can be read below a folder, in the order of the paths' bytes. A link to a file counts as one; a link
-// to a folder is not followed, because it may lead back.
-func (in *inputs) addFolder(folder string) error {
+// addFolder adds the readable files below a folder, in the byte order of their paths. A link to a file counts as a file; a
+// link to a folder is not followed, because it may lead back.
+func (in *inputFiles) addFolder(folder string) error {
 	first := len(in.files)
 	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == "." {
@@ -71,18 +71,18 @@ func (in *inputs) addFolder(folder string) error {
 		return fmt.Errorf("look for files in %s: %w", folder, err)
 	}
 	if len(in.files) == first {
-		return fmt.Errorf("%s: there is no file in this folder that can be read: allowed are %s", folder, ingest.Formats)
+		return fmt.Errorf("no file to import in %s; known formats: %s", folder, ingest.Formats)
 	}
 	slices.Sort(in.files[first:])
 	in.folders = true
 	return nil
 }
 
-func (in *inputs) addEntry(name string, entry fs.DirEntry) error {
+func (in *inputFiles) addEntry(name string, entry fs.DirEntry) error {
 	if entry.IsDir() {
 		return nil
 	}
-	info, err := os.Stat(name) // what a link leads to
+	info, err := os.Stat(name) // the target of a link
 	if err != nil {
 		return err
 	}
@@ -96,40 +96,32 @@ func (in *inputs) addEntry(name string, entry fs.DirEntry) error {
 	return nil
 }
 
-// counted writes a number of things for people.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return thousands(n) + " " + thing + "s"
-}
-
-// countedReader counts what is read.
-type countedReader struct {
+// countingReader counts the bytes read.
+type countingReader struct {
 	io.Reader
 	n *atomic.Int64
 }
 
-func (c *countedReader) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.n.Add(int64(n))
 	return n, err
 }
 
-// countedFile counts what is read, also where a Parquet file is read here and there.
-type countedFile struct {
+// countingFile counts the bytes read, also those read at an offset, as from a Parquet file.
+type countingFile struct {
 	*os.File
 	n *atomic.Int64
 }
 
-func (c *countedFile) Read(p []byte) (int, error) {
+func (c *countingFile) Read(p []byte) (int, error) {
 	n, err := c.File.Read(p)
 	c.n.Add(int64(n))
 	return n, err
 }
 
 // ReadAt reads at an offset.
-func (c *countedFile) ReadAt(p []byte, offset int64) (int, error) {
+func (c *countingFile) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := c.File.ReadAt(p, offset)
 	c.n.Add(int64(n))
 	return n, err

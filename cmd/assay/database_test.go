@@ -10,7 +10,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-const placeRows = `id,source,executed_at,gpu_name,region,price,gpus,hours,provider,verified
+const storeRows = `id,source,executed_at,gpu_name,region,price,gpus,hours,provider,verified
 t1,exchange,2025-06-10T10:15:00Z,H100 SXM,us-east,2.35,8,1,Alder,true
 t2,exchange,2025-06-10T10:45:00Z,H100 SXM,us-east,2.50,4,1,Birch,true
 t4,exchange,2025-06-11T11:30:00Z,H100 SXM,us-east,2.20,1,1,Cedar,true
@@ -20,7 +20,7 @@ t4,exchange,2025-06-11T11:30:00Z,H100 SXM,us-east,2.20,1,1,Cedar,true
 func useStore(t *testing.T, flags ...string) {
 	t.Helper()
 	rows := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(rows, []byte(placeRows), 0o600); err != nil {
+	if err := os.WriteFile(rows, []byte(storeRows), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f := func(want, command string, args ...string) {
@@ -37,11 +37,11 @@ func useStore(t *testing.T, flags ...string) {
 	f("", "import transactions", rows)
 	f("published: 8 values", "publish", "--from", "2025-06-09T20:00:00Z", "--to", "2025-06-12T20:00:00Z")
 	f("verified: 8 values from 3 transactions", "verify")
-	f("withdrawn", "withdraw", "--source", "exchange", "--reason", "a forgery", "t2")
+	f("withdrawn", "transaction withdraw", "--source", "exchange", "--reason", "a forgery", "t2")
 	f("restated: 4 new revisions", "restate", "--gpu", "H100 SXM", "--from", "2025-06-09T20:00:00Z", "--to", "2025-06-10T20:00:00Z", "--reason", "looked at")
 	f("verified: 12 values", "verify")
 	f("H100 SXM", "catalog")
-	f("t2", "audit")
+	f("t2", "audit-log")
 	f("", "export", "--bundle", filepath.Join(t.TempDir(), "bundle"), "--from", "2025-06-10", "--to", "2025-06-12")
 }
 
@@ -68,7 +68,7 @@ func TestStore_Refused(t *testing.T) {
 		}
 	}
 	f("mysql://host/db", "allowed are sqlite://FOLDER and postgres://")
-	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "there is no database in it")
+	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "no database in --store sqlite://")
 	f("postgres://ann:hunter2@127.0.0.1:1/db", "open --store postgres://127.0.0.1:1/db")
 	f("postgres://ann:hunter2@127.0.0.1:port/db", "the address of the database")
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// databaseLocation is where a command's database is: the folder in --dir, or the address in --store.
+type databaseLocation struct {
+	dir   string
+	store string // empty: SQLite in dir
+}
+
+const defaultFolder = "assay-data"
+
+// register adds --dir and --store.
+func (l *databaseLocation) register(flags *pflag.FlagSet, defaultDir string) {
+	addDirFlag(flags, &l.dir, defaultDir)
+	flags.StringVar(&l.store, "store", "",
+		"database `ADDRESS`, sqlite://FOLDER or postgres://…; pass passwords in ASSAY_STORE (default: SQLite in --dir)")
+}
+
+// addDirFlag adds the folder of the database and of the files next to it.
+func addDirFlag(flags *pflag.FlagSet, dir *string, defaultDir string) {
+	flags.StringVar(dir, "dir", defaultDir, "`FOLDER` of the database, created if missing")
+}
+
+const sqliteScheme = "sqlite://"
+
+// folder is where the files next to the database are, such as the signing key. With SQLite it is the database's folder.
+func (l databaseLocation) folder() string {
+	if folder, ok := strings.CutPrefix(l.store, sqliteScheme); ok {
+		return folder
+	}
+	return l.dir
+}
+
+// address is what the store is opened with.
+func (l databaseLocation) address() string {
+	if l.store == "" {
+		return l.dir
+	}
+	return l.store
+}
+
+// String is the location without user, password and options, fit to be shown.
+func (l databaseLocation) String() string {
+	if !store.IsPostgres(l.store) {
+		return l.address()
+	}
+	u, err := url.Parse(l.store)
+	if err != nil {
+		return "postgres://…"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// asFlag is the flag that names this location, without secrets.
+func (l databaseLocation) asFlag() string {
+	if l.store == "" {
+		return "--dir " + l.dir
+	}
+	return "--store " + l.String()
+}
+
+// asFlagsWith is the end of a command line to repeat: the location and further flags. The address of a PostgreSQL
+// database cannot be shown whole, so the text refers to it; --dir is still needed for the signing key.
+func (l databaseLocation) asFlagsWith(more string) string {
+	if store.IsPostgres(l.store) {
+		return "--dir " + l.dir + " " + more + ", with the same --store or ASSAY_STORE"
+	}
+	return l.asFlag() + " " + more
+}
+
+// databaseOpener is openDatabase or openExistingDatabase.
+type databaseOpener func(context.Context, databaseLocation) (*store.DB, error)
+
+// openDatabase opens a database. It creates one in a folder that has none.
+func openDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
+	db, err := store.Open(ctx, l.address())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", l.asFlag(), err)
+	}
+	return db, nil
+}
+
+// openExistingDatabase is for commands that are pointless without data: a folder without a database is a typing error, and
+// opening it would create an empty one. PostgreSQL databases are never created by assay.
+func openExistingDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
+	if l.store == "" || strings.HasPrefix(l.store, sqliteScheme) {
+		if _, err := os.Stat(filepath.Join(l.folder(), store.FileName)); err != nil {
+			return nil, fmt.Errorf("no database in %s: %w", l.asFlag(), err)
+		}
+	}
+	return openDatabase(ctx, l)
+}
+
+// withDatabase opens a database for the time of a call.
+func withDatabase(ctx context.Context, open databaseOpener, l databaseLocation, call func(*store.DB) error) error {
+	db, err := open(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return call(db)
+}
+
+// withAccounts opens a database and loads its accounts for the time of a call.
+func withAccounts(ctx context.Context, open databaseOpener, l databaseLocation, call func(*account.Service) error) error {
+	return withDatabase(ctx, open, l, func(db *store.DB) error {
+		accounts, err := loadAccounts(ctx, db)
+		if err != nil {
+			return err
+		}
+		return call(accounts)
+	})
+}

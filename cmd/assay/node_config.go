@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// nodeConfig is how a node works with others. The demo is always a single node.
+type nodeConfig struct {
+	role    assay.NodeRole
+	drain   time.Duration    // how long /health is 503 before the server stops listening
+	replica databaseLocation // the replica to read data from; empty: the store itself
+}
+
+// maxDrain is longer than any load balancer takes to notice.
+const maxDrain = 10 * time.Minute
+
+func (c *nodeConfig) register(cmd *cobra.Command) {
+	roles := make([]string, len(assay.NodeRoles))
+	for i, role := range assay.NodeRoles {
+		roles[i] = string(role)
+	}
+	flags := cmd.Flags()
+	parsedFlag(flags, "role", textFlag, string(c.role), "`ROLE` of this node: "+oneOf(roles), func(text string) error {
+		if !slices.Contains(roles, text) {
+			return fmt.Errorf("must be %s", oneOf(roles))
+		}
+		c.role = assay.NodeRole(text)
+		return nil
+	})
+	completeFlag(cmd, "role", roles...)
+	addDurationFlag(flags, &c.drain, "drain", 0, maxDrain,
+		"`TIME` for which /health is 503 after an interrupt before the server stops listening, such as 10s")
+	flags.StringVar(&c.replica.store, "store-read", "",
+		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ")
+}
+
+// check refuses settings that contradict each other. It does not show addresses, which may contain a password.
+func (c *nodeConfig) check(location databaseLocation) error {
+	switch {
+	case c.replica.store == "":
+		return nil
+	case !c.role.Reads():
+		return usagef("--store-read is for nodes that read: use --role %s or --role %s", assay.RoleRead, assay.RoleAll)
+	case !store.IsPostgres(location.store):
+		return usagef("--store-read is a replica of --store, which must be PostgreSQL: --store postgres://…")
+	case !store.IsPostgres(c.replica.store):
+		return usagef("--store-read must be the address of a PostgreSQL replica: postgres://…")
+	}
+	return nil
+}
+
+// waits reports whether this node waits for a database that is down when it starts. A single node fails instead, so that
+// its operator notices.
+func (c *nodeConfig) waits() bool { return c.role != assay.RoleAll }
+
+// verb says what this node does.
+func (c *nodeConfig) verb() string {
+	if c.role.Reads() {
+		return "serves"
+	}
+	return "publishes"
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydata/assay"
+)
+
+// serverConfig is the configuration of a process that serves.
+type serverConfig struct {
+	addr           string
+	location       databaseLocation
+	trustedProxies []netip.Prefix
+	corsOrigins    []string
+	keyLimit       int
+	limits         string // may contain a password: openLimits checks it, and its errors do not show it
+	logLevel       slog.Level
+	signIn         signInConfig
+	node           nodeConfig
+}
+
+func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
+	c.addr, c.node.role, c.keyLimit = "127.0.0.1:8080", assay.RoleAll, 600
+	flags := cmd.Flags()
+	parsedFlag(flags, "addr", textFlag, c.addr, "`HOST:PORT` to listen on", c.setAddr)
+	c.location.register(flags, defaultDir)
+	addNumberFlag(flags, &c.keyLimit, "key-limit", 1, 1_000_000, "`NUMBER` of requests per minute and key on keyed routes")
+	flags.StringVar(&c.limits, "limits", "",
+		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)")
+	parsedFlag(flags, "trusted-proxies", listFlag, "",
+		"`CIDR,…` of proxies whose X-Forwarded-For or Forwarded header is trusted", func(text string) (err error) {
+			c.trustedProxies, err = parsePrefixes(text)
+			return err
+		})
+	parsedFlag(flags, "cors-origins", listFlag, "", "`ORIGIN,…` of web pages that may send API keys",
+		func(text string) error {
+			c.corsOrigins = splitList(text)
+			return nil
+		})
+	parsedFlag(flags, "log-level", textFlag, "info", "lowest `LEVEL` to log: info (every request), warn or error",
+		c.setLogLevel)
+	completeFlag(cmd, "log-level", "info", "warn", "error")
+	c.signIn.register(flags)
+}
+
+func (c *serverConfig) setAddr(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return errors.New("must be HOST:PORT, for example 0.0.0.0:8080")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return errors.New("the port must be a number from 0 to 65535")
+	}
+	c.addr = text
+	return nil
+}
+
+func (c *serverConfig) setLogLevel(text string) error {
+	switch text {
+	case "info", "warn", "error":
+		return c.logLevel.UnmarshalText([]byte(text))
+	}
+	return errors.New("must be info, warn or error")
+}
+
+func parsePrefixes(text string) (prefixes []netip.Prefix, err error) {
+	for _, part := range splitList(text) {
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			address, addressErr := netip.ParseAddr(part)
+			if addressErr != nil {
+				return nil, fmt.Errorf("%q must be an address or a CIDR range such as 10.0.0.0/8", part)
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/assaydata/assay/internal/httpapi"
+	"github.com/assaydata/assay/internal/oidc"
+)
+
+// signInConfig is how browsers reach the server and how people sign in.
+type signInConfig struct {
+	publicURL  string // scheme and host
+	issuer     string
+	clientID   string
+	secretFile string
+	name       string
+}
+
+func (c *signInConfig) register(flags *pflag.FlagSet) {
+	parsedFlag(flags, "public-url", textFlag, "",
+		"`URL` of this server in browsers, such as https://data.example.com (required with --oidc-issuer)",
+		func(text string) (err error) {
+			c.publicURL, err = parseOrigin(text)
+			return err
+		})
+	parsedFlag(flags, "oidc-issuer", textFlag, "", "`URL` of the OpenID Connect provider to sign in through", c.setIssuer)
+	flags.StringVar(&c.clientID, "oidc-client-id", "", "`ID` of this server at the provider")
+	flags.StringVar(&c.secretFile, "oidc-client-secret-file", "", "`FILE` with the client secret of this server")
+	flags.StringVar(&c.name, "oidc-name", "single sign-on", "`NAME` of the provider on the sign-in page")
+}
+
+func (c *signInConfig) setIssuer(text string) error {
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Host == "" ||
+		parsed.Scheme != "https" && (parsed.Scheme != "http" || !isLoopback(parsed.Hostname())) {
+		return errors.New("must be an address that starts with https://")
+	}
+	c.issuer = text
+	return nil
+}
+
+// parseOrigin reads an address of nothing but scheme and host.
+func parseOrigin(s string) (string, error) {
+	parsed, err := url.Parse(s)
+	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.User != nil ||
+		strings.Trim(parsed.Path, "/") != "" || parsed.RawQuery != "" || parsed.Fragment != "" {
+		return "", errors.New("must be https:// or http:// and a host, without a path")
+	}
+	return parsed.Scheme + "://" + parsed.Host, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// provider makes the provider to sign in through, or nil if none is configured.
+func (c *signInConfig) provider(now func() time.Time, log *slog.Logger) (*oidc.Provider, error) {
+	if c.issuer == "" && c.clientID == "" && c.secretFile == "" {
+		return nil, nil //nolint:nilnil // no provider is not an error
+	}
+	for _, needed := range []struct{ flag, value string }{
+		{"oidc-issuer", c.issuer},
+		{"oidc-client-id", c.clientID},
+		{"oidc-client-secret-file", c.secretFile},
+		{"public-url", c.publicURL},
+	} {
+		if needed.value == "" {
+			return nil, usagef("--%s is required to sign in through a provider", needed.flag)
+		}
+	}
+	secret, err := os.ReadFile(c.secretFile)
+	if err != nil {
+		return nil, usagef("invalid value for --oidc-client-secret-file: %w", err)
+	}
+	text := strings.TrimSpace(string(secret))
+	if text == "" {
+		return nil, usagef("invalid value %q for --oidc-client-secret-file: the file is empty", c.secretFile)
+	}
+	return oidc.New(oidc.Config{
+		Issuer: c.issuer, ClientID: c.clientID, ClientSecret: text, RedirectURL: c.publicURL + httpapi.OIDCCallback,
+		Now: now, Log: log,
+	}), nil
+}
