@@ -21,8 +21,8 @@ func (f frame) x(at int64) int {
 	return int((at - f.first) * int64(f.width) * tenths / (f.last - f.first))
 }
 
-// y is the coordinate of a value. Prices stay below 10^12 billionths of a dollar, but a percentage may reach 10^18; such a
-// scale drops its last digits, so that the products fit.
+// y is the coordinate of a value. Prices stay below 10^12 billionths of a dollar, but a percentage may reach 10^18;
+// such a scale drops its last digits, so that the products fit.
 func (f frame) y(value assay.Nanos) int {
 	below, span := int64(f.high-value), int64(f.high-f.low)
 	for span > 1e14 {

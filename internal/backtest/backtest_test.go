@@ -16,7 +16,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The tests live in March 2026, when New York changes its clocks on the 8th: days end at 21:00 UTC before, at 20:00 after.
+// The tests live in March 2026, when New York changes its clocks on the 8th: days end at 21:00 UTC before, at 20:00
+// after.
 func marchUTC(day, hour int) int64 {
 	return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC).UnixMilli()
 }

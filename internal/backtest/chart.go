@@ -29,7 +29,8 @@ const (
 	panelHeight = panelHead + priceHeight + stripGap + stripHeight + panelFoot
 )
 
-// Colors: the base is a broad pale line and the candidate a thin strong one over it, so that both show where they agree.
+// Colors: the base is a broad pale line and the candidate a thin strong one over it, so that both show where they
+// agree.
 const (
 	inkColor       = "#1f2933"
 	paleInkColor   = "#66727f"
@@ -52,8 +53,9 @@ type chart struct {
 	lost        bool        // there are days with a base and no candidate
 }
 
-// Chart draws the comparison as SVG: one panel per GPU, with both prices over the days and the difference below. The note,
-// if any, stands at the foot. All coordinates are computed in integers, so the same comparison gives the same bytes.
+// Chart draws the comparison as SVG: one panel per GPU, with both prices over the days and the difference below. The
+// note, if any, stands at the foot. All coordinates are computed in integers, so the same comparison gives the same
+// bytes.
 func (c *Comparison) Chart(note string) []byte {
 	d := newChart(c)
 	rows := (len(d.gpus) + d.columns - 1) / d.columns
@@ -243,7 +245,8 @@ func (d *chart) series(f frame, days []Day, attributes string, value func(*Day) 
 	d.endPath()
 }
 
-// differences draws the area between zero and the difference, and below it a mark for each day without a candidate value.
+// differences draws the area between zero and the difference, and below it a mark for each day without a candidate
+// value.
 func (d *chart) differences(f frame, days []Day) {
 	zero := f.y(0)
 	p := d.beginPath(f, `fill="`+diffColor+`" fill-opacity=".35" stroke="`+diffColor+

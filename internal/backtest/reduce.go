@@ -16,9 +16,9 @@ func withGaps(days []Day) (all []Day) {
 	return all
 }
 
-// reduce drops days if there are more than can be seen. Of each part it keeps the edges, the lowest and the highest value
-// of both methodologies, the largest differences up and down, and a day without a value. So spikes keep their height, and
-// gaps stay.
+// reduce drops days if there are more than can be seen. Of each part it keeps the edges, the lowest and the highest
+// value of both methodologies, the largest differences up and down, and a day without a value. So spikes keep their
+// height, and gaps stay.
 func reduce(days []Day) (kept []Day) {
 	if len(days) <= maxDays {
 		return days

@@ -10,8 +10,8 @@ import (
 // Differs tells whether both values exist and differ.
 func (d *Day) Differs() bool { return d.HasBase && d.HasCandidate && d.Base != d.Candidate }
 
-// Difference is the candidate minus the base in percent of the base, rounded half-even to nine decimals. ok is false if a
-// value is missing or the base is zero.
+// Difference is the candidate minus the base in percent of the base, rounded half-even to nine decimals. ok is false
+// if a value is missing or the base is zero.
 func (d *Day) Difference() (percent assay.Nanos, ok bool) {
 	if !d.HasBase || !d.HasCandidate || d.Base == 0 {
 		return 0, false

@@ -71,8 +71,8 @@ func PrintsPerYear(grain assay.Grain) int {
 	return 365
 }
 
-// Volatility is the sample standard deviation of returns times the square root of the returns per year, rounded half-even
-// to six decimals; ok is false below two returns.
+// Volatility is the sample standard deviation of returns times the square root of the returns per year, rounded
+// half-even to six decimals; ok is false below two returns.
 func Volatility(returns []float64, perYear int) (v assay.Nanos, ok bool) {
 	if len(returns) < 2 {
 		return 0, false
@@ -95,8 +95,8 @@ func Volatility(returns []float64, perYear int) (v assay.Nanos, ok bool) {
 // logRatio is ln(a/b) of numbers above zero.
 func logRatio(a, b assay.Nanos) float64 { return Log(float64(a) / float64(b)) }
 
-// Log is ln(x) for x above zero. It is the algorithm of math.Log, which is assembly on some machines and fused on others.
-// Here every product is rounded separately, so the digits are the same everywhere.
+// Log is ln(x) for x above zero. It is the algorithm of math.Log, which is assembly on some machines and fused on
+// others. Here every product is rounded separately, so the digits are the same everywhere.
 func Log(x float64) float64 {
 	const (
 		ln2Hi = 6.93147180369123816490e-01

@@ -10,7 +10,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// dollars reads prices as people write them.
+// dollars parses prices.
 func dollars(t *testing.T, texts ...string) (values []assay.Nanos) {
 	t.Helper()
 	for _, text := range texts {
@@ -35,7 +35,7 @@ func TestMean(t *testing.T) {
 	f("2.5", "2", "3")
 	f("1.3333", "1", "1", "2")
 	f("1.6667", "1", "2", "2")
-	f("2", "2", "2.0001")           // the middle goes down to the even digit
+	f("2", "2", "2.0001")           // the middle rounds down to the even digit
 	f("2.0002", "2.0001", "2.0002") // and up to it
 }
 
@@ -64,7 +64,7 @@ func TestDescribe(t *testing.T) {
 		t.Helper()
 		want := dollars(t, lowest, highest, deviation)
 		got := Describe(dollars(t, values...))
-		if got != (Stats{want[0], want[1], want[2], len(values)}) {
+		if got != (Stats{Min: want[0], Max: want[1], StdDev: want[2], Samples: len(values)}) {
 			t.Errorf("%v: got %+v, want %v", values, got, want)
 		}
 	}
@@ -73,14 +73,14 @@ func TestDescribe(t *testing.T) {
 	f("2", "9", "2", "2", "4", "4", "4", "5", "5", "7", "9")
 	f("1", "2", "0.5", "1", "2")
 	f("1", "3", "0.816497", "3", "1", "2") // √(2/3)
-	// A small spread far from zero, where squares of the values themselves would drown it.
+	// A small spread far from zero, where it would be lost among the squares of the values.
 	f("999999.9999", "1000000", "0.00005", "999999.9999", "1000000")
-	// The middle of two millionths goes to the even one.
+	// The middle of two millionths rounds to the even one.
 	f("1", "1.000001", "0", "1", "1.000001")
 	f("1", "1.000003", "0.000002", "1", "1.000003")
 }
 
-// naiveDeviation is the standard deviation as a textbook computes it: the mean first, then the distances from it.
+// naiveDeviation is the textbook standard deviation: the mean first, then the distances from it.
 func naiveDeviation(values []assay.Nanos) float64 {
 	var sum, squares float64
 	for _, v := range values {
@@ -103,7 +103,8 @@ func TestDescribe_AgainstOracle(t *testing.T) {
 			values[i] = assay.Nanos(level + rng.Int64N(spread))
 		}
 		got := Describe(values)
-		if got.Min != slices.Min(values) || got.Max != slices.Max(values) || got.Samples != len(values) || got.StdDev%1000 != 0 {
+		want := Stats{Min: slices.Min(values), Max: slices.Max(values), StdDev: got.StdDev, Samples: len(values)}
+		if got != want || got.StdDev%1000 != 0 {
 			t.Fatalf("%v: got %+v", values, got)
 		}
 		if want := naiveDeviation(values); math.Abs(got.StdDev.Float()-want) > 0.5e-6+1e-10 {
@@ -157,7 +158,7 @@ func TestLogRatio_AgainstOracle(t *testing.T) {
 		f(b+assay.Nanos(rng.Int64N(int64(b)/50+1)), b) // as prices move
 	}
 	if logRatio(5, 5) != 0 {
-		t.Error("no move is a move")
+		t.Error("the logarithm of 1 is not 0")
 	}
 }
 
@@ -181,7 +182,7 @@ func TestVolatility(t *testing.T) {
 	f("0.001351", 365, "2", "2.0001", "2")
 }
 
-// slowVolatility is the formula of the textbook in big floating-point numbers, but for the logarithm.
+// slowVolatility is the textbook formula in big floating-point numbers, except for the logarithm.
 func slowVolatility(prices []assay.Nanos, perYear int) float64 {
 	big1 := func(x float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(x) }
 	sum, n := big1(0), big1(float64(len(prices)-1))
@@ -213,7 +214,8 @@ func TestVolatility_AgainstOracle(t *testing.T) {
 		}
 		perYear := PrintsPerYear(assay.Grains[rng.IntN(2)])
 		got, ok := Volatility(Returns(prices), perYear)
-		if want := slowVolatility(prices, perYear); !ok || got%1000 != 0 || math.Abs(got.Float()-want) > 0.5e-6+1e-11 {
+		want := slowVolatility(prices, perYear)
+		if !ok || got%1000 != 0 || math.Abs(got.Float()-want) > 0.5e-6+1e-11 {
 			t.Fatalf("%v: got %s, want %.9f", prices, got, want)
 		}
 	}
@@ -247,7 +249,7 @@ func TestRatioMean(t *testing.T) {
 	f("0.5", 1, 3, 2, 3) // the parts are not rounded
 	f("0.5", 0, 1, 1, 1)
 	f("0.75", 1, 2, 1, 1)
-	f("0", 1, 2_000_000) // the middle goes to the even digit
+	f("0", 1, 2_000_000) // the middle rounds to the even digit
 	f("0.000002", 3, 2_000_000)
 	f("0.5", 1, 2, 500_001, 1_000_000)
 	f("0.500002", 500_001, 1_000_000, 500_002, 1_000_000)

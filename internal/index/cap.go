@@ -9,9 +9,9 @@ import (
 // capped computes the index with no provider above the share that the methodology allows, and counts the providers that
 // were cut; if none was, the value is undefined.
 //
-// Cutting a provider to the cap raises the shares of the others, so the check repeats until no share exceeds the cap. The
-// methodology requires enough providers to share the whole, so some always stay uncut. With k providers cut, and U the
-// weight of the others, the whole weighs T = U / (1 - k·cap), and
+// Cutting a provider to the cap raises the shares of the others, so the check repeats until no share exceeds the cap.
+// The methodology requires enough providers to share the whole, so some always stay uncut. With k providers cut, and
+// U the weight of the others, the whole weighs T = U / (1 - k·cap), and
 //
 //	value = Σ others' amount / T  +  cap · Σ average prices of the cut providers
 //

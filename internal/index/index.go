@@ -5,9 +5,9 @@
 //
 //	Σ (gpus × hours × price) / Σ (gpus × hours)
 //
-// Sums are exact 128-bit integers; the only rounding, half to even, comes at the end. A slot is named by the instant its
-// window ends: the hour on the hour, the day at the fixing, 16:00 in New York. Windows are half-open, so a transaction on
-// the boundary belongs to the window that begins there.
+// Sums are exact 128-bit integers; the only rounding, half to even, comes at the end. A slot is named by the instant
+// its window ends: the hour on the hour, the day at the fixing, 16:00 in New York. Windows are half-open, so a
+// transaction on the boundary belongs to the window that begins there.
 //
 // A methodology may first move outlying prices to a percentile (winsorize.go), and may cap the weight of a provider
 // (cap.go).
@@ -86,8 +86,9 @@ func (c *Calculator) Load(batch []assay.Transaction) {
 	}
 }
 
-// Compute computes the index over the given rows of the loaded batch, which are one slot, and the other facts of its record.
-// ok is false if fewer transactions or providers count than the methodology requires: then nothing is published.
+// Compute computes the index over the given rows of the loaded batch, which are one slot, and the other facts of its
+// record. ok is false if fewer transactions or providers count than the methodology requires: then nothing is
+// published.
 func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination, ok bool) {
 	for i := range c.providers {
 		c.positions[c.providers[i].number] = -1
@@ -212,8 +213,8 @@ func hhi(providers []provider, total uint128) int {
 	return int((squares + millionths*millionths/whole/2) / (millionths * millionths / whole))
 }
 
-// sum is Σ weight·price and Σ weight. One transaction adds at most 10^17 × 10^12 to the first, so a billion of the largest
-// fit.
+// sum is Σ weight·price and Σ weight. One transaction adds at most 10^17 × 10^12 to the first, so a billion of the
+// largest fit.
 type sum struct {
 	amount, weight uint128
 }
@@ -233,8 +234,8 @@ func (s *sum) average(decimals int) assay.Nanos {
 	return assay.Nanos(assay.DivideHalfEven(s.amount.big(), divisor)) * unit
 }
 
-// clamped is the number, or the largest int64 if it is larger: 9 trillion GPU-hours in a slot are a flood of bad rows, and
-// not a reason to stop publishing.
+// clamped is the number, or the largest int64 if it is larger: 9 trillion GPU-hours in a slot are a flood of bad
+// rows, and not a reason to stop publishing.
 func (n uint128) clamped() int64 {
 	if n.hi > 0 || n.lo > math.MaxInt64 {
 		return math.MaxInt64

@@ -13,7 +13,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// The bounds of what ingest lets in.
+// The bounds of what ingest accepts.
 const (
 	lowestPrice  = assay.One / 10_000
 	highestPrice = 1_000 * assay.One
@@ -21,8 +21,8 @@ const (
 	mostHours    = 100_000 * 1_000_000
 )
 
-// randomTransactions draws rentals of one GPU and slot, one in eight unverified. The largest are the largest that ingest
-// lets in.
+// randomTransactions draws rentals of one GPU and slot, one in eight unverified; if largest is true, near the upper
+// bounds of ingest.
 func randomTransactions(rng *rand.Rand, n int, largest bool) []assay.Transaction {
 	transactions := make([]assay.Transaction, n)
 	for i := range transactions {
@@ -42,7 +42,7 @@ func randomTransactions(rng *rand.Rand, n int, largest bool) []assay.Transaction
 	return transactions
 }
 
-// allRows are the rows of a whole batch.
+// allRows are all rows of a batch.
 func allRows(batch []assay.Transaction) []int32 {
 	rows := make([]int32, len(batch))
 	for i := range rows {
@@ -51,14 +51,14 @@ func allRows(batch []assay.Transaction) []int32 {
 	return rows
 }
 
-// compute is the index over a whole batch, by a calculator of its own.
+// compute computes the index over a whole batch with a new calculator.
 func compute(batch []assay.Transaction, m Methodology) (assay.Determination, bool) {
 	var c Calculator
 	c.Load(batch)
 	return c.Compute(allRows(batch), m)
 }
 
-// slowRound rounds a fraction half-even to whole units, by way of floor(x + 1/2).
+// slowRound rounds a fraction half-even to whole units, as floor(x + 1/2).
 func slowRound(x *big.Rat, unit assay.Nanos) assay.Nanos {
 	shifted := new(big.Rat).Quo(x, big.NewRat(int64(unit), 1))
 	shifted.Add(shifted, big.NewRat(1, 2))
@@ -73,7 +73,7 @@ func slowWeight(t *assay.Transaction) *big.Rat {
 	return new(big.Rat).Mul(big.NewRat(t.GPUs, 1), big.NewRat(t.HourMicros, 1))
 }
 
-// slowAverage is the index by way of a fraction of big numbers.
+// slowAverage computes the index as a fraction of big numbers.
 func slowAverage(transactions []assay.Transaction, decimals int) assay.Nanos {
 	amount, weight := new(big.Rat), new(big.Rat)
 	for i := range transactions {
@@ -94,7 +94,8 @@ func TestCompute_AgainstOracle(t *testing.T) {
 		t.Helper()
 		transactions[0].Verified = true
 		got, ok := compute(transactions, m)
-		if want := slowAverage(transactions, m.Decimals); ok != (want > 0) || got.HasValue != ok || got.Value != want {
+		want := slowAverage(transactions, m.Decimals)
+		if ok != (want > 0) || got.HasValue != ok || got.Value != want {
 			t.Fatalf("%d transactions, %d decimals: got %s (%v), want %s", len(transactions), m.Decimals, got.Value, ok, want)
 		}
 		var s sum
@@ -114,17 +115,17 @@ func TestCompute_AgainstOracle(t *testing.T) {
 		m.Decimals = i % 10
 		check(randomTransactions(rng, 1+rng.IntN(20), false))
 	}
-	// A weight of 10^17 is the largest; 184 of them fill 64 bits, so these lie on both sides.
+	// The largest weight is 10^17; 184 of them fill 64 bits, so these sums lie on both sides.
 	for i := range 100 {
 		m.Decimals = i % 10
 		check(randomTransactions(rng, 100+rng.IntN(300), true))
 	}
 	if narrow < 1000 || wide < 10 {
-		t.Errorf("%d sums took the 64-bit division and %d the big one: the test wants some of each", narrow, wide)
+		t.Errorf("%d sums took the 64-bit division and %d the big one: too few of one", narrow, wide)
 	}
 }
 
-// TestSum_BothDivisionsAgree gives the big division the same fraction as the fast one, with both sides 2^64 times as large.
+// TestSum_BothDivisionsAgree gives the big division the fraction of the fast one, with both sides 2^64 times as large.
 func TestSum_BothDivisionsAgree(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 2))
@@ -139,7 +140,7 @@ func TestSum_BothDivisionsAgree(t *testing.T) {
 	for range 20_000 {
 		f(rng.Uint64()>>(1+rng.IntN(62)), 1+rng.Uint64()>>rng.IntN(63), rng.IntN(10))
 	}
-	for range 20_000 { // in the middle of two units, and a little beside
+	for range 20_000 { // in the middle of two units, and next to it
 		decimals := rng.IntN(9)
 		weight := 1 + rng.Uint64N(1000)
 		middle := (2*rng.Uint64N(1000) + 1) * uint64(assay.Unit(decimals)) / 2
@@ -167,7 +168,7 @@ func TestCompute_CountsAndMinimums(t *testing.T) {
 		m.MinTransactions, m.MinProviders = minTransactions, minProviders
 		got, ok := compute(transactions, m)
 		if diff := cmp.Diff(want, got); diff != "" || ok != wantOK {
-			t.Errorf("at least %d of %d providers: %v, other than wanted:\n%s", minTransactions, minProviders, ok, diff)
+			t.Errorf("minimum %d transactions of %d providers: %v (-want +got):\n%s", minTransactions, minProviders, ok, diff)
 		}
 	}
 	excluded := assay.Exclusions{Unverified: 1, Withdrawn: 2}
@@ -184,7 +185,7 @@ func TestCompute_CountsAndMinimums(t *testing.T) {
 	f(1, 1, assay.Determination{Methodology: "1.0.0"}, false)
 }
 
-// A calculator keeps its room from slot to slot; nothing of one slot may reach the next.
+// A calculator reuses its memory from slot to slot; no data of one slot may reach the next.
 func TestCalculator_ReusedEqualsNew(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -196,11 +197,11 @@ func TestCalculator_ReusedEqualsNew(t *testing.T) {
 		rows = rows[:rng.IntN(len(rows)+1)] // a slot is some rows of a batch
 		reused.Load(batch)
 		got, gotOK := reused.Compute(rows, m)
-		var fresh Calculator
-		fresh.Load(batch)
-		want, wantOK := fresh.Compute(rows, m)
+		var once Calculator
+		once.Load(batch)
+		want, wantOK := once.Compute(rows, m)
 		if diff := cmp.Diff(want, got); diff != "" || gotOK != wantOK {
-			t.Fatalf("a used calculator gives another record than a new one:\n%s", diff)
+			t.Fatalf("a reused calculator computes another record (-new +reused):\n%s", diff)
 		}
 	}
 }
@@ -215,7 +216,8 @@ func TestCompute_Median(t *testing.T) {
 			tr.GPUs = 1 + int64(i*i) // the median is of transactions, not of GPU-hours
 			batch = append(batch, tr)
 		}
-		if got, _ := compute(batch, Plain()); got.Median != want || got.Low != slices.Min(prices) || got.High != slices.Max(prices) {
+		got, _ := compute(batch, Plain())
+		if got.Median != want || got.Low != slices.Min(prices) || got.High != slices.Max(prices) {
 			t.Errorf("%v: the median is %d between %d and %d, want %d", prices, got.Median, got.Low, got.High, want)
 		}
 	}
@@ -223,7 +225,7 @@ func TestCompute_Median(t *testing.T) {
 	f(7e8, 9e8, 7e8, 1e8)
 	f(6e8, 7e8, 5e8)
 	f(6e8, 9e8, 1e8, 7e8, 5e8)
-	// In the middle of two billionths it goes to the even one.
+	// The middle of two billionths rounds to the even one.
 	f(1_000_000_000, 1_000_000_000, 1_000_000_001)
 	f(1_000_000_002, 1_000_000_001, 1_000_000_002)
 	f(highestPrice, highestPrice, highestPrice)
@@ -231,7 +233,9 @@ func TestCompute_Median(t *testing.T) {
 
 func TestCompute_HoursAreClamped(t *testing.T) {
 	t.Parallel()
-	largest := assay.Transaction{Price: highestPrice, GPUs: mostGPUs, HourMicros: mostHours, Provider: "acme", Verified: true}
+	largest := assay.Transaction{
+		Price: highestPrice, GPUs: mostGPUs, HourMicros: mostHours, Provider: "acme", Verified: true,
+	}
 	f := func(n int, want int64) {
 		t.Helper()
 		got, ok := compute(slices.Repeat([]assay.Transaction{largest}, n), Plain())
@@ -264,11 +268,11 @@ func TestHHI(t *testing.T) {
 	f(3333, 1, 1, 1)
 	f(5200, 60, 40)
 	f(3800, 50, 30, 20)
-	f(10_000, 1e11, 1)                        // the other's share rounds to nothing
+	f(10_000, 1e11, 1)                        // the other's share rounds to zero
 	f(100, slices.Repeat([]int64{9}, 100)...) // many small ones
 }
 
-// TestHHI_AgainstOracle holds the index against the sum of the squares of exact shares.
+// TestHHI_AgainstOracle compares the index with the sum of the squares of exact shares.
 func TestHHI_AgainstOracle(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -295,31 +299,33 @@ func TestHHI_AgainstOracle(t *testing.T) {
 		}
 		want, _ := exact.Mul(exact, big.NewRat(whole, 1)).Float64()
 		got, _ := compute(batch, Plain())
-		if math.Abs(float64(got.HHI)-want) > 0.51 { // half for the rounding, the rest for that of the shares
+		if math.Abs(float64(got.HHI)-want) > 0.51 { // half for its rounding, the rest for that of the shares
 			t.Fatalf("HHI %d, want %f", got.HHI, want)
 		}
 	}
 }
 
-// Whatever is asked for is where sorting would have put it: in random lists, in such with few values, and in those that
-// choosing the middle of three likes least.
+// The selected value is where sorting would put it: in random lists, in lists with few values, and in those that are
+// worst for a median of three.
 func TestSelectAt(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 2026))
 	for n := 1; n < 400; n += 1 + n/20 {
-		for kind := range 5 {
+		for pattern := range 5 {
 			list := make([]assay.Nanos, n)
 			for i := range list {
-				list[i] = assay.Nanos([]int{random.Int(), random.IntN(3), i, n - i, min(i, n-i)}[kind])
+				list[i] = assay.Nanos([]int{random.Int(), random.IntN(3), i, n - i, min(i, n-i)}[pattern])
 			}
 			sorted := slices.Sorted(slices.Values(list))
 			at := random.IntN(n)
 			selectAt(list, at)
 			if list[at] != sorted[at] || at > 0 && slices.Max(list[:at]) > list[at] {
-				t.Fatalf("kind %d: place %d of %d holds %d behind %d, want %d", kind, at, n, list[at], slices.Max(list[:at]), sorted[at])
+				t.Fatalf("pattern %d: position %d of %d has %d after %d, want %d",
+					pattern, at, n, list[at], slices.Max(list[:at]), sorted[at])
 			}
-			if slices.Sort(list); !slices.Equal(list, sorted) {
-				t.Fatalf("kind %d: other values than before", kind)
+			slices.Sort(list)
+			if !slices.Equal(list, sorted) {
+				t.Fatalf("pattern %d: the list has other values than before", pattern)
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 		}
 	}
 	effective, ok := f.Effective.(time.Time)
-	if !ok || strings.HasSuffix(effective.Location().String(), "-local") { // without a zone it would depend on the machine
+	if !ok || strings.HasSuffix(effective.Location().String(), "-local") { // without a zone
 		return m, fmt.Errorf("effective %v: must be an instant with a zone, such as 2026-07-01T00:00:00Z", f.Effective)
 	}
 	m.Effective = effective.UnixMilli()
@@ -164,12 +164,13 @@ func (f *methodologyFile) fixing(m *Methodology) error {
 	return nil
 }
 
-// checkedFixings are the fixings that checkFixing accepted. The check takes a millisecond, and schedules are parsed often.
+// checkedFixings are the fixings that checkFixing accepted. The check takes a millisecond, and schedules are parsed
+// often.
 var checkedFixings sync.Map
 
-// checkFixing checks that the fixing falls on a whole hour of UTC, so that a day is made of whole hours, and comes once a
-// day. History starts in 2000, so it checks 40 years: a zone with whole hours today may have had half hours before, or may
-// have skipped a day or the hour of the fixing.
+// checkFixing checks that the fixing falls on a whole hour of UTC, so that a day is made of whole hours, and comes
+// once a day. History starts in 2000, so it checks 40 years: a zone with whole hours today may have had half hours
+// before, or may have skipped a day or the hour of the fixing.
 func (f *methodologyFile) checkFixing(m *Methodology) error {
 	before := m.fixing(1999, time.December, 31)
 	for day := range 40 * 366 {
@@ -178,8 +179,8 @@ func (f *methodologyFile) checkFixing(m *Methodology) error {
 			return fmt.Errorf("fixing.zone %q: must be a zone whose clocks differ from UTC by whole hours", f.Fixing.Zone)
 		}
 		if at-before < 23*assay.Hour || at-before > 25*assay.Hour {
-			return fmt.Errorf("fixing.time %q in %s: must be a time that comes once a day, 23 to 25 hours after the last",
-				f.Fixing.Time, f.Fixing.Zone)
+			const rule = "must be a time that comes once a day, 23 to 25 hours after the last"
+			return fmt.Errorf("fixing.time %q in %s: %s", f.Fixing.Time, f.Fixing.Zone, rule)
 		}
 		before = at
 	}

@@ -47,16 +47,17 @@ func TestParseMethodology(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Methodology{
-		Version: "2.0.0-rc.1", Effective: time.Date(2026, 6, 30, 22, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 6, Zone: berlin, FixingHour: 9,
-		MinTransactions: 3, MinProviders: 4, WinsorizeLower: 250, WinsorizeUpper: 9725, ProviderCap: 3334, OTPIModels: 2, OTPIRequests: 5000,
+		Version: "2.0.0-rc.1", Effective: time.Date(2026, 6, 30, 22, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 6,
+		Zone: berlin, FixingHour: 9, MinTransactions: 3, MinProviders: 4, WinsorizeLower: 250, WinsorizeUpper: 9725,
+		ProviderCap: 3334, OTPIModels: 2, OTPIRequests: 5000,
 	}
 	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
 	if diff := cmp.Diff(want, mustParse(t, fullText), sameZone); diff != "" {
-		t.Errorf("other than wanted:\n%s", diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// The shipped version is what the records of the first years name: it cannot change under them.
+// Published records name the embedded version, so it must not change.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	m := Plain()
@@ -65,8 +66,8 @@ func TestPlain(t *testing.T) {
 	}
 	m.Zone = nil
 	want := Methodology{
-		Version: "1.0.0", Effective: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 4, FixingHour: 16, MinTransactions: 1, MinProviders: 1,
-		OTPIModels: 1, OTPIRequests: 1,
+		Version: "1.0.0", Effective: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 4, FixingHour: 16,
+		MinTransactions: 1, MinProviders: 1, OTPIModels: 1, OTPIRequests: 1,
 	}
 	if m != want {
 		t.Errorf("got %+v, want %+v", m, want)
@@ -81,7 +82,7 @@ func wantError(t *testing.T, old, replacement string, want ...string) {
 	}
 	m, err := ParseMethodology(strings.Replace(fullText, old, replacement, 1))
 	if err == nil {
-		t.Errorf("%q was taken: %+v", replacement, m)
+		t.Errorf("%q was accepted: %+v", replacement, m)
 		return
 	}
 	for _, part := range append(want, "methodology: ") {
@@ -91,9 +92,12 @@ func wantError(t *testing.T, old, replacement string, want ...string) {
 	}
 }
 
-func TestParseMethodology_Refused(t *testing.T) {
+func TestParseMethodology_Rejected(t *testing.T) {
 	t.Parallel()
-	f := func(old, replacement string, want ...string) { t.Helper(); wantError(t, old, replacement, want...) }
+	f := func(old, replacement string, want ...string) {
+		t.Helper()
+		wantError(t, old, replacement, want...)
+	}
 	f("minimum_models   = 2", "minimum_models = 0", "otpi.minimum_models 0", "1 to 1000000")
 	f("minimum_requests = 5000", "minimum_requests = 1000000001", "otpi.minimum_requests 1000000001", "1 to 1000000000")
 	f("minimum_models   = 2", "minimum_labs = 2", "there is no key otpi.minimum_labs")
@@ -128,22 +132,24 @@ func TestParseMethodology_Refused(t *testing.T) {
 
 func TestParseMethodology_Zones(t *testing.T) {
 	t.Parallel()
-	refused := func(zone, want string) {
+	rejected := func(zone, want string) {
 		t.Helper()
 		wantError(t, `"Europe/Berlin"`, `"`+zone+`"`, `fixing.zone "`+zone+`": must be a `+want)
 	}
-	const name, wholeHours = "name of the time zone database, such as America/New_York", "zone whose clocks differ from UTC by whole hours"
-	refused("Mars/Olympus", name)
-	refused("", name)
-	refused("Local", name) // it would mean another zone on another machine
-	refused("Asia/Kolkata", wholeHours)
-	refused("Asia/Kathmandu", wholeHours)
-	refused("America/St_Johns", wholeHours)
-	refused("Australia/Lord_Howe", wholeHours) // in summer only
-	refused("America/Caracas", wholeHours)     // until 2016
-	refused("Asia/Pyongyang", wholeHours)      // until 2018
-	// They skipped a day, and with it its fixing.
-	wantError(t, `"Europe/Berlin"`, `"Pacific/Apia"`, `fixing.time "09:00" in Pacific/Apia: must be a time that comes once a day, 23 to 25 hours after the last`)
+	const name = "name of the time zone database, such as America/New_York"
+	const wholeHours = "zone whose clocks differ from UTC by whole hours"
+	rejected("Mars/Olympus", name)
+	rejected("", name)
+	rejected("Local", name) // it depends on the machine
+	rejected("Asia/Kolkata", wholeHours)
+	rejected("Asia/Kathmandu", wholeHours)
+	rejected("America/St_Johns", wholeHours)
+	rejected("Australia/Lord_Howe", wholeHours) // in summer only
+	rejected("America/Caracas", wholeHours)     // until 2016
+	rejected("Asia/Pyongyang", wholeHours)      // until 2018
+	// It skipped a day, and with it a fixing.
+	wantError(t, `"Europe/Berlin"`, `"Pacific/Apia"`,
+		`fixing.time "09:00" in Pacific/Apia: must be a time that comes once a day, 23 to 25 hours after the last`)
 	for _, zone := range []string{"UTC", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "Pacific/Kiritimati"} {
 		mustParse(t, strings.Replace(fullText, "Europe/Berlin", zone, 1))
 	}
@@ -152,7 +158,8 @@ func TestParseMethodology_Zones(t *testing.T) {
 func TestParseMethodology_MissingAndUnknownKeys(t *testing.T) {
 	t.Parallel()
 	for key, line := range map[string]string{
-		"version": `version   = "2.0.0-rc.1"`, "effective": `effective = 2026-07-01T00:00:00+02:00`, "decimals": `decimals  = 6`,
+		"version": `version   = "2.0.0-rc.1"`, "effective": `effective = 2026-07-01T00:00:00+02:00`,
+		"decimals":    `decimals  = 6`,
 		"fixing.zone": `zone = "Europe/Berlin"`, "fixing.time": `time = "09:00"`,
 		"minimum.transactions": `transactions = 3`, "minimum.providers": `providers    = 4`,
 	} {
@@ -161,10 +168,10 @@ func TestParseMethodology_MissingAndUnknownKeys(t *testing.T) {
 	wantError(t, "decimals  = 6", "decimals = 6\ndigits = 6", "there is no key digits")
 	wantError(t, "[minimum]", "hour = 9\n[minimum]", "there is no key fixing.hour")
 	wantError(t, "[cap]", "[caps]\n[cap]", "there is no key caps")
-	wantError(t, "decimals  = 6", `decimals = "six"`, "decimals") // of another type
+	wantError(t, "decimals  = 6", `decimals = "six"`, "decimals") // another type
 	wantError(t, "decimals  = 6", `decimals = 6.5`, "decimals")
 	wantError(t, "decimals  = 6", `decimals = `, "line 4") // not TOML
-	// Half of an optional rule is no rule.
+	// An optional rule must be complete.
 	wantError(t, "lower = 2.5", "", "winsorise.lower 0: must be a percentage")
 	wantError(t, "upper = 97.25", "", "winsorise.upper 0: must be a percentage")
 	wantError(t, "provider_share = 33.34", "", "cap.provider_share 0: must be a percentage")
@@ -173,53 +180,59 @@ func TestParseMethodology_MissingAndUnknownKeys(t *testing.T) {
 func TestParseMethodology_Percentages(t *testing.T) {
 	t.Parallel()
 	const allowed = "must be a percentage above 0 and below 100, with up to two decimals"
-	for _, bad := range []string{"0", "-5", "100", "100.5", "2.505", "nan", "inf", "0.001", "99.999", "0.000000001", "99.9999999999"} {
+	for _, bad := range []string{
+		"0", "-5", "100", "100.5", "2.505", "nan", "inf", "0.001", "99.999", "0.000000001", "99.9999999999",
+	} {
 		wantError(t, "lower = 2.5", "lower = "+bad, "winsorise.lower ", allowed)
 		wantError(t, "upper = 97.25", "upper = "+bad, "winsorise.upper ", allowed)
 		wantError(t, "provider_share = 33.34", "provider_share = "+bad, "cap.provider_share ", allowed)
 	}
 	wantError(t, "lower = 2.5", "lower = 2.505", "winsorise.lower 2.505: ")
-	wantError(t, "lower = 2.5", "lower = 97.25", "winsorise.lower 97.25: must be less than winsorise.upper, which is 97.25")
+	wantError(t, "lower = 2.5", "lower = 97.25",
+		"winsorise.lower 97.25: must be less than winsorise.upper, which is 97.25")
 	wantError(t, "lower = 2.5", "lower = 98", "winsorise.lower 98: must be less than winsorise.upper, which is 97.25")
 	f := func(text string, want int) {
 		t.Helper()
-		if m := mustParse(t, strings.Replace(fullText, "lower = 2.5", "lower = "+text, 1)); m.WinsorizeLower != want {
+		m := mustParse(t, strings.Replace(fullText, "lower = 2.5", "lower = "+text, 1))
+		if m.WinsorizeLower != want {
 			t.Errorf("%s %%: got %d hundredths, want %d", text, m.WinsorizeLower, want)
 		}
 	}
 	f("0.01", 1)
-	f("0.29", 29) // times 100 it is not a whole number of floating point
+	f("0.29", 29) // 0.29 * 100 is not an integer in floating point
 	f("1.10", 110)
 	f("5", 500)
 	f("33.33", 3333)
 	f("57.03", 5703)
 }
 
-// With a cap of c percent at least 100/c providers must share the whole.
+// With a cap of c percent, at least 100/c providers must share the whole.
 func TestParseMethodology_CapAgainstProviders(t *testing.T) {
 	t.Parallel()
 	text := func(share, providers string) string {
-		return strings.NewReplacer("provider_share = 33.34", "provider_share = "+share, "providers    = 4", "providers = "+providers).Replace(fullText)
+		return strings.NewReplacer(
+			"provider_share = 33.34", "provider_share = "+share, "providers    = 4", "providers = "+providers,
+		).Replace(fullText)
 	}
-	refused := func(share, providers, want string) {
+	rejected := func(share, providers, want string) {
 		t.Helper()
 		_, err := ParseMethodology(text(share, providers))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a cap of %s %% with %s providers: %v, want %q", share, providers, err, want)
 		}
 	}
-	refused("40", "2", "minimum.providers 2: must be at least 3, because each may have no more than 40 %")
-	refused("50", "1", "minimum.providers 1: must be at least 2")
-	refused("33.33", "3", "minimum.providers 3: must be at least 4, because each may have no more than 33.33 %")
-	refused("0.01", "9999", "minimum.providers 9999: must be at least 10000")
-	refused("99.99", "1", "minimum.providers 1: must be at least 2")
+	rejected("40", "2", "minimum.providers 2: must be at least 3, because each may have no more than 40 %")
+	rejected("50", "1", "minimum.providers 1: must be at least 2")
+	rejected("33.33", "3", "minimum.providers 3: must be at least 4, because each may have no more than 33.33 %")
+	rejected("0.01", "9999", "minimum.providers 9999: must be at least 10000")
+	rejected("99.99", "1", "minimum.providers 1: must be at least 2")
 	mustParse(t, text("40", "3"))
 	mustParse(t, text("50", "2"))
 	mustParse(t, text("33.34", "3"))
 	mustParse(t, text("0.01", "10000"))
 }
 
-// version makes one that takes effect on a day of July 2026.
+// version makes a version that takes effect on a day of July 2026.
 func version(name string, day int) Methodology {
 	m := Plain()
 	m.Version, m.Effective = name, time.Date(2026, 7, day, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -229,24 +242,24 @@ func version(name string, day int) Methodology {
 func TestSchedule_With(t *testing.T) {
 	t.Parallel()
 	s := Schedule{Plain(), version("1.1.0", 10)}
-	refused := func(m Methodology, want string) {
+	rejected := func(m Methodology, want string) {
 		t.Helper()
 		if _, err := s.With(m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("version %s: %v, want %q", m.Version, err, want)
 		}
 	}
 	const before = "must be after 2026-07-10T00:00:00.000Z, when version 1.1.0 took effect"
-	refused(version("1.2.0", 10), "effective 2026-07-10T00:00:00.000Z: "+before)
-	refused(version("1.2.0", 9), "effective 2026-07-09T00:00:00.000Z: "+before)
-	refused(version("1.0.0", 11), `version "1.0.0" exists already`)
-	refused(version("1.1.0", 11), `version "1.1.0" exists already`)
+	rejected(version("1.2.0", 10), "effective 2026-07-10T00:00:00.000Z: "+before)
+	rejected(version("1.2.0", 9), "effective 2026-07-09T00:00:00.000Z: "+before)
+	rejected(version("1.0.0", 11), `version "1.0.0" exists already`)
+	rejected(version("1.1.0", 11), `version "1.1.0" exists already`)
 	const fixing = "the zone and time of the fixing cannot change"
 	other := version("1.2.0", 11)
 	other.FixingHour = 15
-	refused(other, fixing)
+	rejected(other, fixing)
 	other = version("1.2.0", 11)
 	other.Zone = time.UTC
-	refused(other, fixing)
+	rejected(other, fixing)
 
 	next, err := s.With(version("1.2.0", 11))
 	if err != nil || len(next) != 3 || next[2].Version != "1.2.0" {
@@ -254,7 +267,7 @@ func TestSchedule_With(t *testing.T) {
 	}
 }
 
-// Two schedules that grow from one do not write into each other, however much room the first has.
+// Two schedules that extend the same one do not share memory, whatever its capacity.
 func TestSchedule_WithDoesNotAlias(t *testing.T) {
 	t.Parallel()
 	s := append(make(Schedule, 0, 8), Plain())
@@ -305,14 +318,14 @@ func TestParseSchedule(t *testing.T) {
 	if err != nil || len(s) != 2 || s[0].Version != "1.0.0" || s[1].Version != "1.1.0" {
 		t.Errorf("got %v, %v", s, err)
 	}
-	refused := func(want string, files ...assay.MethodologyFile) {
+	rejected := func(want string, files ...assay.MethodologyFile) {
 		t.Helper()
 		if _, err := ParseSchedule(files); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	refused("there is no methodology")
-	refused("effective 2000-01-01", file(later), file(PlainText()))
-	refused("effective 2000-01-01", file(PlainText()), file(PlainText()))
-	refused("methodology: ", file("decimals = x"))
+	rejected("there is no methodology")
+	rejected("effective 2000-01-01", file(later), file(PlainText()))
+	rejected("effective 2000-01-01", file(PlainText()), file(PlainText()))
+	rejected("methodology: ", file("decimals = x"))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// slowSlot computes a slot the long way, rule by rule as a person would, with fractions of big numbers.
+// slowSlot computes a slot rule by rule, as a person would, with fractions of big numbers.
 type slowSlot struct {
 	transactions []assay.Transaction // those that count; winsorize changes their prices
 	winsorized   int
@@ -22,7 +22,10 @@ type slowSlot struct {
 }
 
 func newSlowSlot(transactions []assay.Transaction, m Methodology) *slowSlot {
-	s := &slowSlot{weights: map[string]*big.Rat{}, averages: map[string]*big.Rat{}, shares: map[string]*big.Rat{}, cut: map[string]bool{}}
+	s := &slowSlot{
+		weights: map[string]*big.Rat{}, averages: map[string]*big.Rat{}, shares: map[string]*big.Rat{},
+		cut: map[string]bool{},
+	}
 	for _, t := range transactions {
 		if t.Verified {
 			s.transactions = append(s.transactions, t)
@@ -39,7 +42,7 @@ func newSlowSlot(transactions []assay.Transaction, m Methodology) *slowSlot {
 	return s
 }
 
-// percentile tries every price, from the lowest: does enough of the weight lie at or below it?
+// percentile tries every price from the lowest: is enough of the weight at or below it?
 func (s *slowSlot) percentile(hundredths int) assay.Nanos {
 	total := new(big.Rat)
 	prices := map[assay.Nanos]bool{}
@@ -90,7 +93,7 @@ func (s *slowSlot) byProvider() {
 	}
 }
 
-// limit cuts one provider at a time, the largest first, and gives what it loses to the others in proportion to their
+// limit cuts one provider at a time, the largest first, and distributes its loss over the others in proportion to their
 // weights, until no share exceeds the cap.
 func (s *slowSlot) limit(most *big.Rat) {
 	for {
@@ -108,7 +111,7 @@ func (s *slowSlot) limit(most *big.Rat) {
 	}
 }
 
-// share gives the cut ones the cap, and the others the rest by their weights.
+// share gives the cap to the cut providers, and the rest to the others by weight.
 func (s *slowSlot) share(most *big.Rat) {
 	rest, weight := big.NewRat(1, 1), new(big.Rat)
 	for name, w := range s.weights {
@@ -135,12 +138,9 @@ func (s *slowSlot) value(decimals int) assay.Nanos {
 	return slowRound(value, assay.Unit(decimals))
 }
 
-// plain spares the tests that draw many methodologies the reading of its file.
-var plain = Plain()
-
-// randomRules draws a methodology with any of the optional rules. A cap asks for providers enough to share the whole.
+// randomRules draws a methodology with any of the optional rules. A cap requires enough providers to share the whole.
 func randomRules(rng *rand.Rand) Methodology {
-	m := plain
+	m := Plain()
 	m.Decimals = rng.IntN(10)
 	if rng.IntN(2) == 0 {
 		m.WinsorizeLower = 1 + rng.IntN(whole-2)
@@ -178,7 +178,7 @@ func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 		if seed%3 == 0 {
 			lopsided(rng, batch)
 		}
-		if seed%7 == 0 { // many at one price, so that percentiles fall among equals
+		if seed%7 == 0 { // few prices, so that percentiles fall among equal ones
 			for i := range batch {
 				batch[i].Price = assay.Nanos(1+rng.IntN(4)) * assay.One
 			}
@@ -190,7 +190,8 @@ func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 		want := newSlowSlot(batch, m)
 		adjusted := assay.Adjustments{Winsorized: want.winsorized, Capped: len(want.cut)}
 		if got.Value != want.value(m.Decimals) || got.Adjusted != adjusted {
-			t.Fatalf("seed %d, %+v: got %s %+v, want %s %+v", seed, m, got.Value, got.Adjusted, want.value(m.Decimals), adjusted)
+			t.Fatalf("seed %d, %+v: got %s %+v, want %s %+v",
+				seed, m, got.Value, got.Adjusted, want.value(m.Decimals), adjusted)
 		}
 		if adjusted.Winsorized > 0 {
 			winsorized++
@@ -203,11 +204,11 @@ func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 		}
 	}
 	if winsorized < 500 || capped < 300 || several < 100 {
-		t.Errorf("%d slots were winsorized, %d capped, %d with several cut: too few to tell", winsorized, capped, several)
+		t.Errorf("%d slots were winsorized, %d capped, %d with several cut: too few", winsorized, capped, several)
 	}
 }
 
-// TestCapped_NoShareExceedsTheCap works the final shares out from nothing but how many providers were cut: the largest.
+// TestCapped_NoShareExceedsTheCap derives the final shares only from how many of the largest providers were cut.
 func TestCapped_NoShareExceedsTheCap(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -230,27 +231,29 @@ func TestCapped_NoShareExceedsTheCap(t *testing.T) {
 		checkShares(t, newSlowSlot(batch, Plain()), d, big.NewRat(int64(m.ProviderCap), whole))
 	}
 	if rounds < 300 {
-		t.Errorf("several providers were cut in %d slots: too few to tell", rounds)
+		t.Errorf("several providers were cut in %d slots: too few", rounds)
 	}
 }
 
-// checkShares is given the slot without its cap.
+// checkShares takes the slot before the cap.
 func checkShares(t *testing.T, slot *slowSlot, d assay.Determination, most *big.Rat) {
 	t.Helper()
-	bySize := slices.SortedFunc(maps.Keys(slot.weights), func(a, b string) int { return slot.weights[b].Cmp(slot.weights[a]) })
+	larger := func(a, b string) int { return slot.weights[b].Cmp(slot.weights[a]) }
+	bySize := slices.SortedFunc(maps.Keys(slot.weights), larger)
 	for _, name := range bySize[:d.Adjusted.Capped] {
 		slot.cut[name] = true
 	}
 	slot.share(most)
-	last := slot.weights[bySize[len(bySize)-1]] // the smallest is never cut, so its weight and share tell those of the whole
-	total := new(big.Rat).Quo(last, slot.shares[bySize[len(bySize)-1]])
+	last := bySize[len(bySize)-1] // never cut, so that its weight and share give the total
+	total := new(big.Rat).Quo(slot.weights[last], slot.shares[last])
 	sum := new(big.Rat)
 	for name, share := range slot.shares {
 		sum.Add(sum, share)
 		if share.Cmp(most) > 0 {
 			t.Fatalf("%s has %s of %v, more than the cap of %s", name, share, bySize, most)
 		}
-		if before := new(big.Rat).Quo(slot.weights[name], total); slot.cut[name] && before.Cmp(most) <= 0 {
+		before := new(big.Rat).Quo(slot.weights[name], total)
+		if slot.cut[name] && before.Cmp(most) <= 0 {
 			t.Fatalf("%s was cut to %s although it had only %s", name, most, before)
 		}
 	}
@@ -276,7 +279,8 @@ func TestCapped(t *testing.T) {
 		}
 		d, ok := compute(batch, m)
 		if !ok || d.Adjusted.Capped != wantCut || d.Value.String() != want {
-			t.Errorf("cap %d %%, weights %v: %s with %d cut, want %s with %d", share, weights, d.Value, d.Adjusted.Capped, want, wantCut)
+			t.Errorf("cap %d %%, weights %v: %s with %d cut, want %s with %d",
+				share, weights, d.Value, d.Adjusted.Capped, want, wantCut)
 		}
 		if d.HourMicros != 1e6*sumOf(weights) {
 			t.Errorf("cap %d %%, weights %v: the cap changed the GPU-hours to %d", share, weights, d.HourMicros)
@@ -285,11 +289,11 @@ func TestCapped(t *testing.T) {
 	f(40, 0, "1.9", 40, 30, 30)       // exactly at the cap is not above it
 	f(40, 1, "1.9051", 41, 29, 30)    // 40 % of 1 USD, and 60 % of the others' average, 148/59
 	f(50, 1, "1.5", 99, 1)            // the whole is two halves
-	f(34, 2, "1.98", 90, 9, 1)        // the second comes above the cap when the first is cut
-	f(30, 3, "2.2", 1000, 100, 10, 1) // and the third when the second is
+	f(34, 2, "1.98", 90, 9, 1)        // cutting the first lifts the second above the cap
+	f(30, 3, "2.2", 1000, 100, 10, 1) // and cutting the second lifts the third
 	f(40, 1, "1.9", 80, 10, 10)       // the others share what the cut one loses: 30 % each
-	f(40, 2, "2", 80, 5, 15)          // as they shared before, which would be 15 and 45 %: so one of them is cut too
-	f(25, 0, "2.5", 5, 5, 5, 5)       // nobody has more than the cap, and nobody less
+	f(40, 2, "2", 80, 5, 15)          // in proportion that is 15 and 45 %: so one of them is cut too
+	f(25, 0, "2.5", 5, 5, 5, 5)       // all have exactly the cap
 }
 
 func sumOf(numbers []int64) (sum int64) {
@@ -313,16 +317,17 @@ func TestWinsorize(t *testing.T) {
 		}
 		d, ok := compute(batch, m)
 		if !ok || d.Adjusted.Winsorized != wantMoved || d.Value.String() != want {
-			t.Errorf("%d to %d %%, weights %v: %s with %d moved, want %s with %d", lower, upper, weights, d.Value, d.Adjusted.Winsorized, want, wantMoved)
+			t.Errorf("%d to %d %%, weights %v: %s with %d moved, want %s with %d",
+				lower, upper, weights, d.Value, d.Adjusted.Winsorized, want, wantMoved)
 		}
 		if d.Low != assay.One || d.High != assay.Nanos(len(weights))*assay.One {
-			t.Errorf("lowest %s and highest %s: they are of the prices as they came", d.Low, d.High)
+			t.Errorf("lowest %s and highest %s, want those of the original prices", d.Low, d.High)
 		}
 	}
 	tenEqual := []int64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
-	f(10, 90, 1, "5.4", tenEqual...) // a tenth of the weight lies at 1 USD, nine tenths lie up to 9
+	f(10, 90, 1, "5.4", tenEqual...) // a tenth of the weight is at 1 USD, nine tenths are up to 9
 	f(11, 90, 2, "5.5", tenEqual...)
-	f(5, 95, 1, "1", 100, 1) // nearly all of the weight lies at 1 USD
+	f(5, 95, 1, "1", 100, 1) // nearly all of the weight is at 1 USD
 	f(5, 95, 0, "1", 1)
 	f(49, 51, 0, "1.5", 50, 50)
 	f(49, 50, 1, "1", 50, 50) // exactly half is reached at the lower price

@@ -6,8 +6,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// roundQuotient is assay.DivideHalfEven without big numbers: it rounds quotient + rest/divisor, in billionths, to a multiple
-// of unit.
+// roundQuotient is assay.DivideHalfEven without big numbers: it rounds quotient + rest/divisor, in billionths, to a
+// multiple of unit.
 func roundQuotient(quotient, rest, divisor uint64, unit assay.Nanos) assay.Nanos {
 	u := uint64(unit)
 	units, below := quotient/u, quotient%u

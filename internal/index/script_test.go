@@ -10,13 +10,13 @@ import (
 	"github.com/assaydata/assay/internal/index/indextest"
 )
 
-// TestScripts runs testdata/*.txt; weighted-average.txt says how they are written.
+// TestScripts runs testdata/*.txt; weighted-average.txt explains the commands.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{methodology: Plain()} })
 }
 
-// script is what has been loaded so far, and the rules that hold.
+// script holds the rentals loaded so far, and the current rules.
 type script struct {
 	methodology Methodology
 	loaded      []assay.Transaction
@@ -95,7 +95,8 @@ func (s *script) fromWindow(slot indextest.Slot) (assay.Determination, bool) {
 	start := s.methodology.WindowStart(slot.Grain, slot.At)
 	var inside []assay.Transaction
 	for _, t := range s.loaded {
-		if t.GPU == slot.GPU && (slot.Region == assay.Global || t.Region == slot.Region) && t.ExecutedAt >= start && t.ExecutedAt < slot.At {
+		inLine := t.GPU == slot.GPU && (slot.Region == assay.Global || t.Region == slot.Region)
+		if inLine && t.ExecutedAt >= start && t.ExecutedAt < slot.At {
 			inside = append(inside, t)
 		}
 	}
@@ -131,7 +132,8 @@ func (s *script) window(args []string) error {
 	if s.methodology.LastSlot(grain, at) != at {
 		return fmt.Errorf("no %s window ends there", grain)
 	}
-	if got := time.Duration(at-s.methodology.WindowStart(grain, at)) * time.Millisecond; got != want {
+	got := time.Duration(at-s.methodology.WindowStart(grain, at)) * time.Millisecond
+	if got != want {
 		return fmt.Errorf("it is %s long", got)
 	}
 	return nil

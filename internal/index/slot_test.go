@@ -20,17 +20,18 @@ func TestSlots_FourYearsOfHours(t *testing.T) {
 	}
 }
 
-// checkSlots holds the three functions against each other and against the calendar, at one instant.
+// checkSlots compares the three functions with each other and with the calendar, at one instant.
 func checkSlots(t *testing.T, m Methodology, grain assay.Grain, ms int64) {
 	t.Helper()
 	last, next := m.LastSlot(grain, ms), m.NextSlot(grain, ms)
 	switch {
 	case last > ms || next <= ms:
-		t.Fatalf("%s at %s: it lies not between %s and %s", grain, at(ms), at(last), at(next))
+		t.Fatalf("%s at %s: it is not between %s and %s", grain, at(ms), at(last), at(next))
 	case m.WindowStart(grain, next) != last:
-		t.Fatalf("%s at %s: the window to %s begins at %s, not at %s", grain, at(ms), at(next), at(m.WindowStart(grain, next)), at(last))
+		t.Fatalf("%s at %s: the window to %s begins at %s, not at %s",
+			grain, at(ms), at(next), at(m.WindowStart(grain, next)), at(last))
 	case m.LastSlot(grain, next) != next || m.NextSlot(grain, last) != next || m.NextSlot(grain, next-1) != next:
-		t.Fatalf("%s at %s: %s and %s are not neighbours", grain, at(ms), at(last), at(next))
+		t.Fatalf("%s at %s: %s and %s are not neighbors", grain, at(ms), at(last), at(next))
 	}
 	if grain == assay.Hourly {
 		if next%assay.Hour != 0 || next-last != assay.Hour {

@@ -14,7 +14,7 @@ func randomUint128(rng *rand.Rand) uint128 {
 	return n
 }
 
-// TestUint128_AgainstBig holds every operation against math/big, with numbers of all lengths.
+// TestUint128_AgainstBig compares every operation with math/big, for numbers of all lengths.
 func TestUint128_AgainstBig(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 1))
@@ -26,22 +26,25 @@ func TestUint128_AgainstBig(t *testing.T) {
 		sum := uint128{hi: a.hi >> 1, lo: a.lo}
 		half := uint128{hi: b.hi >> 1, lo: b.lo}
 		want := new(big.Int).Add(sum.big(), half.big())
-		if sum.add(half); sum.big().Cmp(want) != 0 {
+		sum.add(half)
+		if sum.big().Cmp(want) != 0 {
 			t.Fatalf("sum %s, want %s", sum.big(), want)
 		}
-		if got, want := product(a.lo, b.lo).big(), new(big.Int).Mul(uint128{lo: a.lo}.big(), uint128{lo: b.lo}.big()); got.Cmp(want) != 0 {
+		want.Mul(uint128{lo: a.lo}.big(), uint128{lo: b.lo}.big())
+		if got := product(a.lo, b.lo).big(); got.Cmp(want) != 0 {
 			t.Fatalf("product %s, want %s", got, want)
 		}
 		small := uint128{hi: a.hi >> 16, lo: a.lo}
 		k := rng.Uint64N(whole + 1)
-		if got, want := small.times(k).big(), new(big.Int).Mul(small.big(), new(big.Int).SetUint64(k)); got.Cmp(want) != 0 {
+		want.Mul(small.big(), new(big.Int).SetUint64(k))
+		if got := small.times(k).big(); got.Cmp(want) != 0 {
 			t.Fatalf("%s × %d: got %s, want %s", small.big(), k, got, want)
 		}
 		checkDivide(t, a, b)
 	}
 }
 
-// checkDivide: where the quotient fits 64 bits and the divisor too, it is that of math/big; elsewhere it is refused.
+// checkDivide expects the quotient of math/big if quotient and divisor fit 64 bits, and a rejection otherwise.
 func checkDivide(t *testing.T, a, b uint128) {
 	t.Helper()
 	quotient, rest, ok := a.divide(b)
@@ -54,7 +57,8 @@ func checkDivide(t *testing.T, a, b uint128) {
 	wantQuotient, wantRest := new(big.Int).DivMod(a.big(), b.big(), new(big.Int))
 	fits := b.hi == 0 && wantQuotient.IsUint64()
 	if ok != fits || ok && (quotient != wantQuotient.Uint64() || rest != wantRest.Uint64()) {
-		t.Fatalf("%s / %s: got %d rest %d (%v), want %s rest %s", a.big(), b.big(), quotient, rest, ok, wantQuotient, wantRest)
+		t.Fatalf("%s / %s: got %d rest %d (%v), want %s rest %s",
+			a.big(), b.big(), quotient, rest, ok, wantQuotient, wantRest)
 	}
 }
 

@@ -40,8 +40,8 @@ func NewWindows(s Schedule, grains ...assay.Grain) *Windows {
 	return w
 }
 
-// Each calls f for every window of a batch, those of a grain in the order of time. The batch holds whole windows and is in
-// order (see Order).
+// Each calls f for every window of a batch, those of a grain in the order of time. The batch holds whole windows and
+// is in order (see Order).
 func (w *Windows) Each(batch []assay.Transaction, f func(Window) error) error {
 	for i := range w.open {
 		w.open[i].slot = 0

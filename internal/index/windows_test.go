@@ -14,8 +14,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// randomStream draws rentals of several GPUs and regions in the order of time, with quiet hours in between, over
-// the change of the clocks of March 2026.
+// randomStream draws rentals of several GPUs and regions in the order of time, with quiet hours, across the change of
+// the clocks in March 2026.
 func randomStream(rng *rand.Rand, n int) []assay.Transaction {
 	stream := randomTransactions(rng, n, false)
 	now := time.Date(2026, 3, 6, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -40,7 +40,7 @@ type cell struct {
 	at int64
 }
 
-// collect gives the ids of each window's transactions, in their order, and checks the order of the windows.
+// collect adds the ids of each window's transactions, in their order, and checks the order of the windows.
 func collect(t *testing.T, w *Windows, grain assay.Grain, batch []assay.Transaction, into map[cell][]string) {
 	t.Helper()
 	last := int64(0)
@@ -49,7 +49,7 @@ func collect(t *testing.T, w *Windows, grain assay.Grain, batch []assay.Transact
 			t.Fatalf("a %s window of %s comes after one of %s", window.Grain, at(window.At), at(last))
 		}
 		last = window.At
-		key := cell{window.Line, window.At}
+		key := cell{Line: window.Line, at: window.At}
 		if into[key] != nil {
 			t.Fatalf("the window of %v at %s comes twice", window.Line, at(window.At))
 		}
@@ -63,14 +63,14 @@ func collect(t *testing.T, w *Windows, grain assay.Grain, batch []assay.Transact
 	}
 }
 
-// cells is what Each should give, by asking of every transaction where it belongs.
+// cells is what Each should give, computed for each transaction separately.
 func cells(m Methodology, grain assay.Grain, batch []assay.Transaction) map[cell][]string {
 	want := map[cell][]string{}
 	for i := range batch {
 		tr := &batch[i]
 		for _, region := range []string{assay.Global, tr.Region} {
 			if region != "" {
-				key := cell{assay.Line{GPU: tr.GPU, Region: region}, m.NextSlot(grain, tr.ExecutedAt)}
+				key := cell{Line: assay.Line{GPU: tr.GPU, Region: region}, at: m.NextSlot(grain, tr.ExecutedAt)}
 				want[key] = append(want[key], tr.ID)
 			}
 		}
@@ -93,7 +93,7 @@ func TestWindows_Each(t *testing.T) {
 	}
 }
 
-// Splitting a batch at the ends of slots does not matter.
+// Splitting a batch at the ends of slots changes nothing.
 func TestWindows_PiecesEqualTheWhole(t *testing.T) {
 	t.Parallel()
 	m := Plain()
@@ -114,7 +114,7 @@ func TestWindows_PiecesEqualTheWhole(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(want, got, cmp.AllowUnexported(cell{})); diff != "" {
-				t.Fatalf("seed %d, %s: in pieces other than in one go:\n%s", seed, grain, diff)
+				t.Fatalf("seed %d, %s: in pieces (-whole +pieces):\n%s", seed, grain, diff)
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func TestWindows_PiecesEqualTheWhole(t *testing.T) {
 	}
 }
 
-// The days on which New York changes its clocks have 23 and 25 hours: a rental an hour makes that many.
+// With one rental per hour, the days on which New York changes its clocks have 23 and 25.
 func TestWindows_DaylightSaving(t *testing.T) {
 	t.Parallel()
 	f := func(month time.Month, day int, want map[string]int) {
@@ -131,7 +131,8 @@ func TestWindows_DaylightSaving(t *testing.T) {
 		first := time.Date(2026, month, day-1, 12, 0, 0, 0, time.UTC).UnixMilli()
 		var stream []assay.Transaction
 		for hour := range int64(72) {
-			stream = append(stream, assay.Transaction{ID: fmt.Sprint(hour), GPU: "B200", ExecutedAt: first + hour*assay.Hour})
+			at := first + hour*assay.Hour
+			stream = append(stream, assay.Transaction{ID: fmt.Sprint(hour), GPU: "B200", ExecutedAt: at})
 		}
 		got := map[string]int{}
 		err := NewWindows(Schedule{Plain()}, assay.Daily).Each(stream, func(w Window) error {
@@ -143,10 +144,12 @@ func TestWindows_DaylightSaving(t *testing.T) {
 		}
 	}
 	f(time.March, 8, map[string]int{
-		"2026-03-07T21:00:00.000Z": 9, "2026-03-08T20:00:00.000Z": 23, "2026-03-09T20:00:00.000Z": 24, "2026-03-10T20:00:00.000Z": 16,
+		"2026-03-07T21:00:00.000Z": 9, "2026-03-08T20:00:00.000Z": 23,
+		"2026-03-09T20:00:00.000Z": 24, "2026-03-10T20:00:00.000Z": 16,
 	})
 	f(time.November, 1, map[string]int{
-		"2026-10-31T20:00:00.000Z": 8, "2026-11-01T21:00:00.000Z": 25, "2026-11-02T21:00:00.000Z": 24, "2026-11-03T21:00:00.000Z": 15,
+		"2026-10-31T20:00:00.000Z": 8, "2026-11-01T21:00:00.000Z": 25,
+		"2026-11-02T21:00:00.000Z": 24, "2026-11-03T21:00:00.000Z": 15,
 	})
 }
 
@@ -154,19 +157,25 @@ func TestWindows_NothingAndErrors(t *testing.T) {
 	t.Parallel()
 	w := NewWindows(Schedule{Plain()}, assay.Hourly)
 	calls := 0
-	full := errors.New("enough")
-	f := func(batch []assay.Transaction, wantCalls int, answer error) {
+	stop := errors.New("stop")
+	f := func(batch []assay.Transaction, wantCalls int, returned error) {
 		t.Helper()
 		calls = 0
-		err := w.Each(batch, func(Window) error { calls++; return answer })
-		if calls != wantCalls || !errors.Is(err, answer) {
-			t.Errorf("%d calls and the error %v, want %d and %v", calls, err, wantCalls, answer)
+		err := w.Each(batch, func(Window) error {
+			calls++
+			return returned
+		})
+		if calls != wantCalls || !errors.Is(err, returned) {
+			t.Errorf("%d calls and the error %v, want %d and %v", calls, err, wantCalls, returned)
 		}
 	}
 	f(nil, 0, nil)
-	rentals := []assay.Transaction{{GPU: "H200", ExecutedAt: 10 * assay.Hour}, {GPU: "H200", ExecutedAt: 11 * assay.Hour}}
+	rentals := []assay.Transaction{
+		{GPU: "H200", ExecutedAt: 10 * assay.Hour},
+		{GPU: "H200", ExecutedAt: 11 * assay.Hour},
+	}
 	f(rentals, 2, nil)
-	f(rentals, 1, full)
+	f(rentals, 1, stop)
 }
 
 func TestOrder(t *testing.T) {
@@ -185,7 +194,7 @@ func TestOrder(t *testing.T) {
 		got := slices.Clone(want)
 		rng := rand.New(rand.NewPCG(5, seed))
 		rng.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
-		if seed < uint64(len(want))-1 { // one pair only, so that every comparison decides once
+		if seed < uint64(len(want))-1 { // swap one pair only, so that each comparison decides once
 			got = slices.Clone(want)
 			got[seed], got[seed+1] = got[seed+1], got[seed]
 		}
@@ -202,7 +211,7 @@ func TestKnown(t *testing.T) {
 	batch := []assay.Transaction{
 		{Source: "a", ID: "1", Verified: true, Receipt: 1},
 		{Source: "a", ID: "2", Verified: false, Receipt: 2},
-		{Source: "b", ID: "1", Verified: true, Receipt: 3}, // another source's, under the same id
+		{Source: "b", ID: "1", Verified: true, Receipt: 3}, // the same id from another source
 		{Source: "a", ID: "3", Verified: true, Receipt: 6},
 	}
 	events := []assay.Verification{
@@ -210,7 +219,7 @@ func TestKnown(t *testing.T) {
 		{Source: "a", ID: "2", Verified: true, Receipt: 5},
 		{Source: "a", ID: "1", Verified: true, Receipt: 7},
 		{Source: "a", ID: "1", Verified: false, Receipt: 8},
-		{Source: "b", ID: "2", Verified: true, Receipt: 8}, // about a transaction that is not in the batch
+		{Source: "b", ID: "2", Verified: true, Receipt: 8}, // the transaction is not in the batch
 	}
 	f := func(receipt int64, want ...string) {
 		t.Helper()
@@ -249,7 +258,7 @@ func slots(t *testing.T, m Methodology, grain assay.Grain, batch []assay.Transac
 	calculator.Load(batch)
 	made := map[cell]assay.Determination{}
 	err := NewWindows(Schedule{m}, grain).Each(batch, func(w Window) error {
-		made[cell{w.Line, w.At}], _ = calculator.Compute(w.Rows, m)
+		made[cell{Line: w.Line, at: w.At}], _ = calculator.Compute(w.Rows, m)
 		return nil
 	})
 	if err != nil {
@@ -258,7 +267,7 @@ func slots(t *testing.T, m Methodology, grain assay.Grain, batch []assay.Transac
 	return made
 }
 
-// Whatever the order in which a batch comes, all that is said of every slot is the same.
+// The order of a batch changes nothing about any slot.
 func TestSlots_OrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -269,34 +278,36 @@ func TestSlots_OrderDoesNotMatter(t *testing.T) {
 		Order(batch)
 		Order(shuffled)
 		for _, grain := range assay.Grains {
-			if got, want := slots(t, m, grain, shuffled), slots(t, m, grain, batch); !maps.Equal(got, want) {
+			got, want := slots(t, m, grain, shuffled), slots(t, m, grain, batch)
+			if !maps.Equal(got, want) {
 				t.Fatalf("seed %d: got %+v, in another order %+v", seed, got, want)
 			}
 		}
 	}
 }
 
-// Compute itself does not ask for an order either.
+// Compute does not depend on the order of rows.
 func TestCompute_OrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(4, seed))
 		transactions, m := randomTransactions(rng, 2+rng.IntN(60), seed%10 == 0), randomRules(rng)
-		if seed%4 == 0 { // equal prices have no order of their own
+		if seed%4 == 0 { // with equal prices, sorting by price leaves the order open
 			for i := range transactions {
 				transactions[i].Price = assay.Nanos(1+rng.IntN(3)) * assay.One
 			}
 		}
 		want, wantOK := compute(transactions, m)
-		rng.Shuffle(len(transactions), func(i, j int) { transactions[i], transactions[j] = transactions[j], transactions[i] })
+		swap := func(i, j int) { transactions[i], transactions[j] = transactions[j], transactions[i] }
+		rng.Shuffle(len(transactions), swap)
 		if got, ok := compute(transactions, m); got != want || ok != wantOK {
 			t.Fatalf("seed %d: got %+v, %v, in another order %+v, %v", seed, got, ok, want, wantOK)
 		}
 	}
 }
 
-// The value lies between the lowest and the highest price that counts, whatever rules apply: exactly so with all nine
-// decimals, and with fewer after the bounds are rounded like the value.
+// The value lies between the lowest and the highest counted price, whatever rules apply: exactly with nine decimals,
+// and with fewer if the bounds are rounded like the value.
 func TestCompute_ValueLiesBetweenPrices(t *testing.T) {
 	t.Parallel()
 	adjusted := 0
@@ -315,16 +326,17 @@ func TestCompute_ValueLiesBetweenPrices(t *testing.T) {
 		}
 		low, high := roundTo(d.Low, m.Decimals), roundTo(d.High, m.Decimals)
 		if d.Value < low || d.Value > high || d.Median < d.Low || d.Median > d.High {
-			t.Fatalf("seed %d, %d decimals: the value %s and the median %s of prices from %s to %s", seed, m.Decimals, d.Value, d.Median, d.Low, d.High)
+			t.Fatalf("seed %d, %d decimals: the value %s and the median %s of prices from %s to %s",
+				seed, m.Decimals, d.Value, d.Median, d.Low, d.High)
 		}
 	}
 	if adjusted < 1000 {
-		t.Errorf("the optional rules applied to %d slots: too few to tell", adjusted)
+		t.Errorf("the optional rules applied to %d slots: too few", adjusted)
 	}
 }
 
 func roundTo(price assay.Nanos, decimals int) assay.Nanos {
-	m := plain
+	m := Plain()
 	m.Decimals = decimals
 	return m.Mean([]assay.Nanos{price})
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// winsorize moves the prices beyond two percentiles to the percentiles, and counts the moves. A percentile is weighted by
-// GPU-hours: it is the lowest price at or below which at least that share of the weight lies. The transactions are sorted
-// by price.
+// winsorize moves the prices beyond two percentiles to the percentiles, and counts the moves. A percentile is
+// weighted by GPU-hours: it is the lowest price at or below which at least that share of the weight lies. The
+// transactions are sorted by price.
 func winsorize(transactions []counted, m Methodology) (moved int) {
 	slices.SortFunc(transactions, func(a, b counted) int { return cmp.Compare(a.price, b.price) })
 	var total uint128

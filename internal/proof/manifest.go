@@ -14,7 +14,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Records is the digest of a day's record hashes, which come in the order GPU, region, grain, instant and revision.
+// Records is the digest of a day's record hashes, in the order of GPU, region, grain, instant and revision.
 func Records(hashes []assay.Hash) assay.Hash {
 	h := sha256.New()
 	for i := range hashes {
@@ -25,12 +25,12 @@ func Records(hashes []assay.Hash) assay.Hash {
 	return sum
 }
 
-// AppendManifest appends the text of a manifest, which is what is hashed and signed: JSON without hash and signature.
+// AppendManifest appends the text of a manifest that is hashed and signed: JSON without hash and signature.
 func AppendManifest(dst []byte, m *assay.Manifest) []byte {
 	return append(appendManifest(dst, m), '}')
 }
 
-// AppendManifestJSON appends a manifest as it is shown: its text, its hash and its signature.
+// AppendManifestJSON appends a manifest as it is published: its text with its hash and signature at the end.
 func AppendManifestJSON(dst []byte, m *assay.Manifest) []byte {
 	dst = appendHash(appendManifest(dst, m), "hash", m.Hash)
 	dst = base64.StdEncoding.AppendEncode(append(dst, `,"signature":"`...), m.Signature)
@@ -51,30 +51,30 @@ func appendManifest(dst []byte, m *assay.Manifest) []byte {
 // Manifest is the hash of a manifest.
 func Manifest(m *assay.Manifest) assay.Hash { return sha256.Sum256(AppendManifest(nil, m)) }
 
-// Sign completes a manifest: key, hash and signature.
+// Sign sets the public key, the hash and the signature of a manifest.
 func Sign(m *assay.Manifest, key ed25519.PrivateKey) {
 	m.PublicKey = key.Public().(ed25519.PublicKey)
 	m.Hash = Manifest(m)
 	m.Signature = ed25519.Sign(key, AppendManifest(nil, m))
 }
 
-// CheckManifest tells what is wrong with a manifest by itself: its day, its hash, or its signature.
+// CheckManifest checks the day, the hash and the signature of a manifest.
 func CheckManifest(m *assay.Manifest) error {
-	if m.Day != assay.StartOfDay(m.Day) { // which the text would not show
+	if m.Day != assay.StartOfDay(m.Day) { // the text has only the date
 		return errors.New("its day does not begin at midnight")
 	}
 	if Manifest(m) != m.Hash {
-		return errors.New("its hash is not that of its text")
+		return errors.New("its hash is not the hash of its text")
 	}
 	if len(m.PublicKey) != ed25519.PublicKeySize || !ed25519.Verify(m.PublicKey, AppendManifest(nil, m), m.Signature) {
-		return errors.New("its signature is not that of its public key")
+		return errors.New("its signature does not match its public key")
 	}
 	return nil
 }
 
 const keyType = "PRIVATE KEY"
 
-// EncodeKey writes a private key as PEM, the way other tools read it.
+// EncodeKey encodes a private key as PEM, in the form that other tools read.
 func EncodeKey(key ed25519.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -83,7 +83,7 @@ func EncodeKey(key ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: keyType, Bytes: der}), nil
 }
 
-// DecodeKey reads a private key. An error never shows the text.
+// DecodeKey decodes a private key. Errors never contain the text.
 func DecodeKey(text []byte) (ed25519.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != keyType {

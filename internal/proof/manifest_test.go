@@ -20,14 +20,15 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// testKey is a key from a seed, so that signatures are the same in every run.
+// testKey derives a key from a seed, so that signatures are the same in every run.
 func testKey(seed byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))
 }
 
 func exampleManifest() assay.Manifest {
 	return assay.Manifest{
-		Day: 1_768_348_800_000, Revision: 1, Records: 288, Digest: hashOf(0x12), SignedAt: 1_768_435_260_007, Previous: hashOf(0x34),
+		Day: 1_768_348_800_000, Revision: 1, Records: 288, Digest: hashOf(0x12),
+		SignedAt: 1_768_435_260_007, Previous: hashOf(0x34),
 	}
 }
 
@@ -47,14 +48,15 @@ func TestAppendManifest_Text(t *testing.T) {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 	if m.Hash != sha256.Sum256([]byte(want)) || m.Hash != Manifest(&m) {
-		t.Errorf("the hash %x is not that of the text", m.Hash)
+		t.Errorf("the hash %x is not the hash of the text", m.Hash)
 	}
 	if !ed25519.Verify(testKey(1).Public().(ed25519.PublicKey), []byte(want), m.Signature) {
 		t.Error("the signature is not that of the text")
 	}
-	shown := strings.TrimSuffix(want, "}") + `,"hash":"` + hex.EncodeToString(m.Hash[:]) + `","signature":"` + base64.StdEncoding.EncodeToString(m.Signature) + `"}`
-	if got := string(AppendManifestJSON(nil, &m)); got != shown {
-		t.Errorf("it is shown as\n%s, want\n%s", got, shown)
+	published := strings.TrimSuffix(want, "}") + `,"hash":"` + hex.EncodeToString(m.Hash[:]) +
+		`","signature":"` + base64.StdEncoding.EncodeToString(m.Signature) + `"}`
+	if got := string(AppendManifestJSON(nil, &m)); got != published {
+		t.Errorf("it is published as\n%s, want\n%s", got, published)
 	}
 }
 
@@ -75,15 +77,16 @@ func TestAppendManifestJSON_ParsesBack(t *testing.T) {
 	var got manifestJSON
 	decode(t, AppendManifestJSON(nil, &m), &got)
 	want := manifestJSON{
-		"2026-01-14", m.Revision, m.Records, hex.EncodeToString(m.Digest[:]), assay.FormatInstant(m.SignedAt), hex.EncodeToString(m.Previous[:]),
-		m.PublicKey, hex.EncodeToString(m.Hash[:]), m.Signature,
+		Day: "2026-01-14", Revision: m.Revision, Records: m.Records, Digest: hex.EncodeToString(m.Digest[:]),
+		SignedAt: assay.FormatInstant(m.SignedAt), Previous: hex.EncodeToString(m.Previous[:]),
+		PublicKey: m.PublicKey, Hash: hex.EncodeToString(m.Hash[:]), Signature: m.Signature,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("read back as something else:\n%s", diff)
+		t.Errorf("parsed (-want +got):\n%s", diff)
 	}
 }
 
-// A day is a date: the walk's millisecond is no other day, which CheckManifest sees to.
+// The text has only the date, so a millisecond of the day does not change the hash; CheckManifest rejects it.
 func TestManifest_EveryFieldCounts(t *testing.T) {
 	t.Parallel()
 	m := signedManifest()
@@ -95,7 +98,7 @@ func TestManifest_EveryFieldCounts(t *testing.T) {
 	}
 }
 
-// Any change of anything in a signed manifest is noticed.
+// Every change of a signed manifest is detected.
 func TestCheckManifest_EveryChangeIsNoticed(t *testing.T) {
 	t.Parallel()
 	m := signedManifest()
@@ -106,7 +109,7 @@ func TestCheckManifest_EveryChangeIsNoticed(t *testing.T) {
 	eachChange(reflect.ValueOf(&m).Elem(), "", func(name string) {
 		changes++
 		if CheckManifest(&m) == nil {
-			t.Errorf("another %s was not noticed", name)
+			t.Errorf("a changed %s was not detected", name)
 		}
 	})
 	if changes != 4+3*32+ed25519.PublicKeySize+ed25519.SignatureSize {
@@ -114,7 +117,7 @@ func TestCheckManifest_EveryChangeIsNoticed(t *testing.T) {
 	}
 }
 
-// Nor does it help to make the hash fit again: the signature is of every byte of the text.
+// A forger cannot just update the hash: the signature covers every byte of the text.
 func TestCheckManifest_EveryByteIsSigned(t *testing.T) {
 	t.Parallel()
 	m := signedManifest()
@@ -134,13 +137,13 @@ func TestCheckManifest_EveryByteIsSigned(t *testing.T) {
 		change(&forged)
 		forged.Hash = Manifest(&forged)
 		if err := CheckManifest(&forged); err == nil || !strings.Contains(err.Error(), "signature") {
-			t.Errorf("forged, with a hash that fits: %v", err)
+			t.Errorf("forged, with a matching hash: %v", err)
 		}
 	}
 	f(func(m *assay.Manifest) { m.Records++ })
 	f(func(m *assay.Manifest) { m.Digest[31] ^= 0x80 })
 	f(func(m *assay.Manifest) { m.Previous = assay.Hash{} })
-	f(func(m *assay.Manifest) { m.PublicKey = testKey(2).Public().(ed25519.PublicKey) }) // signed by somebody else
+	f(func(m *assay.Manifest) { m.PublicKey = testKey(2).Public().(ed25519.PublicKey) }) // another signer
 	f(func(m *assay.Manifest) { m.PublicKey = m.PublicKey[:31] })
 	f(func(m *assay.Manifest) { m.PublicKey = nil })
 	f(func(m *assay.Manifest) { m.Signature = m.Signature[:63] })
@@ -174,7 +177,7 @@ func TestRecords(t *testing.T) {
 		}
 		got := Records(hashes)
 		if got != sha256.Sum256(text) {
-			t.Errorf("the digest of %d hashes is not that of their bytes", len(hashes))
+			t.Errorf("the digest of %d hashes is not the digest of their bytes", len(hashes))
 		}
 		return got
 	}
@@ -193,24 +196,24 @@ func TestKey_RoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.HasPrefix(text, []byte("-----BEGIN PRIVATE KEY-----\n")) {
-			t.Errorf("it is not the PEM form that other tools read: %.30s", text)
+			t.Errorf("not the PEM form that other tools read: %.30s", text)
 		}
 		if got, err := DecodeKey(text); err != nil || !got.Equal(key) {
-			t.Errorf("read back: %v", err)
+			t.Errorf("decoded: %v", err)
 		}
 	}
 }
 
-func mustPEM(t *testing.T, kind string, key any) []byte {
+func mustPEM(t *testing.T, blockType string, key any) []byte {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	return pem.EncodeToMemory(&pem.Block{Type: blockType, Bytes: der})
 }
 
-// What cannot be read is refused with a reason, and the reason shows nothing of the text.
+// An error says why the key cannot be decoded, and contains nothing of the text.
 func TestDecodeKey_Refused(t *testing.T) {
 	t.Parallel()
 	secret := mustPEM(t, keyType, testKey(7))
@@ -224,7 +227,7 @@ func TestDecodeKey_Refused(t *testing.T) {
 		}
 		for size, part := 4, body; len(part) >= size; part = part[1:] {
 			if strings.Contains(err.Error(), part[:size]) {
-				t.Errorf("the reason %q shows a piece of the key", err)
+				t.Errorf("the error %q contains a part of the key", err)
 			}
 		}
 	}

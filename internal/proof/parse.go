@@ -12,7 +12,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// recordText is a record as JSON has it.
+// recordText is the JSON form of a record.
 type recordText struct {
 	GPU         string `json:"gpu_type"`
 	Region      string `json:"region"`
@@ -47,22 +47,22 @@ type recordText struct {
 	Hash        hexHash `json:"hash"`
 }
 
-// hexHash is a hash as JSON has it.
+// hexHash is the JSON form of a hash.
 type hexHash assay.Hash
 
 func (h *hexHash) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(h)) {
-		return errors.New("a hash has 64 digits")
+		return errors.New("a hash must have 64 digits")
 	}
 	_, err := hex.Decode(h[:], text)
 	return err
 }
 
-// ParseRecord reads a record that AppendJSON has written. It must be that text to the byte.
+// ParseRecord parses a record. The text must be byte for byte what AppendJSON writes.
 func ParseRecord(text []byte) (d assay.Determination, err error) {
 	var r recordText
 	if err := json.Unmarshal(text, &r); err != nil {
-		return d, fmt.Errorf("a record: %w", err)
+		return d, fmt.Errorf("parse a record: %w", err)
 	}
 	var errs [4]error
 	d = assay.Determination{
@@ -71,8 +71,10 @@ func ParseRecord(text []byte) (d assay.Determination, err error) {
 		Excluded: assay.Exclusions(r.Excluded), Adjusted: assay.Adjustments(r.Adjusted),
 		Inputs: assay.Hash(r.Inputs), Previous: assay.Hash(r.Previous), Hash: assay.Hash(r.Hash),
 	}
-	for to, price := range map[*assay.Nanos]*assay.Nanos{&d.Value: r.Value, &d.Low: r.Low, &d.High: r.High, &d.Median: r.Median} {
-		if price != nil { // none of them is there when the value was taken back
+	for to, price := range map[*assay.Nanos]*assay.Nanos{
+		&d.Value: r.Value, &d.Low: r.Low, &d.High: r.High, &d.Median: r.Median,
+	} {
+		if price != nil { // all are null if the value was withdrawn
 			*to = *price
 		}
 	}
@@ -81,11 +83,12 @@ func ParseRecord(text []byte) (d assay.Determination, err error) {
 	d.From, errs[2] = parseInstant(r.Window.From)
 	d.PublishedAt, errs[3] = parseInstant(r.PublishedAt)
 	d.HourMicros, err = assay.ParseDecimal(r.GPUHours.String(), 6)
-	if err := errors.Join(append(errs[:], err)...); err != nil {
-		return d, fmt.Errorf("a record: %w", err)
+	err = errors.Join(append(errs[:], err)...)
+	if err != nil {
+		return d, fmt.Errorf("parse a record: %w", err)
 	}
 	if !bytes.Equal(AppendJSON(nil, &d), text) {
-		return d, errors.New("a record is not written the way records are")
+		return d, errors.New("parse a record: it is not in the published form")
 	}
 	return d, nil
 }
@@ -95,7 +98,7 @@ func parseInstant(text string) (int64, error) {
 	return ms, err
 }
 
-// ParseManifest reads a manifest that AppendManifestJSON has written. It must be that text to the byte.
+// ParseManifest parses a manifest. The text must be byte for byte what AppendManifestJSON writes.
 func ParseManifest(text []byte) (m assay.Manifest, err error) {
 	var t struct {
 		Day       string  `json:"day"`
@@ -109,20 +112,24 @@ func ParseManifest(text []byte) (m assay.Manifest, err error) {
 		Signature string  `json:"signature"`
 	}
 	if err := json.Unmarshal(text, &t); err != nil {
-		return m, fmt.Errorf("a manifest: %w", err)
+		return m, fmt.Errorf("parse a manifest: %w", err)
 	}
-	m = assay.Manifest{Revision: t.Revision, Records: t.Records, Digest: assay.Hash(t.Digest), Previous: assay.Hash(t.Previous), Hash: assay.Hash(t.Hash)}
+	m = assay.Manifest{
+		Revision: t.Revision, Records: t.Records, Digest: assay.Hash(t.Digest), Previous: assay.Hash(t.Previous),
+		Hash: assay.Hash(t.Hash),
+	}
 	var errs [4]error
 	day, err := time.Parse(assay.DayLayout, t.Day)
 	m.Day, errs[0] = day.UnixMilli(), err
 	m.SignedAt, errs[1] = parseInstant(t.SignedAt)
 	m.PublicKey, errs[2] = base64.StdEncoding.DecodeString(t.PublicKey)
 	m.Signature, errs[3] = base64.StdEncoding.DecodeString(t.Signature)
-	if err := errors.Join(errs[:]...); err != nil {
-		return m, fmt.Errorf("a manifest: %w", err)
+	err = errors.Join(errs[:]...)
+	if err != nil {
+		return m, fmt.Errorf("parse a manifest: %w", err)
 	}
 	if !bytes.Equal(AppendManifestJSON(nil, &m), text) {
-		return m, errors.New("a manifest is not written the way manifests are")
+		return m, errors.New("parse a manifest: it is not in the published form")
 	}
 	return m, nil
 }

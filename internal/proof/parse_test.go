@@ -10,7 +10,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// What is written can be read, with a value and when it was taken back; and nothing that is written otherwise.
+// A record can be parsed with a value and without; any other form of the text is rejected.
 func TestParseRecord(t *testing.T) {
 	t.Parallel()
 	f := func(d assay.Determination) {
@@ -22,27 +22,39 @@ func TestParseRecord(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		if diff := cmp.Diff(d, got); diff != "" {
-			t.Errorf("written and read (-written +read):\n%s", diff)
+			t.Errorf("parsed (-written +parsed):\n%s", diff)
 		}
-		for _, other := range []string{" " + string(text), strings.Replace(string(text), `"hhi"`, `"HHI"`, 1), strings.Replace(string(text), `,"hhi"`, `, "hhi"`, 1)} {
+		for _, other := range []string{
+			" " + string(text),
+			strings.Replace(string(text), `"hhi"`, `"HHI"`, 1),
+			strings.Replace(string(text), `,"hhi"`, `, "hhi"`, 1),
+		} {
 			if _, err := ParseRecord([]byte(other)); err == nil {
-				t.Errorf("%s: not refused", other)
+				t.Errorf("%s: not rejected", other)
 			}
 		}
 	}
 	whole := assay.Determination{
-		Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Daily, At: 86_400_000, Methodology: "1.0.0", Receipt: 7, PublishedAt: 86_400_001,
-		HasValue: true, Value: 2_350_000_000, Transactions: 3, HourMicros: 1_500_000, Providers: 2, HHI: 5_001, Low: 1, High: 3_000_000_000, Median: 2_000_000_000,
-		Excluded: assay.Exclusions{Unverified: 1, Withdrawn: 2}, Adjusted: assay.Adjustments{Winsorized: 1, Capped: 1}, Inputs: assay.Hash{9},
+		Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Daily, At: 86_400_000,
+		Methodology: "1.0.0", Receipt: 7, PublishedAt: 86_400_001,
+		HasValue: true, Value: 2_350_000_000, Low: 1, High: 3_000_000_000, Median: 2_000_000_000,
+		Transactions: 3, HourMicros: 1_500_000, Providers: 2, HHI: 5_001,
+		Excluded: assay.Exclusions{Unverified: 1, Withdrawn: 2},
+		Adjusted: assay.Adjustments{Winsorized: 1, Capped: 1}, Inputs: assay.Hash{9},
 	}
 	f(whole)
-	gone := assay.Determination{Line: whole.Line, Grain: assay.Hourly, At: whole.At, From: 1, Revision: 1, Methodology: "1.0.0", Excluded: assay.Exclusions{Withdrawn: 1}}
-	f(gone)
+	f(assay.Determination{
+		Line: whole.Line, Grain: assay.Hourly, At: whole.At, From: 1, Revision: 1, Methodology: "1.0.0",
+		Excluded: assay.Exclusions{Withdrawn: 1},
+	})
 }
 
 func TestParseManifest(t *testing.T) {
 	t.Parallel()
-	m := assay.Manifest{Day: 86_400_000, Revision: 2, Records: 3, Digest: assay.Hash{1}, SignedAt: 172_800_001, Previous: assay.Hash{2}, PublicKey: bytes.Repeat([]byte{3}, 32), Signature: bytes.Repeat([]byte{4}, 64)}
+	m := assay.Manifest{
+		Day: 86_400_000, Revision: 2, Records: 3, Digest: assay.Hash{1}, SignedAt: 172_800_001, Previous: assay.Hash{2},
+		PublicKey: bytes.Repeat([]byte{3}, 32), Signature: bytes.Repeat([]byte{4}, 64),
+	}
 	m.Hash = Manifest(&m)
 	text := AppendManifestJSON(nil, &m)
 	got, err := ParseManifest(text)
@@ -50,9 +62,9 @@ func TestParseManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(m, got); diff != "" {
-		t.Errorf("written and read (-written +read):\n%s", diff)
+		t.Errorf("parsed (-written +parsed):\n%s", diff)
 	}
 	if _, err := ParseManifest(append(text, ' ')); err == nil {
-		t.Error("a space at its end: not refused")
+		t.Error("a space at the end: not rejected")
 	}
 }

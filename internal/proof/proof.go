@@ -1,10 +1,11 @@
-// Package proof makes published values provable. It is pure: what it hashes, signs and checks comes as arguments.
+// Package proof makes published values provable. It is pure: everything that it hashes, signs and checks is an
+// argument.
 //
-// Three layers carry a value. A transaction has a digest of its content. A determination record holds the digest of the
-// transactions of its window, in order, and the hash of the record before it in its series: a chain that cannot be
+// A proof has three layers. A transaction has a digest of its content. A determination record holds the digest of the
+// transactions of its window, in order, and the hash of the record before it in its series; this chain cannot be
 // changed in the middle. A manifest lists all records of a day and is signed with the operator's Ed25519 key.
 //
-// Everything that is hashed is text that anybody can write again: a transaction as tab-separated fields, a record and a
+// Everything that is hashed is text that anyone can reproduce: a transaction as tab-separated fields, a record and a
 // manifest as JSON with fixed fields in a fixed order. docs/proof.md shows how to check a value with a shell.
 package proof
 
@@ -16,9 +17,9 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// AppendTransaction appends the text of a transaction: source, id, instant, GPU, region, price, GPUs, hours and provider,
-// separated by tabs. Prices and hours are plain decimals. Whether it counts is not part of it: that is said where it is
-// used.
+// AppendTransaction appends the text of a transaction: source, id, instant, GPU, region, price, GPUs, hours and
+// provider, separated by tabs. Prices and hours are plain decimals. Whether the transaction counts is not part of the
+// text; Inputs adds that.
 func AppendTransaction(dst []byte, t *assay.Transaction) []byte {
 	dst = append(append(dst, t.Source...), '\t')
 	dst = append(append(dst, t.ID...), '\t')
@@ -33,8 +34,8 @@ func AppendTransaction(dst []byte, t *assay.Transaction) []byte {
 
 // Transaction is the digest of a transaction.
 func Transaction(t *assay.Transaction) assay.Hash {
-	var room [512]byte
-	return sha256.Sum256(AppendTransaction(room[:0], t))
+	var buffer [512]byte
+	return sha256.Sum256(AppendTransaction(buffer[:0], t))
 }
 
 // The marks of a transaction in the inputs of a window.
@@ -44,12 +45,12 @@ const (
 	markWithdrawn  = 'w'
 )
 
-// Inputs is the digest of a window's transactions, which stand at the given rows of a batch in their order: of each its
-// digest and a mark that says whether it counted.
+// Inputs is the digest of a window's transactions, which are the given rows of a batch: for each, its digest and a
+// mark that says whether it counted.
 func Inputs(batch []assay.Transaction, digests []assay.Hash, rows []int32) (sum assay.Hash) {
 	h := sha256.New()
-	var room [33 * 64]byte
-	text := room[:0]
+	var buffer [33 * 64]byte
+	text := buffer[:0]
 	for _, row := range rows {
 		mark := byte(markUnverified)
 		switch t := &batch[row]; {
@@ -61,7 +62,7 @@ func Inputs(batch []assay.Transaction, digests []assay.Hash, rows []int32) (sum 
 		text = append(append(text, digests[row][:]...), mark)
 		if len(text) == cap(text) {
 			h.Write(text)
-			text = room[:0]
+			text = buffer[:0]
 		}
 	}
 	h.Write(text)
@@ -69,12 +70,12 @@ func Inputs(batch []assay.Transaction, digests []assay.Hash, rows []int32) (sum 
 	return sum
 }
 
-// AppendRecord appends the text of a record, which is what its hash is of: JSON without the hash itself.
+// AppendRecord appends the text of a record that is hashed: JSON without the hash itself.
 func AppendRecord(dst []byte, d *assay.Determination) []byte {
 	return append(appendRecord(dst, d), '}')
 }
 
-// AppendJSON appends a record as it is shown: its text, and its hash at the end.
+// AppendJSON appends a record as it is published: its text with its hash at the end.
 func AppendJSON(dst []byte, d *assay.Determination) []byte {
 	dst = appendHash(appendRecord(dst, d), "hash", d.Hash)
 	return append(dst, '}')
@@ -121,7 +122,7 @@ func appendHash(dst []byte, name string, h assay.Hash) []byte {
 	return append(hex.AppendEncode(dst, h[:]), '"')
 }
 
-// Seal puts a record behind another in its chain: it sets Previous and Hash.
+// Seal appends a record to a chain: it sets Previous and Hash.
 func Seal(d *assay.Determination, previous assay.Hash) {
 	d.Previous = previous
 	d.Hash = Record(d)
@@ -129,6 +130,6 @@ func Seal(d *assay.Determination, previous assay.Hash) {
 
 // Record is the hash of a record.
 func Record(d *assay.Determination) assay.Hash {
-	var room [1536]byte
-	return sha256.Sum256(AppendRecord(room[:0], d))
+	var buffer [1536]byte
+	return sha256.Sum256(AppendRecord(buffer[:0], d))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// hashOf makes a hash that is easy to recognise.
+// hashOf makes a hash that is easy to recognize.
 func hashOf(b byte) (h assay.Hash) {
 	for i := range h {
 		h[i] = b
@@ -25,13 +25,13 @@ func hashOf(b byte) (h assay.Hash) {
 
 func exampleTransaction() assay.Transaction {
 	return assay.Transaction{
-		Source: "desk-7", ID: "T/0042", ExecutedAt: 1_768_403_400_250, GPU: "H100 SXM", Region: "us-east", Price: 2_350_000_001,
-		GPUs: 8, HourMicros: 12_500_000, Provider: "Acme Ünlimited", Verified: true, Receipt: 7,
+		Source: "desk-7", ID: "T/0042", ExecutedAt: 1_768_403_400_250, GPU: "H100 SXM", Region: "us-east",
+		Price: 2_350_000_001, GPUs: 8, HourMicros: 12_500_000, Provider: "Acme Ünlimited", Verified: true, Receipt: 7,
 	}
 }
 
-// The texts below are what operators and auditors write again to check a value. If one of them has to change, every hash
-// that was ever published changes its meaning with it.
+// Operators and auditors reproduce the texts below to check a value. A changed text would invalidate every published
+// hash.
 
 func TestAppendTransaction_Text(t *testing.T) {
 	t.Parallel()
@@ -41,24 +41,25 @@ func TestAppendTransaction_Text(t *testing.T) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
 	if got := Transaction(&tr); got != sha256.Sum256([]byte(want)) {
-		t.Errorf("the digest %x is not that of the text", got)
+		t.Errorf("the digest %x is not the digest of the text", got)
 	}
 	tr.Region = ""
 	if got := string(AppendTransaction(nil, &tr)); !strings.Contains(got, "\tH100 SXM\t\t2.35") {
 		t.Errorf("without a region the text is %q", got)
 	}
-	// Longer than the room that the digest is made in.
+	// Longer than the buffer that the digest is computed in.
 	tr.Provider = strings.Repeat("long ", 200)
 	if got := Transaction(&tr); got != sha256.Sum256(AppendTransaction(nil, &tr)) {
-		t.Error("the digest of a long transaction is not that of its text")
+		t.Error("the digest of a long transaction is not the digest of its text")
 	}
 }
 
 func exampleRecord() assay.Determination {
 	return assay.Determination{
-		Line: assay.Line{GPU: "H100 SXM", Region: "us-east"}, Grain: assay.Hourly, At: 1_768_406_400_000, From: 1_768_402_800_000,
-		Revision: 2, Methodology: "1.0.0", Receipt: 17, PublishedAt: 1_768_406_400_123, HasValue: true, Value: 2_350_100_000,
-		Transactions: 12, HourMicros: 480_500_000, Providers: 3, HHI: 4321, Low: 1_990_000_000, High: 2_999_999_999, Median: 2_340_000_000,
+		Line: assay.Line{GPU: "H100 SXM", Region: "us-east"}, Grain: assay.Hourly,
+		At: 1_768_406_400_000, From: 1_768_402_800_000, Revision: 2, Methodology: "1.0.0", Receipt: 17, PublishedAt: 1_768_406_400_123, HasValue: true, Value: 2_350_100_000,
+		Transactions: 12, HourMicros: 480_500_000, Providers: 3, HHI: 4321,
+		Low: 1_990_000_000, High: 2_999_999_999, Median: 2_340_000_000,
 		Excluded: assay.Exclusions{Unverified: 4, Withdrawn: 1}, Adjusted: assay.Adjustments{Winsorized: 5, Capped: 6},
 		Inputs: hashOf(0xab), Previous: hashOf(0xcd), Hash: hashOf(0xef),
 	}
@@ -67,7 +68,8 @@ func exampleRecord() assay.Determination {
 func TestAppendRecord_Text(t *testing.T) {
 	t.Parallel()
 	d := exampleRecord()
-	want := `{"gpu_type":"H100 SXM","region":"us-east","granularity":"hourly","timestamp":"2026-01-14T16:00:00.000Z","revision":2,` +
+	want := `{"gpu_type":"H100 SXM","region":"us-east","granularity":"hourly","timestamp":"2026-01-14T16:00:00.000Z",` +
+		`"revision":2,` +
 		`"window":{"from":"2026-01-14T15:00:00.000Z","to":"2026-01-14T16:00:00.000Z"},"methodology":"1.0.0","receipt":17,` +
 		`"index_value":2.3501,"transactions":12,"gpu_hours":480.5,"providers":3,"hhi":4321,` +
 		`"lowest_price":1.99,"highest_price":2.999999999,"median_price":2.34,` +
@@ -78,15 +80,15 @@ func TestAppendRecord_Text(t *testing.T) {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 	if got := Record(&d); got != sha256.Sum256([]byte(want)) {
-		t.Errorf("the hash %x is not that of the text", got)
+		t.Errorf("the hash %x is not the hash of the text", got)
 	}
-	shown := strings.TrimSuffix(want, "}") + `,"hash":"` + strings.Repeat("ef", 32) + `"}`
-	if got := string(AppendJSON(nil, &d)); got != shown {
-		t.Errorf("it is shown as\n%s, want\n%s", got, shown)
+	published := strings.TrimSuffix(want, "}") + `,"hash":"` + strings.Repeat("ef", 32) + `"}`
+	if got := string(AppendJSON(nil, &d)); got != published {
+		t.Errorf("it is published as\n%s, want\n%s", got, published)
 	}
 }
 
-// A value that was taken back has no prices, whatever the fields hold.
+// A record without a value has no prices, whatever the fields hold.
 func TestAppendRecord_WithoutValue(t *testing.T) {
 	t.Parallel()
 	d := exampleRecord()
@@ -153,19 +155,21 @@ func TestAppendJSON_ParsesBack(t *testing.T) {
 		decode(t, AppendJSON(nil, &d), &got)
 		hours := new(big.Rat).SetFrac64(d.HourMicros, 1_000_000)
 		if read, ok := new(big.Rat).SetString(got.Hours.String()); !ok || read.Cmp(hours) != 0 {
-			t.Errorf("gpu_hours are read as %s, want %s", got.Hours, hours)
+			t.Errorf("gpu_hours is %s, want %s", got.Hours, hours)
 		}
 		got.Hours = ""
 		want := recordJSON{
-			GPU: d.GPU, Region: d.Region, Granularity: d.Grain.String(), Timestamp: assay.FormatInstant(d.At), Revision: d.Revision,
-			Methodology: d.Methodology, Receipt: d.Receipt, Value: price(d.Value, d.HasValue), Counted: d.Transactions, Providers: d.Providers,
-			HHI: d.HHI, Low: price(d.Low, d.HasValue), High: price(d.High, d.HasValue), Median: price(d.Median, d.HasValue),
-			Excluded: d.Excluded, Adjusted: adjustedJSON(d.Adjusted), Inputs: hex.EncodeToString(d.Inputs[:]), Published: assay.FormatInstant(d.PublishedAt),
+			GPU: d.GPU, Region: d.Region, Granularity: d.Grain.String(), Timestamp: assay.FormatInstant(d.At),
+			Revision: d.Revision, Methodology: d.Methodology, Receipt: d.Receipt,
+			Value: price(d.Value, d.HasValue), Counted: d.Transactions, Providers: d.Providers, HHI: d.HHI,
+			Low: price(d.Low, d.HasValue), High: price(d.High, d.HasValue), Median: price(d.Median, d.HasValue),
+			Excluded: d.Excluded, Adjusted: adjustedJSON(d.Adjusted),
+			Inputs: hex.EncodeToString(d.Inputs[:]), Published: assay.FormatInstant(d.PublishedAt),
 			Previous: hex.EncodeToString(d.Previous[:]), Hash: hex.EncodeToString(d.Hash[:]),
 		}
 		want.Window.From, want.Window.To = assay.FormatInstant(d.From), assay.FormatInstant(d.At)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("read back as something else:\n%s", diff)
+			t.Errorf("parsed (-want +got):\n%s", diff)
 		}
 	}
 	f(exampleRecord())
@@ -176,8 +180,8 @@ func TestAppendJSON_ParsesBack(t *testing.T) {
 	f(d)
 }
 
-// eachChange changes one field after the other, by the smallest step that the field has, and calls f each time with the
-// name of the field. Every byte of a hash is a field of its own.
+// eachChange changes one field after another by its smallest step, and calls f with the field's name each time. Every
+// byte of a hash is a separate field.
 func eachChange(v reflect.Value, name string, f func(name string)) {
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
@@ -211,7 +215,7 @@ func change(v reflect.Value) {
 	}
 }
 
-// checkChanges tells of fields whose change does not change the hash; those in free must not change it.
+// checkChanges checks that a change of any field changes the hash, except for the fields in free, which must not.
 func checkChanges[T any](t *testing.T, value *T, hash func(*T) assay.Hash, free ...string) {
 	t.Helper()
 	before, seen := hash(value), map[string]bool{}
@@ -222,7 +226,7 @@ func checkChanges[T any](t *testing.T, value *T, hash func(*T) assay.Hash, free 
 	eachChange(reflect.ValueOf(value).Elem(), "", func(name string) {
 		seen[name] = true
 		if changed := hash(value) != before; changed == isFree[name] {
-			t.Errorf("%T: another %s changes the hash: %v", *value, name, changed)
+			t.Errorf("%T: a changed %s changes the hash: %v", *value, name, changed)
 		}
 	})
 	for _, name := range free {
@@ -231,14 +235,14 @@ func checkChanges[T any](t *testing.T, value *T, hash func(*T) assay.Hash, free 
 		}
 	}
 	if hash(value) != before {
-		t.Fatal("the walk did not put everything back")
+		t.Fatal("eachChange did not restore every field")
 	}
 }
 
 func TestHashes_EveryFieldCounts(t *testing.T) {
 	t.Parallel()
 	tr := exampleTransaction()
-	// Whether it counts, and when it came, is said elsewhere.
+	// Whether and since when it counts is not part of its content.
 	checkChanges(t, &tr, Transaction, "Verified", "Withdrawn", "Receipt")
 	d := exampleRecord()
 	checkChanges(t, &d, Record, "Hash")
@@ -269,14 +273,14 @@ func TestInputs(t *testing.T) {
 		}
 		got := Inputs(batch, digests, rows)
 		if got != sha256.Sum256(text) {
-			t.Errorf("the digest of rows %v is not that of their digests and marks", rows)
+			t.Errorf("the digest of rows %v is not the digest of their digests and marks", rows)
 		}
 		return got
 	}
 	f()
 	counted := f(0, 1, 2)
 	for name, other := range map[string]assay.Hash{
-		"another order": f(0, 2, 1), "one less": f(0, 1), "one more": f(0, 1, 2, 3), "one twice": f(0, 1, 2, 2),
+		"another order": f(0, 2, 1), "one fewer": f(0, 1), "one more": f(0, 1, 2, 3), "one twice": f(0, 1, 2, 2),
 	} {
 		if other == counted {
 			t.Errorf("%s gives the same digest", name)
@@ -289,7 +293,7 @@ func TestInputs(t *testing.T) {
 	if unverified == counted || withdrawn == counted || withdrawn == unverified {
 		t.Error("two of the marks give the same digest")
 	}
-	// The digest is made in pieces of 64 rows: below, at and above the ends of some.
+	// The digest is computed in blocks of 64 rows: try counts below, at and above the block ends.
 	var rows []int32
 	for i := range int32(len(batch)) {
 		batch[i].Verified, batch[i].Withdrawn = i%3 == 0, i%3 == 1
@@ -307,19 +311,20 @@ func TestSeal_Chain(t *testing.T) {
 		d.Revision, d.Hash, d.Previous = i, assay.Hash{}, assay.Hash{}
 		Seal(&d, previous)
 		if d.Previous != previous || d.Hash != Record(&d) || d.Hash == previous {
-			t.Fatalf("record %d is sealed as %x behind %x", i, d.Hash, d.Previous)
+			t.Fatalf("record %d is sealed as %x after %x", i, d.Hash, d.Previous)
 		}
 		chain, previous = append(chain, d), d.Hash
 	}
-	// The hash does not depend on what stood in its place, so sealing again changes nothing.
+	// The hash does not depend on the hash that was set before, so sealing again changes nothing.
 	again := chain[2]
-	if Seal(&again, chain[1].Hash); again != chain[2] {
-		t.Error("sealed again it is another record")
+	Seal(&again, chain[1].Hash)
+	if again != chain[2] {
+		t.Error("sealing again changes the record")
 	}
-	// Whoever changes a record in the middle has to change all behind it.
+	// A change of one record requires a change of all records after it.
 	chain[1].Value++
 	Seal(&chain[1], chain[0].Hash)
 	if chain[1].Hash == chain[2].Previous {
-		t.Error("a changed record still fits the one behind it")
+		t.Error("a changed record still matches the record after it")
 	}
 }

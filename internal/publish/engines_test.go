@@ -21,7 +21,8 @@ type outcome struct {
 	ledger       store.Ledger
 }
 
-// publishAll takes a market through its life: imported in two parts, published, added to late, doubted, restated and signed.
+// publishAll takes a market through its life: imported in two parts, published, added to late, doubted, restated and
+// signed.
 func publishAll(t *testing.T, db *store.DB) (o outcome) {
 	t.Helper()
 	p, clock := newPublisher(db, end)

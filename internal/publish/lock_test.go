@@ -11,8 +11,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// A publisher whose connection falls silent in the middle of a step stops before the server gives the lock to another: what it
-// has computed is published once, by the other.
+// A publisher whose connection falls silent in the middle of a step stops before the server gives the lock to
+// another: what it has computed is published once, by the other.
 func TestPostgres_SilentPublisherStopsFirst(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

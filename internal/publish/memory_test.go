@@ -143,7 +143,8 @@ func load(t *testing.T, rng *rand.Rand, db *store.DB, all []assay.Transaction) {
 	}
 }
 
-// TestPublished_EqualsMemory: the database, the windows and the order in which rows came in leave no trace in the digits.
+// TestPublished_EqualsMemory: the database, the windows and the order in which rows came in leave no trace in the
+// digits.
 func TestPublished_EqualsMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -22,7 +22,8 @@ func adopt(t *testing.T, db *store.DB, effective int64, was, is string) {
 	}
 }
 
-// wantGoverned checks that slots before an instant follow 1.0.0 and its four decimals, and the others 1.1.0 and its one.
+// wantGoverned checks that slots before an instant follow 1.0.0 and its four decimals, and the others 1.1.0 and its
+// one.
 func wantGoverned(t *testing.T, db *store.DB, effective int64) {
 	t.Helper()
 	records, err := db.AppendRecords(t.Context(), nil, start, end+1)

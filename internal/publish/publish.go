@@ -1,9 +1,10 @@
-// Package publish is the writer's loop. It finds the slots that have ended and are not published yet, computes them from
-// the stored transactions, and publishes their records and coverage together as one version.
+// Package publish is the writer's loop. It finds the slots that have ended and are not published yet, computes them
+// from the stored transactions, and publishes their records and coverage together as one version.
 //
 // Coverage makes this safe to repeat. A slot inside it is determined for good, with a value or without, and the store
-// refuses to cover the same time twice. So a crash loses nothing, and a second publisher duplicates nothing. A transaction
-// that arrives after its slot was published changes nothing until an operator restates the slot (restate.go).
+// refuses to cover the same time twice. So a crash loses nothing, and a second publisher duplicates nothing. A
+// transaction that arrives after its slot was published changes nothing until an operator restates the slot
+// (restate.go).
 //
 // One publisher works at a time: each version is made under the store's lock. It knows the transactions up to the last
 // receipt at its start; a transaction that arrives while it computes is late.
@@ -34,8 +35,8 @@ type Publisher struct {
 	versionSize int // replaces versionRecords in tests
 }
 
-// versionRecords is the approximate number of records in one version of a backfill: enough to be fast, few enough to hold
-// the write lock for less than a second.
+// versionRecords is the approximate number of records in one version of a backfill: enough to be fast, few enough to
+// hold the write lock for less than a second.
 const versionRecords = 60_000
 
 // CatchUp publishes the slots that have ended since the end of the coverage. A GPU without coverage gets none.
@@ -44,8 +45,8 @@ func (p *Publisher) CatchUp(ctx context.Context) (records int, err error) {
 	return p.publishDue(ctx, nil, sinceCoverage(func(string) int64 { return now }))
 }
 
-// Backfill publishes the slots whose windows lie in [from, to), have ended and are not covered yet. Progress, if not nil, is
-// called with the instant up to which slots are computed.
+// Backfill publishes the slots whose windows lie in [from, to), have ended and are not covered yet. Progress, if not
+// nil, is called with the instant up to which slots are computed.
 func (p *Publisher) Backfill(ctx context.Context, from, to int64, progress func(at int64)) (records int, err error) {
 	return p.publishDue(ctx, progress, func(s *step, key store.CoverageKey, now int64) []store.Span {
 		wanted := store.Span{
@@ -59,8 +60,8 @@ func (p *Publisher) Backfill(ctx context.Context, from, to int64, progress func(
 // spanChooser chooses which time of a GPU and grain is due.
 type spanChooser func(s *step, key store.CoverageKey, now int64) []store.Span
 
-// sinceCoverage chooses the time from the end of the coverage to now. A GPU without coverage starts with the slot that was
-// running at its first instant.
+// sinceCoverage chooses the time from the end of the coverage to now. A GPU without coverage starts with the slot
+// that was running at its first instant.
 func sinceCoverage(first func(gpu string) int64) spanChooser {
 	return func(s *step, key store.CoverageKey, now int64) []store.Span {
 		start := first(key.GPU)
@@ -72,8 +73,8 @@ func sinceCoverage(first func(gpu string) int64) spanChooser {
 	}
 }
 
-// firstWhole is the start of the first slot of a grain that lies after the start of the GPU's coverage in either grain. So
-// a backfill of hours also starts the days.
+// firstWhole is the start of the first slot of a grain that lies after the start of the GPU's coverage in either
+// grain. So a backfill of hours also starts the days.
 func (s *step) firstWhole(key store.CoverageKey) int64 {
 	first := int64(math.MaxInt64)
 	for _, grain := range assay.Grains {

@@ -23,7 +23,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The tests live in March 2026, when New York changes its clocks on the 8th: days end at 21:00 UTC before, at 20:00 after.
+// The tests live in March 2026, when New York changes its clocks on the 8th: days end at 21:00 UTC before, at 20:00
+// after.
 var (
 	start = instant(4, 21, 0)
 	end   = instant(12, 20, 0)
@@ -425,8 +426,8 @@ func wantLate(t *testing.T, db *store.DB, want ...string) {
 	}
 }
 
-// A server that starts empty publishes from its first hour on; the history that is loaded later fills in what lies before,
-// and nothing else.
+// A server that starts empty publishes from its first hour on; the history that is loaded later fills in what lies
+// before, and nothing else.
 func TestBackfill_AfterServingStarted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testBackfillAfterServingStarted)
@@ -493,9 +494,10 @@ func TestBackfill_BrokenOffAndRepeated(t *testing.T) {
 	wantWorld(t, db, want)
 }
 
-// The publisher's lock is a file, and a file may be deleted under its holder. Then coverage and chain still see to it that
-// a slot is published once: the other publisher is faster by an hour, just before the version that holds it is written. The
-// refused version must not be lost, and nothing may be published behind it first: catching up would never come back.
+// The publisher's lock is a file, and a file may be deleted under its holder. Then coverage and chain still see to it
+// that a slot is published once: the other publisher is faster by an hour, just before the version that holds it is
+// written. The refused version must not be lost, and nothing may be published behind it first: catching up would
+// never come back.
 func TestBackfill_Overtaken(t *testing.T) {
 	t.Parallel()
 	want := oneGo(t)

@@ -25,8 +25,8 @@ type Restated struct {
 	Settled int   // entries that left the late list
 }
 
-// Restate recomputes published slots with all transactions known now, under the methodology that governs them. A slot whose
-// inputs have changed gets a new revision; the others stay as they are.
+// Restate recomputes published slots with all transactions known now, under the methodology that governs them. A slot
+// whose inputs have changed gets a new revision; the others stay as they are.
 func (p *Publisher) Restate(ctx context.Context, r Restatement) (done Restated, err error) {
 	err = p.withLock(ctx, func(ctx context.Context) error {
 		done, err = p.publishRestatement(ctx, r)
@@ -136,8 +136,8 @@ func (s *step) reviseSlot(d assay.Determination, published bool, last map[Slot]*
 	s.appendRecord(d)
 }
 
-// Revises tells whether a determination becomes a record after the last record of its slot, which may be nil, and sets its
-// revision number. Publishing and verifying share this function.
+// Revises tells whether a determination becomes a record after the last record of its slot, which may be nil, and
+// sets its revision number. Publishing and verifying share this function.
 func Revises(before, d *assay.Determination, published bool) bool {
 	switch {
 	case before == nil:

@@ -54,8 +54,8 @@ func mustVerify(t *testing.T, db *store.DB, id string, verified bool) {
 	}
 }
 
-// A late row makes revisions of its hour and its day, in its region and in all: four. Nothing else moves, and the values
-// are those that would have been published, had it come in time.
+// A late row makes revisions of its hour and its day, in its region and in all: four. Nothing else moves, and the
+// values are those that would have been published, had it come in time.
 func TestRestate_LateRow(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
@@ -123,8 +123,8 @@ func lastRecord(t *testing.T, db *store.DB, gpu string, at int64) assay.Determin
 	return list[len(list)-1]
 }
 
-// The one H200 of an hour is withdrawn: the hour's value is taken back, the day's moves. When it is verified again, both
-// are as they were, as further revisions.
+// The one H200 of an hour is withdrawn: the hour's value is taken back, the day's moves. When it is verified again,
+// both are as they were, as further revisions.
 func TestRestate_TakenBackAndForth(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)

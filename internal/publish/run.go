@@ -11,9 +11,9 @@ const retryAfter = time.Second
 // longestWait bounds the wait for the next minute, so that a clock set forward is noticed.
 const longestWait = 10 * time.Second
 
-// Run publishes every slot when it ends, makes the real-time prints, and signs each day that has ended. It first catches up
-// on slots that ended earlier. A GPU without coverage starts with the slot that is running; a GPU that is added to the
-// catalog later starts with the slot that runs then. Run returns when the context ends.
+// Run publishes every slot when it ends, makes the real-time prints, and signs each day that has ended. It first
+// catches up on slots that ended earlier. A GPU without coverage starts with the slot that is running; a GPU that is
+// added to the catalog later starts with the slot that runs then. Run returns when the context ends.
 func (p *Publisher) Run(ctx context.Context) error {
 	seen := firstSeen{started: p.Now().UnixMilli(), gpus: map[string]int64{}}
 	for {

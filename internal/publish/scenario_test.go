@@ -264,7 +264,8 @@ func (s *scenario) conflict(args []string) error {
 	return want(args, strings.Join(prices, ", "))
 }
 
-// checkChains follows the chain of every series from its first record to its head, whatever the scenario has made of it.
+// checkChains follows the chain of every series from its first record to its head, whatever the scenario has made of
+// it.
 func checkChains(t *testing.T, db *store.DB) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // which ends before the cleanups

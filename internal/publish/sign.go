@@ -9,8 +9,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Sign signs a manifest for every day that has ended and whose records have changed since its last manifest. Without a key
-// it does nothing, and the days stay unsigned.
+// Sign signs a manifest for every day that has ended and whose records have changed since its last manifest. Without
+// a key it does nothing, and the days stay unsigned.
 func (p *Publisher) Sign(ctx context.Context) error {
 	if p.Key == nil {
 		return nil

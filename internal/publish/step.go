@@ -44,8 +44,9 @@ func (p *Publisher) begin(ctx context.Context) (*step, error) {
 	}, nil
 }
 
-// compute determines the slots of a span that are due. The span ends with a day or with all that is due, so it holds whole
-// slots of both grains. Take receives each determination; published is false if the methodology publishes nothing.
+// compute determines the slots of a span that are due. The span ends with a day or with all that is due, so it holds
+// whole slots of both grains. Take receives each determination; published is false if the methodology publishes
+// nothing.
 func (s *step) compute(
 	ctx context.Context, due store.Coverage, span store.Span, take func(d assay.Determination, published bool),
 ) error {
@@ -113,8 +114,8 @@ func (s Slot) String() string {
 	return fmt.Sprintf("%s %s %s at %s", s.GPU, s.Region, s.Grain, assay.FormatInstant(s.At))
 }
 
-// Determine computes a window of the batch that the calculator has loaded. The publication, revision and chain fields of the
-// result are empty. Publishing and verifying share this function.
+// Determine computes a window of the batch that the calculator has loaded. The publication, revision and chain fields
+// of the result are empty. Publishing and verifying share this function.
 func Determine(
 	c *index.Calculator, schedule index.Schedule, w index.Window, batch []assay.Transaction, digests []assay.Hash,
 ) (d assay.Determination, published bool) {

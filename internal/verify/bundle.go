@@ -22,8 +22,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Bundle proves what an exported folder holds, or names the first difference. If publicKey is not nil, it must have signed
-// every manifest.
+// Bundle proves what an exported folder holds, or names the first difference. If publicKey is not nil, it must have
+// signed every manifest.
 func Bundle(ctx context.Context, dir string, publicKey []byte, progress Progress) (report Report, err error) {
 	b := &bundle{dir: dir}
 	if err := b.open(); err != nil {

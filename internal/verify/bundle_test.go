@@ -309,8 +309,8 @@ func forgeCells(t *testing.T, text []byte, columns []string, random *rand.Rand, 
 	}
 }
 
-// unpublished tells of transactions and verifications of which no value knows: late ones that nobody has taken up, those of
-// the day that has not ended, and B200s, which are often too few for a value.
+// unpublished tells of transactions and verifications of which no value knows: late ones that nobody has taken up,
+// those of the day that has not ended, and B200s, which are often too few for a value.
 func unpublished(rows [][]string, row int) bool {
 	id, at := rows[row][0], rows[row][2]
 	return id == "late-2" || id == "late-5" || at >= assay.FormatInstant(instant(9, 20)) || strings.HasPrefix(id, "B200")

@@ -51,9 +51,9 @@ func (l links) days() map[int64][]assay.Hash {
 	return days
 }
 
-// checkLinks sorts the links of a series by sequence and checks the chain in both directions: each link carries the hash of
-// the link before it, and a link whose hash is carried stands before the carrier. A neighbor that the period leaves out
-// cannot be checked.
+// checkLinks sorts the links of a series by sequence and checks the chain in both directions: each link carries the
+// hash of the link before it, and a link whose hash is carried stands before the carrier. A neighbor that the period
+// leaves out cannot be checked.
 func checkLinks(key store.SeriesKey, links []link) error {
 	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.sequence, b.sequence) })
 	sequences := make(map[assay.Hash]int64, len(links))

@@ -254,8 +254,8 @@ func show(value any) string {
 	return fmt.Sprintf("%q", fmt.Sprint(value))
 }
 
-// change sets a column of a row. It gives false when the table does not take the value: it is of another type and becomes
-// the same again, or the row would be there twice.
+// change sets a column of a row. It gives false when the table does not take the value: it is of another type and
+// becomes the same again, or the row would be there twice.
 func (p *patient) change(table, column string, row map[string]any, value any) bool {
 	p.t.Helper()
 	where, args := "1", []any{value}
@@ -340,8 +340,8 @@ func TestVerify_AnyRowMore(t *testing.T) {
 	p.wantWell()
 }
 
-// TestVerify_SlippedIn has the store itself write one more transaction under a receipt that is long past, as nobody could
-// who does not know the checksums: then its receipt or its slot tells.
+// TestVerify_SlippedIn has the store itself write one more transaction under a receipt that is long past, as nobody
+// could who does not know the checksums: then its receipt or its slot tells.
 func TestVerify_SlippedIn(t *testing.T) {
 	t.Parallel()
 	f := func(gpu string, at int64, receipt int, kinds string) {

@@ -87,8 +87,8 @@ func (v *verification) split(ctx context.Context) error {
 			v.failed = len(v.spans)
 			return nil
 		}
-		// An instant outside the calendar is damage and would make the loop endless. So is one before at: SQLite sorts a
-		// value that is not a number as if it were one.
+		// An instant outside the calendar is damage and would make the loop endless. So is one before at: SQLite
+		// sorts a value that is not a number as if it were one.
 		if next < max(at, assay.Earliest) || next >= assay.Latest {
 			return differs("there is a transaction or a record at %d ms, which is out of order or not in the years 1 to 9999", next)
 		}
@@ -210,8 +210,8 @@ func (v *verification) checkChains(context.Context) error {
 	return nil
 }
 
-// checkTotals checks that every receipt still has its transactions, that every transaction can be found by its id, and that
-// nothing was left out. It needs everything to be read.
+// checkTotals checks that every receipt still has its transactions, that every transaction can be found by its id,
+// and that nothing was left out. It needs everything to be read.
 func (v *verification) checkTotals(ctx context.Context) error {
 	if !v.everything() {
 		return nil

@@ -362,7 +362,8 @@ func (e *exporter) writeManifests(context.Context) error {
 	})
 }
 
-// writeFile creates a file, lets write fill it, and syncs it to the disk. After the first error it only closes the file.
+// writeFile creates a file, lets write fill it, and syncs it to the disk. After the first error it only closes the
+// file.
 func writeFile(name string, write func(*bufio.Writer) error) (err error) {
 	f, err := os.Create(name)
 	if err != nil {

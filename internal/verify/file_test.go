@@ -14,8 +14,9 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// TestVerify_AnyByteOfTheFile damages the database's file itself, in the pages of transactions, records and manifests: then
-// SQLite complains, or Verify does. What passes must be a byte that nothing is made of: every row reads as before.
+// TestVerify_AnyByteOfTheFile damages the database's file itself, in the pages of transactions, records and
+// manifests: then SQLite complains, or Verify does. What passes must be a byte that nothing is made of: every row
+// reads as before.
 func TestVerify_AnyByteOfTheFile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

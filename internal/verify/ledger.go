@@ -40,8 +40,8 @@ func checkLedger(l *store.Ledger, schedule index.Schedule) error {
 	return checkCoverage(l)
 }
 
-// checkReceipts checks that each receipt is for transactions or for one verification, and that no verification shares its
-// receipt.
+// checkReceipts checks that each receipt is for transactions or for one verification, and that no verification shares
+// its receipt.
 func checkReceipts(l *store.Ledger) error {
 	verifications := map[int64]int{}
 	for _, e := range l.Events {
@@ -66,8 +66,8 @@ func verificationName(e *assay.Verification) string {
 	return fmt.Sprintf("verification of transaction %s of %s, executed at %s", e.ID, e.Source, assay.FormatInstant(e.ExecutedAt))
 }
 
-// checkCovers checks that every publication determined whole slots, that only restatements determined time again, and that
-// they restated time that was determined before.
+// checkCovers checks that every publication determined whole slots, that only restatements determined time again, and
+// that they restated time that was determined before.
 func checkCovers(covers store.Covers, schedule index.Schedule) error {
 	for key, list := range covers {
 		for i, c := range list {

@@ -18,8 +18,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The market of these tests lives in March 2026, over the night of the 8th, when New York changes its clocks: days end at
-// 21:00 UTC before, at 20:00 after.
+// The market of these tests lives in March 2026, over the night of the 8th, when New York changes its clocks: days
+// end at 21:00 UTC before, at 20:00 after.
 func instant(day, hour int) int64 {
 	return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC).UnixMilli()
 }

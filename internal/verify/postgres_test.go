@@ -7,8 +7,9 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The market is proven on PostgreSQL as on SQLite, and what is changed there past the store is found. The tests of SQLite go
-// through every column; what they find is read by the same code, so here one change of each kind of table is enough.
+// The market is proven on PostgreSQL as on SQLite, and what is changed there past the store is found. The tests of
+// SQLite go through every column; what they find is read by the same code, so here one change of each kind of table
+// is enough.
 func TestVerify_Postgres(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

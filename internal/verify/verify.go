@@ -1,9 +1,10 @@
-// Package verify proves what was published, or names the first difference. It recomputes every value from the transactions
-// that were known when the value was published, follows the hash chain of every series, and checks the signed manifests.
+// Package verify proves what was published, or names the first difference. It recomputes every value from the
+// transactions that were known when the value was published, follows the hash chain of every series, and checks the
+// signed manifests.
 //
-// Database (database.go) reads a database. Bundle (bundle.go) reads files that Export (export.go) wrote, on a machine that
-// has no database. Both hand the data to the same checker, one chunk of days at a time, and then check what spans chunks:
-// chains (chain.go), manifests (manifests.go) and the ledger (ledger.go).
+// Database (database.go) reads a database. Bundle (bundle.go) reads files that Export (export.go) wrote, on a machine
+// that has no database. Both hand the data to the same checker, one chunk of days at a time, and then check what
+// spans chunks: chains (chain.go), manifests (manifests.go) and the ledger (ledger.go).
 package verify
 
 import (

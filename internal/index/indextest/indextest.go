@@ -1,5 +1,5 @@
-// Package indextest is the common part of the plain-text language in which the scenarios of index and publish are written.
-// Each line is a command; two or more spaces separate its columns; # begins a comment.
+// Package indextest is the common part of the plain-text language in which the scenarios of index and publish are
+// written. Each line is a command; two or more spaces separate its columns; # begins a comment.
 package indextest
 
 import (
@@ -69,7 +69,8 @@ func ErrUnknown(verb string, args []string) error {
 	return fmt.Errorf("there is no command %q with %d columns", verb, len(args))
 }
 
-// Transaction parses the columns of a load line: executed at, GPU, region, price, GPUs, hours, provider, verified or not.
+// Transaction parses the columns of a load line: executed at, GPU, region, price, GPUs, hours, provider, verified or
+// not.
 func Transaction(args []string) (t assay.Transaction, err error) {
 	if len(args) != 8 {
 		return t, fmt.Errorf("a transaction has 8 columns, not %d", len(args))
