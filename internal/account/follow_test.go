@@ -10,7 +10,10 @@ import (
 )
 
 // What one process does, another follows.
-func TestService_FollowsAnotherProcess(t *testing.T) { storetest.Each(t, testFollowsAnotherProcess) }
+func TestService_FollowsAnotherProcess(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testFollowsAnotherProcess)
+}
 
 func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
 	here := openHouse(t, db)
@@ -43,6 +46,7 @@ func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
 
 // What was granted by another process a moment ago counts when a key is asked for, before anything has been followed.
 func TestCreateKey_LooksFirst(t *testing.T) {
+	t.Parallel()
 	here := newHouse(t)
 	id := here.add("ann@example.com")
 	here.another().grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
@@ -51,6 +55,7 @@ func TestCreateKey_LooksFirst(t *testing.T) {
 
 // With the database away, who has signed in stays so.
 func TestIdentify_StoreAway(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	a := h.enrol("ann@example.com")
 	token := h.signIn("ann@example.com")

@@ -13,6 +13,7 @@ import (
 func day(n int64) int64 { return start + n*assay.Day }
 
 func TestDecideGrant(t *testing.T) {
+	t.Parallel()
 	const now = start
 	f := func(has []assay.Grant, ask GrantAsk, from, until int64, ends ...int64) {
 		t.Helper()
@@ -67,7 +68,10 @@ func TestDecideGrant(t *testing.T) {
 	refused(open, trial, "the account has premium access, which a trial would take away")
 }
 
-func TestGrants_View(t *testing.T) { storetest.Each(t, testGrantsView) }
+func TestGrants_View(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testGrantsView)
+}
 
 func testGrantsView(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)

@@ -16,6 +16,7 @@ import (
 
 // Who may create a key, of which tier, and on what it hangs.
 func TestCreateKey_WhoMay(t *testing.T) {
+	t.Parallel()
 	h, rows := newHouse(t), 0
 	f := func(own assay.Plan, orgs []assay.Plan, want string) {
 		t.Helper()
@@ -58,7 +59,10 @@ func TestCreateKey_WhoMay(t *testing.T) {
 	f(assay.PlanFull, []assay.Plan{assay.PlanPremium}, "full")
 }
 
-func TestKey_EndsWithTheTrial(t *testing.T) { storetest.Each(t, testKeyEndsWithTheTrial) }
+func TestKey_EndsWithTheTrial(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testKeyEndsWithTheTrial)
+}
 
 func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -84,7 +88,10 @@ func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
 }
 
 // A key goes on when one grant follows the other, or reaches into it.
-func TestKey_GoesOnWithoutAGap(t *testing.T) { storetest.Each(t, testKeyGoesOnWithoutAGap) }
+func TestKey_GoesOnWithoutAGap(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testKeyGoesOnWithoutAGap)
+}
 
 func testKeyGoesOnWithoutAGap(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -100,7 +107,10 @@ func testKeyGoesOnWithoutAGap(t *testing.T, db *store.DB) {
 	h.wantInactive(secret)
 }
 
-func TestKey_UpAndDown(t *testing.T) { storetest.Each(t, testKeyUpAndDown) }
+func TestKey_UpAndDown(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testKeyUpAndDown)
+}
 
 func testKeyUpAndDown(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -123,6 +133,7 @@ func testKeyUpAndDown(t *testing.T, db *store.DB) {
 }
 
 func TestKey_EndsWithTheGrant(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	id := h.add("ann@example.com")
 	g := h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
@@ -133,6 +144,7 @@ func TestKey_EndsWithTheGrant(t *testing.T) {
 }
 
 func TestKey_EndsWithTheOrganizationsPlan(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testKeyEndsWithTheOrganizationsPlan)
 }
 
@@ -155,6 +167,7 @@ func testKeyEndsWithTheOrganizationsPlan(t *testing.T, db *store.DB) {
 }
 
 func TestKey_EndsWithTheMembership(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
 	h.organization("Fund", assay.PlanFull, "ann@example.com", "bob@example.com")
@@ -169,7 +182,10 @@ func TestKey_EndsWithTheMembership(t *testing.T) {
 	h.wantInactive(hers)
 }
 
-func TestKey_EndsWithTheAccount(t *testing.T) { storetest.Each(t, testKeyEndsWithTheAccount) }
+func TestKey_EndsWithTheAccount(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testKeyEndsWithTheAccount)
+}
 
 func testKeyEndsWithTheAccount(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -184,6 +200,7 @@ func testKeyEndsWithTheAccount(t *testing.T, db *store.DB) {
 }
 
 func TestRotateKey(t *testing.T) {
+	t.Parallel()
 	f := func(grace time.Duration) {
 		t.Helper()
 		h := newHouse(t)
@@ -213,6 +230,7 @@ func TestRotateKey(t *testing.T) {
 }
 
 func TestRotateKey_TheEarlierEndHolds(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testRotateKeyTheEarlierEndHolds)
 }
 
@@ -233,6 +251,7 @@ func testRotateKeyTheEarlierEndHolds(t *testing.T, db *store.DB) {
 }
 
 func TestRotateKey_Refused(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
@@ -262,7 +281,10 @@ func TestRotateKey_Refused(t *testing.T) {
 	h.wantActive(full, assay.Full)
 }
 
-func TestRevokeKey(t *testing.T) { storetest.Each(t, testRevokeKey) }
+func TestRevokeKey(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testRevokeKey)
+}
 
 func testRevokeKey(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -283,6 +305,7 @@ func testRevokeKey(t *testing.T, db *store.DB) {
 }
 
 func TestCreateKey_Names(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
@@ -302,6 +325,7 @@ func TestCreateKey_Names(t *testing.T) {
 }
 
 func TestCreateKey_NotWithoutEnd(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})

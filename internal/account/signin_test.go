@@ -43,7 +43,10 @@ func (h *house) wantSession(token Token, account int64, tier assay.Tier) {
 	}
 }
 
-func TestSignIn(t *testing.T) { storetest.Each(t, testSignIn) }
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testSignIn)
+}
 
 func testSignIn(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -70,7 +73,10 @@ func testSignIn(t *testing.T, db *store.DB) {
 }
 
 // Whatever is wrong, it is told alike and takes the same work.
-func TestSignIn_Refused(t *testing.T) { storetest.Each(t, testSignInRefused) }
+func TestSignIn_Refused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testSignInRefused)
+}
 
 func testSignInRefused(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -128,7 +134,10 @@ func TestDecoy_IsLikeAPassword(t *testing.T) {
 	}
 }
 
-func TestSignOut(t *testing.T) { storetest.Each(t, testSignOut) }
+func TestSignOut(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testSignOut)
+}
 
 func testSignOut(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -143,7 +152,10 @@ func testSignOut(t *testing.T, db *store.DB) {
 	h.wantSession(two, 0, assay.Anonymous)
 }
 
-func TestSignInAs(t *testing.T) { storetest.Each(t, testSignInAs) }
+func TestSignInAs(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testSignInAs)
+}
 
 func testSignInAs(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -181,7 +193,10 @@ func testSignInAs(t *testing.T, db *store.DB) {
 	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
 }
 
-func TestChangePassword(t *testing.T) { storetest.Each(t, testChangePassword) }
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testChangePassword)
+}
 
 func testChangePassword(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
@@ -208,6 +223,7 @@ func testChangePassword(t *testing.T, db *store.DB) {
 }
 
 func TestToken_NeverPrinted(t *testing.T) {
+	t.Parallel()
 	token := newToken(start)
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
@@ -227,6 +243,7 @@ func TestToken_NeverPrinted(t *testing.T) {
 
 // No file of the database holds a password, a key's text or a session's.
 func TestDatabase_HoldsNoSecret(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	a := h.enrol("ann@example.com")
 	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})

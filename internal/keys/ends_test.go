@@ -9,6 +9,7 @@ import (
 
 // The ends of keys by the history they hang on. Every account and organization here is number 1.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	f := func(k store.Key, r store.Directory, want int64) {
 		t.Helper()
 		if got := NewEnds(&r).Of(k); got != want {

@@ -11,6 +11,7 @@ import (
 
 // A key that another process revokes or makes reaches a keyring that is running.
 func TestKeyring_FollowsAnotherProcess(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		other := storetest.Another(t, db)
 		first := create(t, db, assay.Full, 0)

@@ -63,7 +63,10 @@ func TestMintAndSave_DrawsAgain(t *testing.T) {
 	}
 }
 
-func TestKeyring_Lookup(t *testing.T) { storetest.Each(t, testLookup) }
+func TestKeyring_Lookup(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testLookup)
+}
 
 func testLookup(t *testing.T, db *store.DB) {
 	premium, full := create(t, db, assay.Premium, 0), create(t, db, assay.Full, 0)
@@ -108,6 +111,7 @@ func testLookup(t *testing.T, db *store.DB) {
 
 // While the database is away, the keys in hand go on counting.
 func TestKeyring_StoreAway(t *testing.T) {
+	t.Parallel()
 	db, err := store.Open(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +130,7 @@ func TestKeyring_StoreAway(t *testing.T) {
 }
 
 func TestCreate_KeepsOnlyTheHash(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db := storetest.OpenIn(t, dir)
 	secret, key, err := Create(t.Context(), db, assay.Premium, "a name", now)

@@ -23,6 +23,7 @@ var keyShape = regexp.MustCompile(`^(sk_(?:prem|live)_)([0-9A-Za-z]{6})_([0-9A-Z
 func secretPart(text string) string { return text[prefixLength+idLength+1:] }
 
 func TestMint_Shape(t *testing.T) {
+	t.Parallel()
 	f := func(tier assay.Tier, prefix string) {
 		t.Helper()
 		secret := Mint(tier)
@@ -46,6 +47,7 @@ func TestMint_Shape(t *testing.T) {
 
 // Each character should stand in each place about as often as any other.
 func TestMint_DrawsEveryCharacterAlike(t *testing.T) {
+	t.Parallel()
 	const keys = 4000
 	seen := map[string]bool{}
 	count := map[byte]int{}
@@ -69,6 +71,7 @@ func TestMint_DrawsEveryCharacterAlike(t *testing.T) {
 }
 
 func TestWellFormed_OneChangedCharacterIsRefused(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 1))
 	for range 20 {
 		text := Mint(assay.Tier(1 + rng.IntN(2))).Reveal()
@@ -83,6 +86,7 @@ func TestWellFormed_OneChangedCharacterIsRefused(t *testing.T) {
 }
 
 func TestWellFormed_Refused(t *testing.T) {
+	t.Parallel()
 	text := Mint(assay.Full).Reveal()
 	for _, bad := range []string{
 		"", "sk_", "sk_live_", text[1:], text[:len(text)-1], text + "0", " " + text, text + " ", strings.ToUpper(text),
@@ -95,6 +99,7 @@ func TestWellFormed_Refused(t *testing.T) {
 }
 
 func TestSecret_NeverPrinted(t *testing.T) {
+	t.Parallel()
 	secret := Mint(assay.Full)
 	holder := struct {
 		Name string
@@ -142,6 +147,7 @@ func TestSecret_NeverPrinted(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
+	t.Parallel()
 	f := func(text, want string) {
 		t.Helper()
 		if got := Redact(text); got != want {

@@ -51,6 +51,7 @@ func openGrant(db *store.DB, t *testing.T, account int64, plan assay.Plan) (assa
 
 // Each change raises its own counter, or none when it changes nothing.
 func TestCounters_AccountsAndSessions(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		ctx, want := t.Context(), mustCounters(t, db)
 		f := func(what string, err error, raise ...*int64) {
@@ -94,6 +95,7 @@ func TestCounters_AccountsAndSessions(t *testing.T) {
 
 // Plans, memberships and grants are a history: what comes next ends what was, at the same instant.
 func TestDirectory_KeepsHistory(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		clock := int64(100)
 		db.Now = func() time.Time { return time.UnixMilli(clock) }
@@ -137,6 +139,7 @@ func TestDirectory_KeepsHistory(t *testing.T) {
 }
 
 func TestAccounts_Refused(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		ctx := t.Context()
 		a, o := mustAccount(t, db, "ann@example.com"), mustOrganization(t, db, assay.PlanNone)
@@ -178,6 +181,7 @@ func TestAccounts_Refused(t *testing.T) {
 
 // Sessions that have run out are forgotten at the next sign-in, and those of a closed account with it.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		clock := int64(100)
 		db.Now = func() time.Time { return time.UnixMilli(clock) }

@@ -123,12 +123,15 @@ func eachHash(t *testing.T, f func(t *testing.T, open func() *store.DB)) {
 	t.Helper()
 	for _, h := range hashes {
 		t.Run(h.name, func(t *testing.T) {
-			if h.mask != 0 {
-				store.SetIDHash(t, weakHash(h.mask))
-			}
-			t.Run("sqlite", func(t *testing.T) { f(t, func() *store.DB { return storetest.Open(t) }) })
-			t.Run("postgres", func(t *testing.T) {
-				f(t, func() *store.DB { return storetest.OpenIn(t, storetest.Postgres(t)) })
+			t.Parallel()
+			storetest.EachEngine(t, func(t *testing.T, address func(testing.TB) string) {
+				f(t, func() *store.DB {
+					db := storetest.OpenIn(t, address(t))
+					if h.mask != 0 {
+						store.SetIDHash(db, weakHash(h.mask))
+					}
+					return db
+				})
 			})
 		})
 	}
@@ -147,6 +150,7 @@ func weakHash(mask int64) func(source, id string) int64 {
 }
 
 func TestAppend_EqualsTheModel(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -170,6 +174,7 @@ func TestAppend_EqualsTheModel(t *testing.T) {
 
 // The same rows in the same order, split in whatever way, come to the same tables and the same totals.
 func TestAppend_SplitDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -203,6 +208,7 @@ func TestAppend_SplitDoesNotMatter(t *testing.T) {
 
 // Rows that do not contradict each other may come in any order.
 func TestAppend_OrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -233,6 +239,7 @@ func TestAppend_OrderDoesNotMatter(t *testing.T) {
 
 // A conflict is kept aside once, however often it comes, and each other content by itself.
 func TestAppend_ConflictsKeptOnce(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		one, two := rental("a"), rental("a")
 		one.Price++
@@ -249,8 +256,9 @@ func TestAppend_ConflictsKeptOnce(t *testing.T) {
 
 // Words on transactions find them, however far behind its hash one stands.
 func TestAddVerification_WeakHashes(t *testing.T) {
-	store.SetIDHash(t, weakHash(-1))
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		store.SetIDHash(db, weakHash(-1))
 		batch := rentals(store.MaxProbe + 1) // all have one hash
 		for i := range batch {
 			batch[i].ExecutedAt += int64(i % 3)
@@ -270,6 +278,7 @@ func TestAddVerification_WeakHashes(t *testing.T) {
 
 // A batch that meets all kinds of rows and breaks off, wherever that is, leaves everything as it was.
 func TestAppend_AllOrNothingAmongOthers(t *testing.T) {
+	t.Parallel()
 	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		r, db, m := rand.New(rand.NewPCG(3, 3)), open(), newModel()
 		first, second := pickMany(r, 20), pickMany(r, 40)

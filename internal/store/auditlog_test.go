@@ -21,6 +21,7 @@ func mustAudit(t *testing.T, db *store.DB, f store.AuditFilter) []store.AuditEnt
 }
 
 func TestAuditLog(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		clock := int64(100)
 		db.Now = func() time.Time { return time.UnixMilli(clock) }
@@ -62,6 +63,7 @@ func TestAuditLog(t *testing.T) {
 
 // Not even past the store can an entry be changed or removed.
 func TestAuditLog_IsOnlyAddedTo(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAccount(t, db, "ann@example.com")
 		want := mustAudit(t, db, store.AuditFilter{})

@@ -24,6 +24,7 @@ var added = assay.Catalog{
 }
 
 func TestCatalog_Grow(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		defaults := assay.DefaultCatalog()
 		want, err := defaults.With(added)
@@ -44,6 +45,7 @@ func TestCatalog_Grow(t *testing.T) {
 
 // What is refused leaves no trace, not even of the good entries beside it.
 func TestCatalog_GrowRefuses(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		counters := mustCounters(t, db)
 		err := db.GrowCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}, {Name: "h200"}}})
@@ -60,6 +62,7 @@ func TestCatalog_GrowRefuses(t *testing.T) {
 }
 
 func TestCatalog_SetFree(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		want, counter := assay.DefaultCatalog(), int64(1)
 		f := func(err error) {
@@ -99,6 +102,7 @@ func TestCatalog_SetFree(t *testing.T) {
 
 // A GPU that was added takes transactions at once.
 func TestCatalog_GrownTakesTransactions(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		x := rental("t1")
 		x.GPU, x.Region = "MI300X", "sa-east"

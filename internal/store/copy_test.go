@@ -28,6 +28,7 @@ func copySource(t *testing.T) *store.DB {
 
 // A copy has all that was there, and can be gone on with.
 func TestCopyTo(t *testing.T) {
+	t.Parallel()
 	from := copySource(t)
 	storetest.EachAddress(t, func(t *testing.T, address string) {
 		to := storetest.OpenIn(t, address)
@@ -65,6 +66,7 @@ func TestCopyTo(t *testing.T) {
 
 // No table is forgotten.
 func TestCopyTo_AllTables(t *testing.T) {
+	t.Parallel()
 	raw := storetest.Raw(t, storetest.Open(t))
 	defer raw.Close()
 	rows, err := raw.QueryContext(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'migrations' ORDER BY name`)
@@ -110,6 +112,7 @@ func pgDamage(table, body string) string {
 
 // A database that does not keep what it is given does not become a copy, and stays as new as it was.
 func TestCopyTo_Damaged(t *testing.T) {
+	t.Parallel()
 	from := copySource(t)
 	storetest.EachAddress(t, func(t *testing.T, address string) {
 		to := storetest.OpenIn(t, address)
@@ -133,6 +136,7 @@ func TestCopyTo_Damaged(t *testing.T) {
 
 // A copy that is broken off, wherever that is, leaves nothing.
 func TestCopyTo_BrokenOff(t *testing.T) {
+	t.Parallel()
 	from := copySource(t)
 	storetest.EachAddress(t, func(t *testing.T, address string) {
 		to := storetest.OpenIn(t, address)

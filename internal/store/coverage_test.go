@@ -16,6 +16,7 @@ func span(from, to int64, reason string) store.Publication {
 }
 
 func TestCovers_At(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, span(10, 20, "")) // version 1
 		mustPublish(t, db, span(30, 40, "")) // 2
@@ -63,6 +64,7 @@ func TestCovers_At(t *testing.T) {
 }
 
 func TestCovers_SayWhatWasKnown(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		p := span(1, 2, "")
@@ -79,6 +81,7 @@ func TestCovers_SayWhatWasKnown(t *testing.T) {
 
 // A restatement determines anew: where nothing was determined, there is nothing to restate.
 func TestPublish_RestatementInsideTheCoverage(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, span(10, 20, ""))
 		mustPublish(t, db, span(30, 40, ""))
@@ -116,6 +119,7 @@ func TestPublish_RestatementInsideTheCoverage(t *testing.T) {
 
 // Head reads counters and coverage of one moment.
 func TestHead(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, span(10, 20, ""))
 		counters, coverage, err := db.Head(t.Context())

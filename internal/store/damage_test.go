@@ -23,6 +23,7 @@ func wantDamaged(t *testing.T, db *store.DB, what string) {
 
 // Whichever bit of a segment flips: the reading names it.
 func TestAppendWindow_FlippedBits(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
@@ -57,6 +58,7 @@ func TestAppendWindow_FlippedBits(t *testing.T) {
 }
 
 func TestAppendWindow_ChangedNames(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		f := func(table, column, was, is string) {
@@ -76,6 +78,7 @@ func TestAppendWindow_ChangedNames(t *testing.T) {
 
 // A column may turn into another type, and a name may be gone.
 func TestAppendWindow_OtherTypes(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		f := func(table, column string, value any) {
@@ -100,6 +103,7 @@ func TestAppendWindow_OtherTypes(t *testing.T) {
 
 // A short head of a chain must stop the publisher with a word, not end the program.
 func TestState_DamagedHead(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 0, 1))
 		for _, head := range []any{[]byte("short"), nil, make([]byte, 33)} {

@@ -12,6 +12,7 @@ import (
 
 // Who goes silent in the middle of a transaction that writes does not keep the others from writing.
 func TestPostgres_SilentWriter(t *testing.T) {
+	t.Parallel()
 	address := storetest.Postgres(t)
 	silent, other := storetest.OpenIn(t, address+"&idle_in_transaction_session_timeout=100ms"), storetest.OpenIn(t, address)
 	account := mustAccount(t, other, "ann@example.com")
@@ -30,6 +31,7 @@ func TestPostgres_SilentWriter(t *testing.T) {
 
 // Only writers hold a lock; a reading may take its time between two statements.
 func TestPostgres_IdleSessions(t *testing.T) {
+	t.Parallel()
 	writing, reading := store.SessionSettings(t, openPostgres(t), "idle_in_transaction_session_timeout")
 	if writing != "10s" || reading != "0" {
 		t.Errorf("writing sessions may be idle for %s and reading ones for %s, want 10s and 0", writing, reading)

@@ -9,6 +9,7 @@ import (
 
 // Ids are looked up in parts of a batch, and go in together: known and new ones in every part, and a last part that is not full.
 func TestPostgres_KnownAmongNew(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	all := rentals(20_000)
 	var odd []assay.Transaction

@@ -97,6 +97,7 @@ func (r *replicated) hasLag(stale bool) error {
 }
 
 func TestReplica(t *testing.T) {
+	t.Parallel()
 	s := storetest.StartStandby(t)
 	for name, f := range map[string]func(*testing.T, *replicated){
 		"NeverTooEarly":  replicaNeverTooEarly,
@@ -265,6 +266,7 @@ func replicaMigration(t *testing.T, r *replicated) {
 }
 
 func TestOpenReplica_NotPostgres(t *testing.T) {
+	t.Parallel()
 	if _, err := store.OpenReplica(t.Context(), t.TempDir(), storetest.Open(t)); err == nil || !strings.Contains(err.Error(), "only PostgreSQL has read replicas") {
 		t.Errorf("the error is %v", err)
 	}

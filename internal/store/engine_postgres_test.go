@@ -27,6 +27,7 @@ const patience = time.Minute
 
 // The two engines are at the same migration, so that what is added to one is not forgotten in the other.
 func TestMigrations_SameNumber(t *testing.T) {
+	t.Parallel()
 	f := func(folder string) string {
 		t.Helper()
 		names := store.MigrationNames(t, folder)
@@ -38,6 +39,7 @@ func TestMigrations_SameNumber(t *testing.T) {
 }
 
 func TestOpen_Addresses(t *testing.T) {
+	t.Parallel()
 	f := func(address, want string, never ...string) {
 		t.Helper()
 		_, err := store.Open(t.Context(), address)
@@ -71,6 +73,7 @@ func TestOpen_Addresses(t *testing.T) {
 
 // Processes that start together on a new database all get it.
 func TestPostgres_OpenTogether(t *testing.T) {
+	t.Parallel()
 	address := storetest.Postgres(t)
 	storetest.ExecAt(t, address, `DROP SCHEMA public CASCADE; CREATE SCHEMA public`)
 	openTogether(t, address)
@@ -78,6 +81,7 @@ func TestPostgres_OpenTogether(t *testing.T) {
 
 // Names sort byte by byte, whatever the server's language.
 func TestPostgres_ByteOrder(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	names := []string{"a", "B", "_", "é", "Z", "aa", "A b", "A-b", "ß"}
 	for _, name := range names {
@@ -112,6 +116,7 @@ func TestPostgres_ByteOrder(t *testing.T) {
 
 // Transactions of different months lie in tables of their own, and are read as one.
 func TestPostgres_Months(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	at := func(text string) int64 {
 		t.Helper()
@@ -144,6 +149,7 @@ func TestPostgres_Months(t *testing.T) {
 
 // A new month keeps no reader waiting, and a reader no new month.
 func TestPostgres_NewMonthWhileReading(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	raw := storetest.Raw(t, db)
 	defer raw.Close()
@@ -167,6 +173,7 @@ func TestPostgres_NewMonthWhileReading(t *testing.T) {
 
 // A writer whose lock is never to be had ends with the server's error.
 func TestPostgres_WriterLockNotToBeHad(t *testing.T) {
+	t.Parallel()
 	address := storetest.Postgres(t)
 	db := storetest.OpenIn(t, address+"&lock_timeout=10ms")
 	holder := storetest.Raw(t, db)
@@ -187,6 +194,7 @@ func TestPostgres_WriterLockNotToBeHad(t *testing.T) {
 
 // A commit of another process is noticed.
 func TestPostgres_Changed(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	another := storetest.Another(t, db)
 	for i := range 5 { // the first notices may be about the opening
@@ -196,6 +204,7 @@ func TestPostgres_Changed(t *testing.T) {
 
 // After its connections are cut, a process reads and writes as before, and hears that something may have changed.
 func TestPostgres_ConnectionsCut(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	mustAppend(t, db, rental("a"))
 	for round := range 3 {
@@ -217,6 +226,7 @@ func TestPostgres_ConnectionsCut(t *testing.T) {
 }
 
 func TestPostgres_PublisherLock(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	another := storetest.Another(t, db)
 	unlock := lock(t, db)
@@ -231,6 +241,7 @@ func TestPostgres_PublisherLock(t *testing.T) {
 
 // Who loses the connection has lost the lock, and hears of it; the next one gets it.
 func TestPostgres_PublisherLockLost(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	held, unlock, err := db.LockPublisher(t.Context())
 	if err != nil {
@@ -250,6 +261,7 @@ func TestPostgres_PublisherLockLost(t *testing.T) {
 }
 
 func TestPostgres_BackupIsNotOurs(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	if err := db.Backup(t.Context(), "file"); err == nil || !strings.Contains(err.Error(), "pg_dump") {
 		t.Errorf("a backup gives the error %v, want a hint to pg_dump", err)
@@ -261,6 +273,7 @@ func TestPostgres_BackupIsNotOurs(t *testing.T) {
 
 // Batches larger than what goes to the server at once, with rows that are known.
 func TestPostgres_LargeBatch(t *testing.T) {
+	t.Parallel()
 	db := openPostgres(t)
 	all := rentals(20_000)
 	wantAppended(t, mustAppend(t, db, all[:9000]...), store.Appended{Inserted: 9000})

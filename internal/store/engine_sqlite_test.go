@@ -16,6 +16,7 @@ import (
 
 // A folder's name goes into an address, where some characters mean something else.
 func TestOpen_OddFolderNames(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
 	f := func(name string) {
 		t.Helper()
@@ -39,6 +40,7 @@ func TestOpen_OddFolderNames(t *testing.T) {
 // Another process is just making the file: it holds the write lock and the file is not in WAL mode yet. SQLite gives up on
 // that at once, whatever the busy timeout. The lock goes after more uses of the context than one attempt makes.
 func TestOpen_FileBeingMade(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	other, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
 	if err != nil {
@@ -64,6 +66,7 @@ func TestOpen_FileBeingMade(t *testing.T) {
 }
 
 func TestOpen_FolderIsAFile(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -74,6 +77,7 @@ func TestOpen_FolderIsAFile(t *testing.T) {
 }
 
 func TestOpen_NotADatabase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, store.FileName), []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
@@ -84,6 +88,7 @@ func TestOpen_NotADatabase(t *testing.T) {
 }
 
 func TestPing_FileMovedAway(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db := storetest.OpenIn(t, dir)
 	f := func(want string) {
@@ -110,6 +115,7 @@ func TestPing_FileMovedAway(t *testing.T) {
 }
 
 func TestPing_ContextEnded(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -122,6 +128,7 @@ func TestPing_ContextEnded(t *testing.T) {
 const backupBatch = 70
 
 func TestBackup_WhileWriting(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	all := rentals(100 * backupBatch)
 	mustAppend(t, db, all[:10*backupBatch]...)
@@ -184,6 +191,7 @@ func fileNames(t *testing.T, folder string) (names []string) {
 }
 
 func TestBackup_RefusesAnExistingFile(t *testing.T) {
+	t.Parallel()
 	db, folder := storetest.Open(t), t.TempDir()
 	file := filepath.Join(folder, "backup.db")
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
@@ -201,6 +209,7 @@ func TestBackup_RefusesAnExistingFile(t *testing.T) {
 }
 
 func TestBackup_BrokenOffLeavesNothing(t *testing.T) {
+	t.Parallel()
 	db, folder := storetest.Open(t), t.TempDir()
 	mustAppend(t, db, rentals(5000)...)
 	done := false

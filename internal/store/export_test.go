@@ -7,11 +7,27 @@ import (
 	"testing"
 )
 
-// SetIDHash replaces the hash that finds ids, until the test ends.
-func SetIDHash(t *testing.T, hash func(source, id string) int64) {
-	before := idHash
-	t.Cleanup(func() { idHash = before })
-	idHash = hash
+// SetIDHash replaces the hash that finds ids. It is to be called before anything is written.
+func SetIDHash(db *DB, hash func(source, id string) int64) { db.idHash = hash }
+
+// OpenToMigrate opens a database with another hash for ids, and with so few ids that a migration inserts at once.
+func OpenToMigrate(t *testing.T, address string, hash func(source, id string) int64, ids int) *DB {
+	t.Helper()
+	e, err := openEngine(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := newDB(e)
+	db.idHash, db.movedIDs = hash, ids
+	if _, err := db.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }
 
 // MaxProbe is how far behind its hash an id may stand.
@@ -33,13 +49,6 @@ func SegmentBody(t *testing.T, db *DB) (body []byte) {
 		t.Fatal(err)
 	}
 	return body
-}
-
-// SetMovedIDs replaces how many ids the migration enters at once, until the test ends.
-func SetMovedIDs(t *testing.T, n int) {
-	before := movedIDs
-	t.Cleanup(func() { movedIDs = before })
-	movedIDs = n
 }
 
 // MigrationNames lists the migrations of a folder in their order.

@@ -16,6 +16,7 @@ import (
 // A reading that fails is repeated every second. The log hears of the first failure and of the end, and a second time when it
 // happens again.
 func TestFollow_LogsBeginningAndEnd(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		synctest.Wait() // the watcher has had its first look

@@ -26,6 +26,7 @@ func wantKeys(t *testing.T, db *store.DB, want ...store.Key) {
 }
 
 func TestKeys_CreateAndList(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		var clock int64
 		db.Now = func() time.Time { return time.UnixMilli(clock) }
@@ -51,6 +52,7 @@ func TestKeys_CreateAndList(t *testing.T) {
 }
 
 func TestKeys_TakenID(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		first, err := db.CreateKey(t.Context(), key("aaaaaa"))
 		if err != nil {
@@ -70,6 +72,7 @@ func TestKeys_TakenID(t *testing.T) {
 }
 
 func TestKeys_Revoke(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		var clock int64
 		db.Now = func() time.Time { return time.UnixMilli(clock) }

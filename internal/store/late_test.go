@@ -63,6 +63,7 @@ func restatementOf(x assay.Transaction, grains ...assay.Grain) store.Publication
 }
 
 func TestLate_WhatIsListed(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		in := rental("in")
 		hour := in.ExecutedAt / assay.Hour * assay.Hour
@@ -92,6 +93,7 @@ func TestLate_WhatIsListed(t *testing.T) {
 }
 
 func TestLate_SaysAll(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		db.Now = func() time.Time { return time.UnixMilli(77) }
 		x := rental("a")
@@ -106,6 +108,7 @@ func TestLate_SaysAll(t *testing.T) {
 }
 
 func TestLate_Verifications(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		in, open := rental("in"), rental("open")
 		open.ExecutedAt += assay.Day
@@ -126,6 +129,7 @@ func TestLate_Verifications(t *testing.T) {
 
 // The hour and the day are restated one by one or together; what neither waits for any more leaves the list.
 func TestLate_RestatedByGrain(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		x := rental("a")
 		mustPublish(t, db, coverOf(x, assay.Hourly, assay.Daily))
@@ -144,6 +148,7 @@ func TestLate_RestatedByGrain(t *testing.T) {
 
 // A restatement takes off the list what it knew, and only where it was.
 func TestLate_RestatedElsewhereOrBefore(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		x, other := rental("x"), rental("other")
 		other.ExecutedAt += assay.Hour
@@ -163,6 +168,7 @@ func TestLate_RestatedElsewhereOrBefore(t *testing.T) {
 
 // The hour is published, the day still runs: the row is late for the hour and in time for the day.
 func TestLate_ForTheHourOnly(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		x := rental("a")
 		mustPublish(t, db, coverOf(x, assay.Hourly))
@@ -178,6 +184,7 @@ func TestLate_ForTheHourOnly(t *testing.T) {
 // While a publisher computes, rows arrive and words are said. It did not know of them, and so they are late, though the
 // time was open when they came.
 func TestLate_BetweenReadingAndPublishing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		known, came, other, after := rental("known"), rental("came"), rental("other"), rental("after")
 		other.GPU = "B200"
@@ -201,6 +208,7 @@ func TestLate_BetweenReadingAndPublishing(t *testing.T) {
 }
 
 func TestLate_InTheOrderOfArrival(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, coverOf(rental(""), assay.Hourly))
 		var want []string
@@ -219,6 +227,7 @@ func TestLate_InTheOrderOfArrival(t *testing.T) {
 
 // A database error while late events are looked up is reported as such, not as a missing transaction.
 func TestPublish_DatabaseErrorIsNotAMissingTransaction(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		x := rental("a")
 		x.Verified = false

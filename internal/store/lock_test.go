@@ -32,6 +32,7 @@ func wantLocked(t *testing.T, db *store.DB) {
 }
 
 func TestLockPublisher_OneHolder(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // a minute of waiting takes no time here
 		db := storetest.Open(t)
 		another := storetest.Another(t, db)
@@ -47,6 +48,7 @@ func TestLockPublisher_OneHolder(t *testing.T) {
 
 // Who waits gets the lock when the holder lets go.
 func TestLockPublisher_Waits(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		another := storetest.Another(t, db)
@@ -69,6 +71,7 @@ func TestLockPublisher_Waits(t *testing.T) {
 }
 
 func TestLockPublisher_ContextEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		defer lock(t, db)()
@@ -86,6 +89,7 @@ func TestLockPublisher_ContextEnds(t *testing.T) {
 
 // Many take turns, and there is never more than one.
 func TestLockPublisher_ManyTakeTurns(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, takeTurns)
 }
 
@@ -127,6 +131,7 @@ func takeTurns(t *testing.T, db *store.DB) {
 
 // The lock is not the database's: whoever publishes does not keep others from reading and importing.
 func TestLockPublisher_LetsOthersWork(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		defer lock(t, db)()
 		mustAppend(t, storetest.Another(t, db), rental("a"))

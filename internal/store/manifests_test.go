@@ -81,6 +81,7 @@ func wantManifests(t *testing.T, db *store.DB, want ...assay.Manifest) {
 }
 
 func TestManifests_UnsignedDays(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		wantUnsigned(t, db)
 		mustPublish(t, db, hours("H100 SXM", 22, 24)) // which end at 23:00 and at midnight: the latter is the next day's
@@ -112,6 +113,7 @@ func TestManifests_UnsignedDays(t *testing.T) {
 
 // A day that is restated after it was signed is signed again: all its records, old and new, as the next revision.
 func TestManifests_Revision(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 20, 30))
 		day0, day1 := signDay(t, db, 0), signDay(t, db, 1)
@@ -132,6 +134,7 @@ func TestManifests_Revision(t *testing.T) {
 
 // The hashes come in the order GPU, region, grain, instant, revision, whatever the order of publication was.
 func TestManifests_OrderOfRecords(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		// The ids of GPUs and regions have another order than their names.
 		a, b := assay.Line{GPU: "B200", Region: "us-east"}, assay.Line{GPU: "B200", Region: "ap-east"}
@@ -154,6 +157,7 @@ func TestManifests_OrderOfRecords(t *testing.T) {
 
 // Whoever was faster, with a signature or with a publication, makes what was read before worthless.
 func TestAddManifest_Overtaken(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 20, 30))
 		f := func(u store.Unsigned, want ...assay.Manifest) {
@@ -178,6 +182,7 @@ func TestAddManifest_Overtaken(t *testing.T) {
 }
 
 func TestManifests_Damaged(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 1, 2))
 		signDay(t, db, 0)

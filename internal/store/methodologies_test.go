@@ -20,6 +20,7 @@ func wantMethodologies(t *testing.T, db *store.DB, want ...assay.MethodologyFile
 }
 
 func TestMethodologies_Adopt(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		var clock int64
 		db.Now = func() time.Time { return time.UnixMilli(clock) }
@@ -61,6 +62,7 @@ func TestMethodologies_Adopt(t *testing.T) {
 // A version governs the slots that end at or after its effect, so none of those may have been determined: of any GPU and
 // any grain.
 func TestMethodologies_TooLate(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 0, 3))
 		mustPublish(t, db, hours("B200", 4, 5)) // up to five o'clock

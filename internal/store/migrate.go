@@ -104,8 +104,8 @@ func enterReceipt(tx *tx) error {
 	return tx.addReceipt(1, rows)
 }
 
-// movedIDs is how many ids are entered at once while transactions are moved; a test's are few.
-var movedIDs = 1_000_000
+// usualMovedIDs is how many ids are inserted at once while transactions are moved: many share a page, and they fit in memory.
+const usualMovedIDs = 1_000_000
 
 // mover takes transactions from a table of single rows into segments.
 type mover struct {
@@ -140,7 +140,7 @@ func moveTransactions(tx *tx) error {
 			return err
 		}
 		r.Source, r.GPU, r.Region, r.Provider = d.sources.texts[r.source], d.gpus.texts[r.gpu], d.regions.texts[r.region], d.providers.texts[r.provider]
-		r.hash = idHash(r.Source, r.ID)
+		r.hash = tx.db.idHash(r.Source, r.ID)
 		return m.take(r, receipt)
 	})
 	if err == nil {
@@ -180,7 +180,7 @@ func (m *mover) flush() error {
 		m.ids = append(m.ids, placedID{m.rows[i].hash, number})
 	}
 	m.rows = m.rows[:0]
-	if len(m.ids) < movedIDs {
+	if len(m.ids) < m.tx.db.movedIDs {
 		return nil
 	}
 	return m.enterIDs()

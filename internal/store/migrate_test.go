@@ -83,6 +83,7 @@ var oldTransactions = []assay.Transaction{
 // The transactions of an old database are all there, with receipts and checksums, which AppendWindow asks for. What was
 // published has no proof and is taken back.
 func TestMigrate_FromTheFirst(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	makeOld(t, dir, oldMarket...)
 	db := storetest.OpenIn(t, dir)
@@ -124,6 +125,7 @@ func TestMigrate_FromTheFirst(t *testing.T) {
 
 // Single rows with receipts, and records with their hashes beside them, come over as they are.
 func TestMigrate_IntoSegments(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	record := assay.Determination{
 		Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Hourly, At: assay.Hour, Methodology: "1.0.0", Value: 7, HasValue: true,
@@ -159,6 +161,7 @@ func TestMigrate_IntoSegments(t *testing.T) {
 func oldRows() []assay.Transaction { return withoutReceipts(oldTransactions) }
 
 func TestMigrate_Empty(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	makeOld(t, dir)
 	db := storetest.OpenIn(t, dir)
@@ -171,15 +174,14 @@ func TestMigrate_Empty(t *testing.T) {
 
 // The ids of a large table are entered in several parts, while the old table is being read; some stand in each other's way.
 func TestMigrate_InParts(t *testing.T) {
-	store.SetMovedIDs(t, 7)
-	store.SetIDHash(t, func(_, id string) int64 { return int64(id[4] - '0') })
+	t.Parallel()
 	dir := t.TempDir()
 	makeOld(t, dir,
 		`INSERT INTO sources (source) VALUES ('exchange')`,
 		`INSERT INTO providers (provider) VALUES ('Acme')`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
 		INSERT INTO transactions SELECT i * 37 % 100, 1, printf('%05d', i), 1, 1, 1, 1 + i, 8, 24000000, 1, 0 FROM n`)
-	db := storetest.OpenIn(t, dir)
+	db := store.OpenToMigrate(t, dir, func(_, id string) int64 { return int64(id[4] - '0') }, 7)
 	got := window(t, db, math.MinInt64, math.MaxInt64)
 	if len(got) != 100 {
 		t.Fatalf("%d transactions were moved, want 100", len(got))
@@ -194,6 +196,7 @@ func TestMigrate_InParts(t *testing.T) {
 
 // A move that breaks off leaves the old database as it was, and the next opening does it.
 func TestMigrate_BrokenOff(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	makeOld(t, dir, oldMarket...)
 	tried := 0

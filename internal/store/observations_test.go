@@ -51,6 +51,7 @@ func observations(t *testing.T, db *store.DB, family assay.Family, after, upTo i
 const forever = 1 << 62
 
 func TestObservations_KnownRowsChangeNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		wantAppended(t, mustObserve(t, db, false, "a=1", "b=1", "a=1"), store.Appended{Inserted: 2, Duplicates: 1})
 		before := mustCounters(t, db)
@@ -69,6 +70,7 @@ func TestObservations_KnownRowsChangeNothing(t *testing.T) {
 }
 
 func TestObservations_OtherContent(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustObserve(t, db, false, "a=1", "b=1")
 		first := mustCounters(t, db).Observed[assay.FamilyCoding]
@@ -86,6 +88,7 @@ func TestObservations_OtherContent(t *testing.T) {
 }
 
 func TestObservations_AllOrNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		for n := int64(1); ; n++ {
 			if _, err := db.AppendObservations(storetest.BreakAt(t, n), assay.FamilyCoding, file("a=1", "b=1", "c=1"), false); err == nil {
@@ -99,6 +102,7 @@ func TestObservations_AllOrNothing(t *testing.T) {
 }
 
 func TestObservations_Damaged(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustObserve(t, db, false, "a=1", "b=22")
 		f := func(change, back string) {
@@ -121,6 +125,7 @@ func TestObservations_Damaged(t *testing.T) {
 
 // The tools of the products come from a database that was made before there were any, too.
 func TestMigrate_Tools(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	makeAt(t, 4, dir, `INSERT INTO coding_products (id, label, category, kind, series_label, series_label2) VALUES
 		('cc-prs', 'Claude PRs', 'prs', 'count', NULL, NULL), ('cc-vs-codex', 'Claude vs Codex', 'prs', 'count', 'Claude PRs', 'Codex PRs')`)

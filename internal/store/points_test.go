@@ -148,6 +148,7 @@ func wantPublished(t *testing.T, db *store.DB, want published) {
 }
 
 func TestPublish_VersionsCountUp(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		for want := int64(1); want <= 3; want++ {
 			if got := mustPublish(t, db, hours("B200", want, want+1)); got != want {
@@ -161,6 +162,7 @@ func TestPublish_VersionsCountUp(t *testing.T) {
 }
 
 func TestPublish_CoverageJoins(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(from, to int64, want ...store.Span) {
 			t.Helper()
@@ -190,6 +192,7 @@ func TestPublish_CoverageJoins(t *testing.T) {
 }
 
 func TestCoverage_ByGPUAndGrain(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		want := store.Coverage{
 			{GPU: "H200", Grain: assay.Hourly}: {{From: 0, To: 10}},
@@ -208,6 +211,7 @@ func TestCoverage_ByGPUAndGrain(t *testing.T) {
 }
 
 func TestPublish_RefusedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 10, 20))
 		want := readPublished(t, db)
@@ -251,6 +255,7 @@ func TestPublish_RefusedLeavesNothing(t *testing.T) {
 }
 
 func TestPublish_BrokenChain(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(message string, change func(list []assay.Determination)) {
 			t.Helper()
@@ -276,6 +281,7 @@ func TestPublish_BrokenChain(t *testing.T) {
 
 // A publication that breaks off, wherever that is, leaves nothing behind.
 func TestPublish_AllOrNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		p := ready(t, db, hours("H100 SXM", 0, 100))
@@ -300,6 +306,7 @@ func TestPublish_AllOrNothing(t *testing.T) {
 }
 
 func TestPublish_OneOfTwoWins(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		handles := []*store.DB{db, storetest.Another(t, db)}
 		line := assay.Line{GPU: "H200", Region: assay.Global}
@@ -335,6 +342,7 @@ func TestPublish_OneOfTwoWins(t *testing.T) {
 }
 
 func TestRevisions_OfVersions(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		line := assay.Line{GPU: "H200", Region: "eu-west"}
 		for version := int64(1); version <= 3; version++ {
@@ -387,6 +395,7 @@ func restated(gpu string, hour int64, revision int, value assay.Nanos, hasValue 
 
 // Nothing is overwritten: revisions stand beside each other, and one without a value says that it is gone.
 func TestPublish_RevisionsStandBeside(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H200", 5, 8))
 		mustPublish(t, db, restated("H200", 6, 1, 60, true))
@@ -419,6 +428,7 @@ func TestPublish_RevisionsStandBeside(t *testing.T) {
 }
 
 func TestPublish_ManyRecordsAndExtremes(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		line := assay.Line{GPU: "B200", Region: "us-east"}
 		s := records(line, assay.Daily, math.MinInt64)
@@ -441,6 +451,7 @@ func TestPublish_ManyRecordsAndExtremes(t *testing.T) {
 }
 
 func TestChanges_ListsWhatWasTouched(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		publish := func(series ...store.SeriesRecords) {
 			t.Helper()
@@ -475,6 +486,7 @@ func TestChanges_ListsWhatWasTouched(t *testing.T) {
 // GPU names are compared byte by byte, so names that differ in the case of a letter are two, and the catalog keeps its
 // own order whatever the names are.
 func TestCatalog_NamesAreBytes(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		want := mustCatalog(t, db).GPUs
 		for _, name := range []string{"b200", "Ångström", "angstrom", "A"} {

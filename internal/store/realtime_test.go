@@ -35,6 +35,7 @@ func wantRealtime(t *testing.T, db *store.DB, after, upTo int64, want ...store.L
 }
 
 func TestRealtime_InTheOrderOfTime(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		east, global := print("H100 SXM", "us-east", 100, 1), print("H100 SXM", assay.Global, 100, 2)
 		other, next := print("H200", assay.Global, 100, math.MaxInt64), print("H100 SXM", assay.Global, 101, 4)
@@ -50,6 +51,7 @@ func TestRealtime_InTheOrderOfTime(t *testing.T) {
 
 // A minute is printed once: neither another value nor another line comes in later, since followers have read it.
 func TestRealtime_Once(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		first := print("H100 SXM", assay.Global, 100, 1)
 		appendRealtime(t, db, 100, first)
@@ -66,6 +68,7 @@ func TestRealtime_Once(t *testing.T) {
 }
 
 func TestRealtime_KeptTwoDays(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		const twoDays = 2 * 24 * 60
 		one, two := print("H100 SXM", assay.Global, 100, 1), print("H100 SXM", assay.Global, 101, 1)
@@ -80,6 +83,7 @@ func TestRealtime_KeptTwoDays(t *testing.T) {
 }
 
 func TestRealtime_UnknownLine(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(gpu, region string) {
 			t.Helper()

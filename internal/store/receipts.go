@@ -46,7 +46,7 @@ func (db *DB) AppendTallied(ctx context.Context, dst []assay.Transaction, from, 
 		}
 		tally.Received[s.number.receipt()] += len(all)
 		for i := range all {
-			tally.IDs.add(idHash(all[i].Source, all[i].ID), s.number)
+			tally.IDs.add(db.idHash(all[i].Source, all[i].ID), s.number)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func misplacedIn(tx *tx, d *dictionary, number segmentNumber) (place string, err
 		}
 		t := &all[i]
 		var found int
-		hash := idHash(t.Source, t.ID)
+		hash := tx.db.idHash(t.Source, t.ID)
 		err = tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transaction_ids WHERE hash BETWEEN $1 AND $2 AND segment = $3`,
 			hash, hash+maxProbe, int64(number)).Scan(&found)
 		if err == nil && found == 0 {

@@ -49,6 +49,7 @@ var bodies = []assay.Determination{
 }
 
 func TestBody_RoundTrip(t *testing.T) {
+	t.Parallel()
 	for _, want := range bodies {
 		var got assay.Determination
 		body := store.AppendBody([]byte("prefix"), &want)
@@ -67,6 +68,7 @@ func TestBody_RoundTrip(t *testing.T) {
 // A body that is cut or lengthened cannot be read; one with a changed bit cannot be read or says something else, which
 // the record's hash will tell.
 func TestBody_Damaged(t *testing.T) {
+	t.Parallel()
 	for _, d := range bodies {
 		body := store.AppendBody(nil, &d)
 		for n := range body {
@@ -106,6 +108,7 @@ func FuzzBody(f *testing.F) {
 }
 
 func TestRecords_ComeBack(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		line := assay.Line{GPU: "B200", Region: "eu-north"}
 		s := store.SeriesRecords{Line: line, Grain: assay.Daily}
@@ -133,6 +136,7 @@ func TestRecords_ComeBack(t *testing.T) {
 }
 
 func TestRecords_RangesAndOrder(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h100 := store.SeriesKey{Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Hourly}
 		mustPublish(t, db, hours("H100 SXM", 10, 13))
@@ -174,6 +178,7 @@ func TestRecords_RangesAndOrder(t *testing.T) {
 }
 
 func TestRecords_Damaged(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 0, 3))
 		f := func(column string, value any) {
@@ -199,6 +204,7 @@ func TestRecords_Damaged(t *testing.T) {
 
 // The point beside a record may be gone, or say something else.
 func TestRecords_PointBesideIt(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 6, 9))
 		f := func(change, place string) {
@@ -230,6 +236,7 @@ func TestRecords_PointBesideIt(t *testing.T) {
 
 // A failed query is no damage: an operator would restore a backup because of a lost connection.
 func TestAppendRecords_DatabaseErrorIsNotDamage(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 0, 1))
 		storetest.Exec(t, db, `ALTER TABLE points RENAME COLUMN version TO other`)

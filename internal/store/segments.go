@@ -365,7 +365,7 @@ const maxProbe = 8
 // find looks for a transaction.
 func (f *finder) find(key transactionKey) (t assay.Transaction, found bool, err error) {
 	var segments []segmentNumber
-	hash := idHash(key.source, key.id)
+	hash := f.tx.db.idHash(key.source, key.id)
 	err = f.tx.each(`SELECT segment FROM transaction_ids WHERE hash BETWEEN $1 AND $2 ORDER BY hash`, []any{hash, hash + maxProbe}, func(scan scanFunc) error {
 		var number segmentNumber
 		err := scan((*int64)(&number))

@@ -13,6 +13,7 @@ import (
 // and everything works again when the network does. Connecting alone would take minutes here, so a call that ignores its
 // context does not end in time.
 func TestPostgres_SilentNetwork(t *testing.T) {
+	t.Parallel()
 	address := storetest.Postgres(t) + "&connect_timeout=600"
 	wire := storetest.NewWire(t, address)
 	db := storetest.OpenIn(t, wire.Of(address))

@@ -31,6 +31,9 @@ type DB struct {
 	engine
 	Now func() time.Time // the clock, read once a transaction; to be set before use
 
+	idHash   func(source, id string) int64 // idHash, except in tests that want ids to share hashes
+	movedIDs int                           // how many ids a migration inserts at once; few in tests
+
 	watchMu sync.Mutex
 	changed chan struct{} // closed at the next commit that the watcher sees; guarded by watchMu
 	stop    context.CancelFunc
@@ -44,7 +47,11 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := newDB(e)
+	return newDB(e).open(ctx)
+}
+
+func (db *DB) open(ctx context.Context) (*DB, error) {
+	e := db.engine
 	if err := db.write(ctx, migrate); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database in %s: %w", e.name(), err), e.close())
 	}
@@ -53,7 +60,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 }
 
 func newDB(e engine) *DB {
-	return &DB{engine: e, Now: time.Now, changed: make(chan struct{}), stopped: make(chan struct{})}
+	return &DB{
+		engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs, changed: make(chan struct{}), stopped: make(chan struct{}),
+	}
 }
 
 // startWatching watches until Close.
@@ -176,6 +185,7 @@ func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 // tx is one transaction: its context, its reading of the clock, and shorthands for SQL.
 type tx struct {
 	begun
+	db     *DB
 	engine engine
 	ctx    context.Context
 	now    int64
@@ -286,7 +296,7 @@ func scanRaw(ctx context.Context, driverConn any, query string, args []any, row 
 func (db *DB) transact(ctx context.Context, write bool, f func(*tx) error) error {
 	b, err := db.begin(ctx, write)
 	if err == nil {
-		if err = f(&tx{begun: b, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
+		if err = f(&tx{begun: b, db: db, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
 			err = ctx.Err()
 		}
 		if err == nil {

@@ -34,6 +34,7 @@ func mustCatalog(t *testing.T, db *store.DB) assay.Catalog {
 }
 
 func TestOpen_MakesFolderAndCatalogs(t *testing.T) {
+	t.Parallel()
 	db := storetest.OpenIn(t, filepath.Join(t.TempDir(), "not", "there"))
 	if got, want := mustCatalog(t, db), assay.DefaultCatalog(); !reflect.DeepEqual(got, want) {
 		t.Errorf("a new database has the catalog\n%+v, want\n%+v", got, want)
@@ -44,6 +45,7 @@ func TestOpen_MakesFolderAndCatalogs(t *testing.T) {
 }
 
 func TestOpen_AgainKeeps(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		mustPublish(t, db, hours("H100 SXM", 0, 1))
@@ -61,6 +63,7 @@ func TestOpen_AgainKeeps(t *testing.T) {
 }
 
 func TestOpen_FromTheFuture(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		storetest.Exec(t, db, `INSERT INTO migrations (number, applied_at) VALUES (99, 0)`)
 		_, err := store.Open(t.Context(), storetest.Address(t, db))
@@ -72,6 +75,7 @@ func TestOpen_FromTheFuture(t *testing.T) {
 
 // Processes that start together on a new folder, such as a server and an import, all get their database.
 func TestOpen_Together(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		openTogether(t, t.TempDir())
 	}
@@ -100,6 +104,7 @@ func openTogether(t *testing.T, address string) {
 }
 
 func TestCounters_EachChangeRaisesItsOwn(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		want := mustCounters(t, db)
 		f := func(what string, change func() error, raise *int64) {
@@ -139,6 +144,7 @@ func TestCounters_EachChangeRaisesItsOwn(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(name, want string) {
 			t.Helper()
@@ -166,6 +172,7 @@ func TestSettings(t *testing.T) {
 
 // In a bubble the clock moves only when everybody waits, so the time that a notice takes is the watcher's poll exactly.
 func TestChanged_CommitByAnother(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		another := storetest.Another(t, db)
@@ -190,6 +197,7 @@ func commitAndAwait(t *testing.T, db, another *store.DB, value int) {
 }
 
 func TestChanged_NothingCommitted(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		synctest.Wait() // the watcher has had its first look

@@ -30,9 +30,9 @@ type row struct {
 
 func (r *row) key() transactionKey { return transactionKey{r.Source, r.ID} }
 
-// idHash finds a transaction by what it is known by, with 62 bits, so that the sums over hashes have room. Two ids may
-// share a hash: then the second stands at the next free number. A test replaces it to see that.
-var idHash = func(source, id string) int64 {
+// idHash is the number that transaction_ids lists a transaction under. It has 62 bits, so that sums over hashes do not
+// overflow early. Two ids may share a hash: then the second is listed at the next free number.
+func idHash(source, id string) int64 {
 	sum := sha256.Sum256(append(append(append(make([]byte, 0, 300), source...), 0), id...))
 	return int64(binary.BigEndian.Uint64(sum[:]) >> 2)
 }
@@ -94,7 +94,7 @@ func (ap *appender) identify(batch []assay.Transaction) (err error) {
 	ap.rows = make([]row, len(batch))
 	for i := range batch {
 		t := &batch[i]
-		r := row{Transaction: t, position: i, hash: idHash(t.Source, t.ID)}
+		r := row{Transaction: t, position: i, hash: ap.tx.db.idHash(t.Source, t.ID)}
 		if r.source, err = ap.dictionary.sources.add(ap.tx, `INSERT INTO sources (source) VALUES ($1) RETURNING source_id`, t.Source); err != nil {
 			return err
 		}

@@ -90,6 +90,7 @@ func wantStored(t *testing.T, db *store.DB, want ...assay.Transaction) {
 }
 
 func TestAppend_RepeatChangesNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := rentals(200) // several statements, the last one not full
 		wantAppended(t, mustAppend(t, db, batch...), store.Appended{Inserted: 200})
@@ -100,6 +101,7 @@ func TestAppend_RepeatChangesNothing(t *testing.T) {
 }
 
 func TestAppend_RepeatsInsideABatch(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		other := rental("a")
 		other.Price++
@@ -110,6 +112,7 @@ func TestAppend_RepeatsInsideABatch(t *testing.T) {
 }
 
 func TestAppend_ConflictOfEachField(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := rentals(130)
 		mustAppend(t, db, batch...)
@@ -137,6 +140,7 @@ func TestAppend_ConflictOfEachField(t *testing.T) {
 
 // The positions come in the order of the batch, also when nothing else came with them.
 func TestAppend_ConflictsInOrder(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := rentals(100)
 		mustAppend(t, db, batch...)
@@ -151,6 +155,7 @@ func TestAppend_ConflictsInOrder(t *testing.T) {
 }
 
 func TestAppend_LetterCaseAndRegionMatter(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		upper, lower, source, nowhere := rental("A"), rental("a"), rental("a"), rental("b")
 		lower.Provider = "acme"
@@ -162,6 +167,7 @@ func TestAppend_LetterCaseAndRegionMatter(t *testing.T) {
 }
 
 func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(change func(*assay.Transaction), want string) {
 			t.Helper()
@@ -179,6 +185,7 @@ func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
 }
 
 func TestAppend_ExtremesComeBack(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		least, most := rental("least"), rental("O'Brien \"quoted\"\n\tΩ 東京 🙂")
 		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = assay.Earliest, math.MinInt64, math.MinInt64, math.MinInt64
@@ -195,6 +202,7 @@ func TestAppend_ExtremesComeBack(t *testing.T) {
 
 // A batch that breaks off, wherever that is, leaves nothing behind.
 func TestAppend_AllOrNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch, tried := rentals(300), 0
 		for n := int64(1); ; n += 3 {
@@ -227,6 +235,7 @@ func wantNoNames(t *testing.T, db *store.DB) {
 }
 
 func TestAppend_TwoWriters(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		all := rentals(1500)
 		var wg sync.WaitGroup
@@ -254,6 +263,7 @@ func TestAppend_TwoWriters(t *testing.T) {
 }
 
 func TestAppendWindow_HalfOpenAndAsReceived(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := rentals(6)
 		for i, at := range []int64{200, 199, 100, 99, 150, 150} {
@@ -276,6 +286,7 @@ func TestAppendWindow_HalfOpenAndAsReceived(t *testing.T) {
 
 // What is there already stays: a caller reads stretch after stretch into one list.
 func TestAppendWindow_Appends(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		prefix := rental("prefix")
@@ -288,6 +299,7 @@ func TestAppendWindow_Appends(t *testing.T) {
 
 // Hours come in order, whatever the order of arrival.
 func TestAppendWindow_HourByHour(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := rentals(200)
 		for i := range batch {
@@ -308,6 +320,7 @@ func TestAppendWindow_HourByHour(t *testing.T) {
 
 // Every batch that brings something new has the next receipt, and its rows carry it.
 func TestAppend_Receipts(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(id string, want int64) {
 			t.Helper()
@@ -332,6 +345,7 @@ func TestAppend_Receipts(t *testing.T) {
 }
 
 func TestFirstTransaction(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		if first, ok, err := db.FirstTransaction(t.Context()); ok || err != nil {
 			t.Errorf("without transactions the first was at %d (%t, %v)", first, ok, err)

@@ -40,6 +40,7 @@ func readUtilization(t *testing.T, db *store.DB, after int64) (all []assay.Utili
 func at(db *store.DB, ms int64) { db.Now = func() time.Time { return time.UnixMilli(ms) } }
 
 func TestUtilization_KnownByItsKey(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		first := reading("H200", "us-east", 1000)
 		other, elsewhere, later, bySomebody := first, first, first, first
@@ -58,6 +59,7 @@ func TestUtilization_KnownByItsKey(t *testing.T) {
 }
 
 func TestUtilization_InOrder(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		at(db, 5000)
 		batch := []assay.UtilizationReading{
@@ -79,6 +81,7 @@ func TestUtilization_InOrder(t *testing.T) {
 
 // A reader that goes on from what it saw misses nothing, whatever the clock does.
 func TestUtilization_ReadOn(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		seen := mustCounters(t, db).Utilization
 		for i, clock := range []int64{5000, 5000, 4000, 6000} {
@@ -99,6 +102,7 @@ func TestUtilization_ReadOn(t *testing.T) {
 }
 
 func TestUtilization_AllOrNothing(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		want := mustCounters(t, db)
 		for _, bad := range []assay.UtilizationReading{reading("H99", "", 1), reading("H200", "mars", 1)} {
@@ -116,6 +120,7 @@ func TestUtilization_AllOrNothing(t *testing.T) {
 }
 
 func TestUtilization_ReaderStops(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppendReadings(t, db, reading("H200", "", 1), reading("H200", "", 2))
 		enough, calls := errors.New("enough"), 0

@@ -38,6 +38,7 @@ func wantNoWord(t *testing.T, db *store.DB, v assay.Verification, want error) {
 }
 
 func TestAddVerification_Unknown(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(source, id string) {
 			t.Helper()
@@ -54,6 +55,7 @@ func TestAddVerification_Unknown(t *testing.T) {
 }
 
 func TestAddVerification_NoChange(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		yes, no := rental("yes"), rental("no")
 		no.Verified = false
@@ -70,6 +72,7 @@ func TestAddVerification_NoChange(t *testing.T) {
 }
 
 func TestVerifications_InTheirOrder(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		var clock int64
 		db.Now = func() time.Time { return time.UnixMilli(clock) }
@@ -102,6 +105,7 @@ func TestVerifications_InTheirOrder(t *testing.T) {
 }
 
 func TestAddVerification_BrokenOff(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		mustPublish(t, db, coverOf(rental("a"), assay.Hourly))

@@ -47,7 +47,8 @@ func MakePostgres(ctx context.Context, server string) (address string, remove fu
 		return "", nil, fmt.Errorf("make the template of the test databases: %w", err)
 	}
 	own := "assay_test_" + rand.Text()
-	if err := execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q`, own, name)); err != nil {
+	// Copying files takes the server a quarter of the work of logging every page.
+	if err := execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q STRATEGY file_copy`, own, name)); err != nil {
 		return "", nil, err
 	}
 	return in(server, own), func() error {
