@@ -53,7 +53,7 @@ run: build ## build, start the demo, and print keys and requests to try
 
 .PHONY: clean
 clean: ## remove everything the targets made, except the linter (see clean-all)
-	rm -rf bin ui/node_modules ui/test-results
+	rm -rf bin ui/node_modules ui/generated ui/test-results
 	find internal/dashboard/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: clean-all
@@ -158,8 +158,10 @@ else
 lint-openapi: tools/lint/node_modules/.package-lock.json ## lint of the OpenAPI description
 	cd tools/lint && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_NOTIFICATIONS=true node_modules/.bin/redocly lint ../../internal/httpapi/openapi.yaml
 
-lint-ui: ui/node_modules/.package-lock.json ## formatting, types and markup of the dashboard
+lint-ui: ui/node_modules/.package-lock.json ## formatting, types, markup and ESLint of the dashboard
 	cd ui && npm run --silent check
+	cd ui && npm run --silent lint
+	cd ui && npm run --silent format:check -- --log-level warn
 endif
 
 tools/lint/node_modules/.package-lock.json: tools/lint/package-lock.json

@@ -1,6 +1,6 @@
-// Sites that would lie over each other are drawn as one. They are gathered in a grid on the plane of the world, and cells
-// whose middles come close to each other are joined; moving the map sideways changes nothing in that.
-import type { Box, Points } from './world';
+// Sites that would overlap are drawn as one cluster. A grid on the plane of the world groups them, and neighboring cells
+// whose centers are close are merged. The grid does not depend on where the map is, so panning changes no cluster.
+import { extend, type Box, type Points } from './plane';
 
 export interface Cluster extends Box {
   x: number;
@@ -8,15 +8,16 @@ export interface Cluster extends Box {
   count: number;
   gpus: number;
   megawatts: number;
-  /** The place of its first site among the points. */
+  /** The index of its first site in the points. */
   first: number;
 }
 
-/** Gathers the points of an area in cells of a size, both in units of the plane. */
-function gather({ x, y, gpus, megawatts }: Points, cell: number, area: Box): Cluster[] {
-  const columns = Math.ceil((area.right - area.left) / cell) + 2; // a rim of empty cells spares asking for the edge
+/** Groups the points of an area into cells of a size, both in units of the plane. */
+function group({ x, y, gpus, megawatts }: Points, cell: number, area: Box): Cluster[] {
+  // A border of empty cells gives every cell eight neighbors.
+  const columns = Math.ceil((area.right - area.left) / cell) + 2;
   const rows = Math.ceil((area.bottom - area.top) / cell) + 2;
-  const places = new Int32Array(columns * rows); // of a cell's cluster in the list, counted from 1
+  const clusterNumbers = new Int32Array(columns * rows); // of each cell, counted from 1; 0 without a cluster
   const cells: number[] = [];
   const clusters: Cluster[] = [];
   for (let i = 0; i < x.length; i++) {
@@ -24,14 +25,14 @@ function gather({ x, y, gpus, megawatts }: Points, cell: number, area: Box): Clu
     const top = y[i]!;
     if (left < area.left || left >= area.right || top < area.top || top >= area.bottom) continue;
     const at = (1 + Math.floor((top - area.top) / cell)) * columns + 1 + Math.floor((left - area.left) / cell);
-    const place = places[at]!;
-    if (place > 0) {
-      const found = clusters[place - 1]!;
+    const number = clusterNumbers[at]!;
+    if (number > 0) {
+      const found = clusters[number - 1]!;
       add(found, left, top, 1, gpus[i]!, megawatts[i]!);
-      widen(found, left, top, left, top);
+      extend(found, left, top);
     } else {
       cells.push(at);
-      places[at] = clusters.push({
+      clusterNumbers[at] = clusters.push({
         x: left,
         y: top,
         count: 1,
@@ -45,31 +46,38 @@ function gather({ x, y, gpus, megawatts }: Points, cell: number, area: Box): Clu
       });
     }
   }
-  return join(clusters, cells, places, columns, cell);
+  return merge(clusters, cells, clusterNumbers, columns, cell);
 }
 
-/** Joins clusters with smaller ones beside them that they would touch. */
-function join(clusters: Cluster[], cells: number[], places: Int32Array, columns: number, cell: number): Cluster[] {
+/** Merges each cluster with the smaller neighbors that it would touch. */
+function merge(
+  clusters: Cluster[],
+  cells: number[],
+  clusterNumbers: Int32Array,
+  columns: number,
+  cell: number,
+): Cluster[] {
   const near = (cell * 0.7) ** 2;
-  const beside = [-columns - 1, -columns, -columns + 1, -1, 1, columns - 1, columns, columns + 1];
+  const neighbors = [-columns - 1, -columns, -columns + 1, -1, 1, columns - 1, columns, columns + 1];
   const largest = clusters.map((_, i) => i).sort((a, b) => clusters[b]!.count - clusters[a]!.count);
-  const joined: Cluster[] = [];
+  const merged: Cluster[] = [];
   for (const i of largest) {
     const at = cells[i]!;
-    if (places[at] === 0) continue; // joined with a larger one
-    places[at] = 0;
+    if (clusterNumbers[at] === 0) continue; // merged with a larger one
+    clusterNumbers[at] = 0;
     const cluster = clusters[i]!;
-    for (const step of beside) {
-      const place = places[at + step]!;
-      const other = clusters[place - 1];
+    for (const step of neighbors) {
+      const number = clusterNumbers[at + step]!;
+      const other = clusters[number - 1];
       if (!other || (other.x - cluster.x) ** 2 + (other.y - cluster.y) ** 2 > near) continue;
       add(cluster, other.x, other.y, other.count, other.gpus, other.megawatts);
-      widen(cluster, other.left, other.top, other.right, other.bottom);
-      places[at + step] = 0;
+      extend(cluster, other.left, other.top);
+      extend(cluster, other.right, other.bottom);
+      clusterNumbers[at + step] = 0;
     }
-    joined.push(cluster);
+    merged.push(cluster);
   }
-  return joined;
+  return merged;
 }
 
 function add(cluster: Cluster, x: number, y: number, count: number, gpus: number, megawatts: number): void {
@@ -81,45 +89,38 @@ function add(cluster: Cluster, x: number, y: number, count: number, gpus: number
   cluster.megawatts += megawatts;
 }
 
-function widen(cluster: Cluster, left: number, top: number, right: number, bottom: number): void {
-  if (left < cluster.left) cluster.left = left;
-  if (right > cluster.right) cluster.right = right;
-  if (top < cluster.top) cluster.top = top;
-  if (bottom > cluster.bottom) cluster.bottom = bottom;
-}
-
 const cellPixels = 52;
-const mostKept = 6;
+const maxCached = 6;
 
 /**
- * Gives the clusters for a scale of the plane and the part of it that is seen; there may be more around. Scales that are
- * close have the same, so that they stand still while zooming.
+ * Returns a function that finds the clusters for a scale of the plane and its visible part; it may return more around
+ * it. Similar scales have the same clusters, so that they do not move while zooming.
  */
 export function clusterer(points: Points): (scale: number, view: Box) => Cluster[] {
-  const made = new Map<string, Cluster[]>();
+  const cache = new Map<string, Cluster[]>();
   return (scale, view) => {
     const level = Math.round(Math.log2(scale) * 2);
     const cell = cellPixels / 2 ** (level / 2);
-    const area = around(view, cell);
+    const area = tilesAround(view, cell);
     const key = `${level} ${area.left} ${area.top} ${area.right} ${area.bottom}`;
-    let clusters = made.get(key);
+    let clusters = cache.get(key);
     if (!clusters) {
-      if (made.size >= mostKept) made.delete(made.keys().next().value!);
-      made.set(key, (clusters = gather(points, cell, area)));
+      if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
+      cache.set(key, (clusters = group(points, cell, area)));
     }
     return clusters;
   };
 }
 
-/** The tiles of the plane that a view touches, and a rim: what is far from it need not be gathered. */
-function around(view: Box, cell: number): Box {
-  // In whole cells, so that the cells of all areas lie in one grid.
+/** The tiles of the plane that a view touches, and a border. Points far away from it need not be grouped. */
+function tilesAround(view: Box, cell: number): Box {
+  // A tile is a whole number of cells, so that the cells of all areas form one grid.
   const tile = cell * 2 ** Math.ceil(Math.log2(Math.max(view.right - view.left, view.bottom - view.top) / cell));
-  const rim = 2 * cell;
+  const border = 2 * cell;
   return {
-    left: Math.floor(view.left / tile) * tile - rim,
-    top: Math.floor(view.top / tile) * tile - rim,
-    right: Math.ceil(view.right / tile) * tile + rim,
-    bottom: Math.ceil(view.bottom / tile) * tile + rim,
+    left: Math.floor(view.left / tile) * tile - border,
+    top: Math.floor(view.top / tile) * tile - border,
+    right: Math.ceil(view.right / tile) * tile + border,
+    bottom: Math.ceil(view.bottom / tile) * tile + border,
   };
 }

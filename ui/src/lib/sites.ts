@@ -9,22 +9,25 @@ export type Bucket = Row<'/api/neocloud/sites/aggregate'>;
 
 export type Scope = 'neocloud' | 'all';
 
-/** The mean radius of the Earth, as the API measures with it. */
+/** The mean radius of the Earth, as the API uses it. */
 export const earthKm = 6371.0088;
-/** The largest circle that the API searches. */
-export const mostKm = 500;
+/** The largest radius that the API searches. */
+export const maxKm = 500;
 
-export interface Circle {
+export interface Coordinates {
   latitude: number;
   longitude: number;
+}
+
+export interface Circle extends Coordinates {
   km: number;
 }
 
-/** Reads a circle of the address: latitude, longitude and kilometers. What is none, or too large, is no circle. */
+/** Reads a circle from the address: latitude, longitude and kilometers. Null if it is malformed or too large. */
 export function circleOf(text: string): Circle | null {
   const parts = text.split(',').map((part) => (part.trim() === '' ? NaN : Number(part)));
   const [latitude = NaN, longitude = NaN, km = NaN] = parts;
-  const fits = parts.length === 3 && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && km > 0 && km <= mostKm;
+  const fits = parts.length === 3 && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && km > 0 && km <= maxKm;
   return fits ? { latitude, longitude, km } : null;
 }
 
@@ -35,7 +38,7 @@ export function circleText(circle: Circle): string {
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
 
 /** 59.91° N, 10.75° E */
-export function placeText(latitude: number, longitude: number): string {
+export function coordinatesText({ latitude, longitude }: Coordinates): string {
   return `${Math.abs(latitude).toFixed(2)}° ${latitude < 0 ? 'S' : 'N'}, ${Math.abs(longitude).toFixed(2)}° ${longitude < 0 ? 'W' : 'E'}`;
 }
 
@@ -70,7 +73,7 @@ export function readPage(region: Region, limit: number, offset: number): Promise
   });
 }
 
-/** Sums up sites by country, as the API does: most sites first, then by name. */
+/** Totals by country in the order of the API: most sites first, then by name. */
 export function byCountry(sites: Site[]): Bucket[] {
   const sums = new Map<string, Bucket>();
   for (const site of sites) {
@@ -83,7 +86,7 @@ export function byCountry(sites: Site[]): Bucket[] {
   return [...sums.values()].sort((a, b) => b.site_count - a.site_count || (a.key < b.key ? -1 : 1));
 }
 
-/** The sites within a circle, nearest first, with their distance: as the API lists them. */
+/** The sites within a circle, nearest first, with their distance, as the API lists them. */
 export function within(sites: Site[], circle: Circle): Site[] {
   const near: Site[] = [];
   for (const site of sites) {
@@ -93,11 +96,15 @@ export function within(sites: Site[], circle: Circle): Site[] {
   return near.sort((a, b) => a.distance_km! - b.distance_km!);
 }
 
+/** A circle around a center that reaches to a point: at least 1 km, at most what the API searches. */
+export const circleTo = (center: Coordinates, edge: Coordinates): Circle => ({
+  latitude: center.latitude,
+  longitude: center.longitude,
+  km: Math.max(1, Math.min(maxKm, distance(center, edge))),
+});
+
 /** The great-circle distance in kilometers. */
-export function distance(
-  from: { latitude: number; longitude: number },
-  to: { latitude: number; longitude: number },
-): number {
+export function distance(from: Coordinates, to: Coordinates): number {
   const radians = Math.PI / 180;
   const [a, b] = [from.latitude * radians, to.latitude * radians];
   const haversine =
@@ -106,9 +113,21 @@ export function distance(
   return 2 * earthKm * Math.asin(Math.min(1, Math.sqrt(haversine)));
 }
 
-/** Whether two records are of the same site: records have no number of their own. */
+/** Whether two records describe the same site. Records have no identifier. */
 export function isSame(a: Site, b: Site): boolean {
   return (
     a.company === b.company && a.site_name === b.site_name && a.latitude === b.latitude && a.longitude === b.longitude
   );
+}
+
+/** The figures of all sites together. Sites without a country on file add no country. */
+export function totalsOf(sites: Site[]): { sites: number; gpus: number; megawatts: number; countries: number } {
+  const countries = new Set(sites.map((site) => site.country));
+  countries.delete('Unknown');
+  return {
+    sites: sites.length,
+    gpus: sites.reduce((sum, site) => sum + site.gpu_qty, 0),
+    megawatts: sites.reduce((sum, site) => sum + site.power_capacity_mw, 0),
+    countries: countries.size,
+  };
 }
