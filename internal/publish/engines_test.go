@@ -13,7 +13,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// outcome is everything that can be proven of what was published.
+// outcome is everything about the published values that can be proven.
 type outcome struct {
 	world        world
 	transactions []assay.Transaction
@@ -21,8 +21,7 @@ type outcome struct {
 	ledger       store.Ledger
 }
 
-// publishAll takes a market through its life: imported in two parts, published, added to late, doubted, restated and
-// signed.
+// publishAll imports a market in two parts, publishes it, adds a late row, withdraws a row, restates and signs.
 func publishAll(t *testing.T, db *store.DB) (o outcome) {
 	t.Helper()
 	p, clock := newPublisher(db, end)
@@ -46,8 +45,11 @@ func publishAll(t *testing.T, db *store.DB) (o outcome) {
 	if o.records, err = db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(o.records, func(a, b store.Record) int { // the series have their ids in the order of chance
-		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain, b.Grain), cmp.Compare(a.Sequence, b.Sequence))
+	slices.SortFunc(o.records, func(a, b store.Record) int { // the ids of the series are in random order
+		return cmp.Or(
+			cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain, b.Grain),
+			cmp.Compare(a.Sequence, b.Sequence),
+		)
 	})
 	if o.ledger, err = db.Ledger(t.Context()); err != nil {
 		t.Fatal(err)
@@ -55,7 +57,7 @@ func publishAll(t *testing.T, db *store.DB) (o outcome) {
 	return o
 }
 
-// The same market comes to the same values, record hashes and signed manifests, whichever database keeps it.
+// The same market has the same values, record hashes and signed manifests in both databases.
 func TestPublished_EqualOnBothEngines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,12 +12,12 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// A publisher whose connection falls silent in the middle of a step stops before the server gives the lock to
-// another: what it has computed is published once, by the other.
+// A publisher whose connection goes silent in the middle of a version stops before the server gives the lock to another
+// publisher. Its slots are published once, by the other.
 func TestPostgres_SilentPublisherStopsFirst(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes as long as silence is waited for")
+		t.Skip("it takes as long as the timeout of a silent connection")
 	}
 	address := storetest.Postgres(t)
 	wire := storetest.NewWire(t, address)
@@ -39,18 +40,18 @@ func TestPostgres_SilentPublisherStopsFirst(t *testing.T) {
 	})
 	_, err := first.Backfill(t.Context(), start, end, func(int64) { stall() })
 	if err == nil || !strings.Contains(err.Error(), "the publisher's lock was lost") {
-		t.Errorf("the silent publisher ends with the error %v", err)
+		t.Errorf("the silent publisher ends with %v", err)
 	}
 	select {
 	case r := <-other:
-		t.Errorf("the other has published %d records (%v) before the silent one has stopped", r.records, r.err)
+		t.Errorf("the other published %d records (%v) before the silent one stopped", r.records, r.err)
 	default:
 	}
 	if got, err := db.Publications(t.Context(), 0, 1000); err != nil || len(got) != 0 {
 		t.Errorf("there are %d publications already (%v)", len(got), err)
 	}
 
-	wire.Cut() // now the server notices, and lets go of the lock
+	wire.Cut() // now the server notices, and releases the lock
 	select {
 	case r := <-other:
 		if r.err != nil || r.records == 0 {
@@ -59,11 +60,12 @@ func TestPostgres_SilentPublisherStopsFirst(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the other never gets the lock")
 	}
-	if got := readWorld(t, db).coverage[store.CoverageKey{GPU: "H100 SXM", Grain: assay.Hourly}]; len(got) != 1 || got[0] != (store.Span{From: start, To: end}) {
+	got := readWorld(t, db).coverage[store.CoverageKey{GPU: "H100 SXM", Grain: assay.Hourly}]
+	if !slices.Equal(got, []store.Span{{From: start, To: end}}) {
 		t.Errorf("covered is %v, want all from %d to %d", got, start, end)
 	}
 	wire.Mend()
 	if n, err := first.Backfill(t.Context(), start, end, nil); err != nil || n != 0 {
-		t.Errorf("back again, the first publishes %d records (%v), and nothing is left", n, err)
+		t.Errorf("reconnected, the first publishes %d records (%v), want none", n, err)
 	}
 }

@@ -21,46 +21,45 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The days of the test hold the change of New York's clocks on 8 March 2026.
+// New York changes its clocks within these days, on 8 March 2026.
 var (
 	memoryFrom = time.Date(2026, 3, 5, 21, 0, 0, 0, time.UTC).UnixMilli()
 	memoryTo   = time.Date(2026, 3, 10, 20, 0, 0, 0, time.UTC).UnixMilli()
 )
 
-// randomRentals draws rentals of several GPUs and regions in no order.
+// randomRentals draws rentals of several GPUs and regions, in random order.
 func randomRentals(rng *rand.Rand, n int) []assay.Transaction {
 	all := make([]assay.Transaction, n)
 	for i := range all {
 		all[i] = assay.Transaction{
 			Source: []string{"desk", "broker", "Exchange"}[rng.IntN(3)], ID: fmt.Sprint(rng.Uint32(), "-", i),
 			ExecutedAt: memoryFrom + rng.Int64N(memoryTo-memoryFrom),
-			GPU:        []string{"H100 SXM", "H200", "B200"}[rng.IntN(3)], Region: []string{"", "us-east", "eu-west"}[rng.IntN(3)],
-			Price: 100_000 + assay.Nanos(rng.Int64N(10*int64(assay.One))), GPUs: 1 + rng.Int64N(1000), HourMicros: 1 + rng.Int64N(1e9),
+			GPU:        []string{"H100 SXM", "H200", "B200"}[rng.IntN(3)],
+			Region:     []string{"", "us-east", "eu-west"}[rng.IntN(3)],
+			Price:      100_000 + assay.Nanos(rng.Int64N(10*int64(assay.One))),
+			GPUs:       1 + rng.Int64N(1000), HourMicros: 1 + rng.Int64N(1e9),
 			Provider: fmt.Sprint("provider ", rng.IntN(6)), Verified: rng.IntN(8) != 0,
 		}
-		if rng.IntN(4) == 0 { // on the hour, where windows meet and rentals share an instant
+		if rng.IntN(4) == 0 { // on the hour, where windows meet and several rentals have the same instant
 			all[i].ExecutedAt = all[i].ExecutedAt / assay.Hour * assay.Hour
 		}
 	}
 	return all
 }
 
-// slot names a slot of a series.
-type slot struct {
-	assay.Line
-	Grain assay.Grain
-	At    int64
+func slotOf(line assay.Line, grain assay.Grain, at int64) publish.Slot {
+	return publish.Slot{SeriesKey: store.SeriesKey{Line: line, Grain: grain}, At: at}
 }
 
-// inMemory computes every slot from the rentals themselves, without windows or database.
-func inMemory(all []assay.Transaction, m index.Methodology) map[slot]assay.Determination {
-	rows := map[slot][]int32{}
+// inMemory computes every slot directly from the rentals, without windows or database.
+func inMemory(all []assay.Transaction, m index.Methodology) map[publish.Slot]assay.Determination {
+	rows := map[publish.Slot][]int32{}
 	for i := range all {
 		for _, grain := range assay.Grains {
 			at := m.NextSlot(grain, all[i].ExecutedAt)
 			for _, region := range []string{assay.Global, all[i].Region} {
 				if region != "" {
-					key := slot{assay.Line{GPU: all[i].GPU, Region: region}, grain, at}
+					key := slotOf(assay.Line{GPU: all[i].GPU, Region: region}, grain, at)
 					rows[key] = append(rows[key], int32(i))
 				}
 			}
@@ -70,7 +69,7 @@ func inMemory(all []assay.Transaction, m index.Methodology) map[slot]assay.Deter
 	for i := range all {
 		digests[i] = proof.Transaction(&all[i])
 	}
-	made := map[slot]assay.Determination{}
+	made := map[publish.Slot]assay.Determination{}
 	var calculator index.Calculator
 	calculator.Load(all)
 	for key, of := range rows {
@@ -84,21 +83,21 @@ func inMemory(all []assay.Transaction, m index.Methodology) map[slot]assay.Deter
 	return made
 }
 
-// sortKey is a text that puts rentals into the order of their digest: time, source, id.
+// sortKey sorts rentals into the order of their digest: time, source, id.
 func sortKey(t *assay.Transaction) string {
 	return fmt.Sprint(assay.FormatInstant(t.ExecutedAt), "\x00", t.Source, "\x00", t.ID)
 }
 
-// inStore reads the newest record of every slot that has a value, without what only the store and the chain know.
-func inStore(t *testing.T, db *store.DB) map[slot]assay.Determination {
+// inStore reads the newest record of every slot with a value, without the fields of publication and chain.
+func inStore(t *testing.T, db *store.DB) map[publish.Slot]assay.Determination {
 	t.Helper()
 	records, err := db.AppendRecords(t.Context(), nil, 0, math.MaxInt64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := map[slot]assay.Determination{}
+	made := map[publish.Slot]assay.Determination{}
 	for _, r := range records {
-		key := slot{r.Line, r.Grain, r.At}
+		key := publish.SlotOf(&r.Determination)
 		if !r.HasValue {
 			delete(made, key)
 			continue
@@ -110,7 +109,7 @@ func inStore(t *testing.T, db *store.DB) map[slot]assay.Determination {
 	return made
 }
 
-// newWorld makes a database with a publisher whose clock stands at the end of the test's days.
+// newWorld makes a database and a publisher whose clock stands at the end of the days.
 func newWorld(t *testing.T, rules []string) (*store.DB, *publish.Publisher, index.Methodology) {
 	t.Helper()
 	text, err := indextest.Methodology("test", rules)
@@ -124,7 +123,8 @@ func newWorld(t *testing.T, rules []string) (*store.DB, *publish.Publisher, inde
 	db := storetest.Open(t)
 	clock := func() time.Time { return time.UnixMilli(memoryTo) }
 	db.Now = clock
-	if err := db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: text}); err != nil {
+	file := assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: text}
+	if err := db.AdoptMethodology(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	return db, &publish.Publisher{Store: db, Now: clock, Log: slog.New(slog.DiscardHandler)}, m
@@ -143,8 +143,7 @@ func load(t *testing.T, rng *rand.Rand, db *store.DB, all []assay.Transaction) {
 	}
 }
 
-// TestPublished_EqualsMemory: the database, the windows and the order in which rows came in leave no trace in the
-// digits.
+// TestPublished_EqualsMemory checks that the database, the windows and the order of arrival do not affect the digits.
 func TestPublished_EqualsMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -158,59 +157,66 @@ func TestPublished_EqualsMemory(t *testing.T) {
 		{"minimum 4 transactions 4 providers", "winsorize 10 80", "cap 30"},
 	}
 	for seed := range uint64(15) {
-		rng := rand.New(rand.NewPCG(21, seed))
-		db, p, m := newWorld(t, rules[seed%uint64(len(rules))])
-		all := randomRentals(rng, 400+rng.IntN(800))
-		load(t, rng, db, slices.Clone(all))
-		if _, err := p.Backfill(t.Context(), memoryFrom, memoryTo, nil); err != nil {
-			t.Fatal(err)
-		}
-		want := inMemory(all, m)
-		if diff := cmp.Diff(want, inStore(t, db)); diff != "" || len(want) < 20 {
-			t.Fatalf("seed %d, %d slots: published is other than computed in memory:\n%s", seed, len(want), diff)
-		}
-		checkChains(t, db)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(21, seed))
+			db, p, m := newWorld(t, rules[seed%uint64(len(rules))])
+			all := randomRentals(rng, 400+rng.IntN(800))
+			load(t, rng, db, slices.Clone(all))
+			if _, err := p.Backfill(t.Context(), memoryFrom, memoryTo, nil); err != nil {
+				t.Fatal(err)
+			}
+			want := inMemory(all, m)
+			if diff := cmp.Diff(want, inStore(t, db)); diff != "" || len(want) < 20 {
+				t.Fatalf("%d slots (-computed in memory +published):\n%s", len(want), diff)
+			}
+			checkChains(t, db)
+		})
 	}
 }
 
-// TestRestated_EqualsMemory: what came late, or was verified or withdrawn later, ends after a restatement in the same
-// digits as if it had been known from the start.
+// TestRestated_EqualsMemory checks that after a restatement, late rows and verifications give the same digits as if
+// they had been known from the start.
 func TestRestated_EqualsMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
 	for seed := range uint64(6) {
-		rng := rand.New(rand.NewPCG(22, seed))
-		db, p, m := newWorld(t, []string{"minimum 1 transactions 1 providers", "winsorize 5 95"})
-		all := randomRentals(rng, 600)
-		half := len(all) / 2
-		load(t, rng, db, slices.Clone(all[:half]))
-		if _, err := p.Backfill(t.Context(), memoryFrom, memoryTo, nil); err != nil {
-			t.Fatal(err)
-		}
-		load(t, rng, db, slices.Clone(all[half:]))
-		for range 40 {
-			turn(t, db, &all[rng.IntN(len(all))])
-		}
-		for _, gpu := range []string{"H100 SXM", "H200", "B200"} {
-			if _, err := p.Restate(t.Context(), publish.Restatement{GPU: gpu, From: memoryFrom, To: memoryTo, Reason: "test", Actor: "test"}); err != nil {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(22, seed))
+			db, p, m := newWorld(t, []string{"minimum 1 transactions 1 providers", "winsorize 5 95"})
+			all := randomRentals(rng, 600)
+			half := len(all) / 2
+			load(t, rng, db, slices.Clone(all[:half]))
+			if _, err := p.Backfill(t.Context(), memoryFrom, memoryTo, nil); err != nil {
 				t.Fatal(err)
 			}
-		}
-		got, want := inStore(t, db), inMemory(all, m)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("seed %d: restated is other than computed in memory:\n%s", seed, diff)
-		}
-		checkChains(t, db)
+			load(t, rng, db, slices.Clone(all[half:]))
+			for range 40 {
+				toggle(t, db, &all[rng.IntN(len(all))])
+			}
+			for _, gpu := range []string{"H100 SXM", "H200", "B200"} {
+				r := publish.Restatement{GPU: gpu, From: memoryFrom, To: memoryTo, Reason: "test", Actor: "test"}
+				if _, err := p.Restate(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(inMemory(all, m), inStore(t, db)); diff != "" {
+				t.Fatalf("(-computed in memory +restated):\n%s", diff)
+			}
+			checkChains(t, db)
+		})
 	}
 }
 
-// turn verifies a rental that does not count, and withdraws one that does, in the store and in memory.
-func turn(t *testing.T, db *store.DB, tr *assay.Transaction) {
+// toggle withdraws a rental that counts, or verifies one that does not, in the store and in memory.
+func toggle(t *testing.T, db *store.DB, tr *assay.Transaction) {
 	t.Helper()
 	tr.Verified, tr.Withdrawn = !tr.Verified, tr.Verified
-	if _, err := db.AddVerification(t.Context(), assay.Verification{Source: tr.Source, ID: tr.ID, Verified: tr.Verified, Actor: "test", Reason: "test"}); err != nil {
+	v := assay.Verification{Source: tr.Source, ID: tr.ID, Verified: tr.Verified, Actor: "test", Reason: "test"}
+	if _, err := db.AddVerification(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 }

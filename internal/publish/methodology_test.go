@@ -10,14 +10,17 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// adopt adopts the shipped methodology, and behind it version 1.1.0, which differs from it in one line.
+// adopt adopts the built-in methodology, and after it version 1.1.0, which differs in one line.
 func adopt(t *testing.T, db *store.DB, effective int64, was, is string) {
 	t.Helper()
-	if _, err := LoadSchedule(t.Context(), db); err != nil { // which adopts the shipped one
+	if _, err := LoadSchedule(t.Context(), db); err != nil { // adopts the built-in one
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer(`"1.0.0"`, `"1.1.0"`, `2000-01-01T00:00:00Z`, assay.FormatInstant(effective), was, is).Replace(index.PlainText())
-	if err := db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1.1.0", Effective: effective, Text: text}); err != nil {
+	text := strings.NewReplacer(
+		`"1.0.0"`, `"1.1.0"`, `2000-01-01T00:00:00Z`, assay.FormatInstant(effective), was, is,
+	).Replace(index.PlainText())
+	file := assay.MethodologyFile{Version: "1.1.0", Effective: effective, Text: text}
+	if err := db.AdoptMethodology(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -38,42 +41,44 @@ func wantGoverned(t *testing.T, db *store.DB, effective int64) {
 		}
 		seen[want]++
 		if r.Methodology != want || r.Value%unit != 0 {
-			t.Errorf("%s %s at %s follows %s with %s, want %s", r.GPU, r.Grain, assay.FormatInstant(r.At), r.Methodology, r.Value, want)
+			t.Errorf("%s follows %s with %s, want %s", SlotOf(&r.Determination), r.Methodology, r.Value, want)
 		}
 	}
 	if seen["1.0.0"] < 50 || seen["1.1.0"] < 50 {
-		t.Errorf("the slots by version are %v: too few to tell", seen)
+		t.Errorf("the slots by version are %v: too few", seen)
 	}
 }
 
-// A version governs exactly the slots that end at or after its effect, in one go, piece by piece, and when restated.
+// A version governs exactly the slots that end at or after its effective instant, published and restated.
 func TestMethodology_TakesEffect(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	f := func(effective int64) {
-		t.Helper()
-		db := storetest.Open(t)
-		mustAppend(t, db, rentals(start, end)...)
-		adopt(t, db, effective, `decimals = 4`, `decimals = 1`)
-		p, _ := newPublisher(db, end)
-		ok(t)(p.Backfill(t.Context(), start, end, nil))
-		wantGoverned(t, db, effective)
-		mustAppend(t, db, lateRow("early", start), lateRow("late", end-1))
-		if got := restate(t, p, "H100 SXM", start, end); got.Slots != 8 {
-			t.Errorf("%d slots were restated, want 8", got.Slots)
-		}
-		wantGoverned(t, db, effective)
-		wantWholeChains(t, db)
+	for name, effective := range map[string]int64{
+		"on the hour":    instant(7, 12, 0), // the slot that ends there is the first
+		"after the hour": instant(7, 12, 0) + 1,
+		"half past":      instant(7, 12, 30),
+		"at the fixing":  instant(8, 20, 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := loaded(t)
+			adopt(t, db, effective, `decimals = 4`, `decimals = 1`)
+			p, _ := newPublisher(db, end)
+			ok(t)(p.Backfill(t.Context(), start, end, nil))
+			wantGoverned(t, db, effective)
+			mustAppend(t, db, lateRow("early", start), lateRow("late", end-1))
+			if got := restate(t, p, "H100 SXM", start, end); got.Slots != 8 {
+				t.Errorf("%d slots were restated, want 8", got.Slots)
+			}
+			wantGoverned(t, db, effective)
+			wantWholeChains(t, db)
+		})
 	}
-	f(instant(7, 12, 0)) // on the hour: the slot that ends there is the first
-	f(instant(7, 12, 0) + 1)
-	f(instant(7, 12, 30))
-	f(instant(8, 20, 0)) // at the fixing
 }
 
-// Below its minimum a version publishes nothing, and covers the time all the same.
+// Below its minimum a version publishes nothing, but covers the time.
 func TestMethodology_Minimum(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testMethodologyMinimum)
@@ -85,9 +90,9 @@ func testMethodologyMinimum(t *testing.T, db *store.DB) {
 	adopt(t, db, effective, `transactions = 1`, `transactions = 2`)
 	p, _ := newPublisher(db, end)
 	ok(t)(p.Backfill(t.Context(), start, end, nil))
-	clean, got := oneGo(t), readWorld(t, db)
+	clean, got := publishedAtOnce(t), readWorld(t, db)
 	var want []assay.Revision
-	for _, r := range clean.series("H200", assay.Hourly) { // of which an hour has one at most
+	for _, r := range clean.series("H200", assay.Hourly) { // an hour has one at most
 		if r.At < effective {
 			want = append(want, r)
 		}
@@ -96,7 +101,7 @@ func testMethodologyMinimum(t *testing.T, db *store.DB) {
 	wantSame(t, got, clean)
 }
 
-// A database without a methodology adopts the shipped one, once.
+// A database without a methodology adopts the built-in one, once.
 func TestLoadSchedule(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testLoadSchedule)
@@ -110,6 +115,6 @@ func testLoadSchedule(t *testing.T, db *store.DB) {
 		}
 	}
 	if files, err := db.Methodologies(t.Context()); err != nil || len(files) != 1 || files[0].Text != index.PlainText() {
-		t.Errorf("adopted are %+v (%v), want the shipped one", files, err)
+		t.Errorf("adopted are %+v (%v), want the built-in one", files, err)
 	}
 }

@@ -33,7 +33,7 @@ func printsOf(t *testing.T, db *store.DB, line assay.Line) (prints []assay.Realt
 	return prints
 }
 
-// plainPrints says what a print is: of the 60 minutes before each minute, all H100s.
+// plainPrints computes the prints directly: all H100s of the 60 minutes before each minute.
 func plainPrints(all []assay.Transaction, first, last int64) (prints []assay.RealtimePrint) {
 	for at := first; at <= last; at += assay.Minute {
 		p := assay.RealtimePrint{At: at}
@@ -61,53 +61,55 @@ func wantPrints(t *testing.T, db *store.DB, want []assay.RealtimePrint) {
 	}
 }
 
-// Minute by minute, after a gap of hours, and asked twice: every minute of the last day has one print.
+// Minute by minute, after a gap of hours, and called twice: every minute of the last day has one print.
 func TestRealtime_TrailingHour(t *testing.T) {
 	t.Parallel()
 	noon := instant(6, 12, 0)
 	all := rentals(noon-2*assay.Hour, noon+6*assay.Hour)
 	for i := range all {
-		all[i].ExecutedAt += int64(i%7) * assay.Minute / 2 // some on the minute, some in between
+		all[i].ExecutedAt += int64(i%7) * assay.Minute / 2 // some on the minute, some between
 	}
-	all = slices.DeleteFunc(all, func(x assay.Transaction) bool { // a silence of more than an hour
+	all = slices.DeleteFunc(all, func(x assay.Transaction) bool { // a gap of more than an hour
 		return x.ExecutedAt > noon+assay.Hour && x.ExecutedAt < noon+3*assay.Hour
 	})
 	db := storetest.Open(t)
 	mustAppend(t, db, all...)
 	p, c := newPublisher(db, noon)
-	for _, at := range []int64{noon, noon + 1, noon + assay.Minute - 1, noon + assay.Minute, noon + 2*assay.Minute, noon + 5*assay.Hour, noon} {
+	for _, at := range []int64{
+		noon, noon + 1, noon + assay.Minute - 1, noon + assay.Minute, noon + 2*assay.Minute, noon + 5*assay.Hour, noon,
+	} {
 		c.ms.Store(at)
 		realtime(t, p)
 		realtime(t, p)
 	}
 	wantPrints(t, db, plainPrints(all, noon-assay.Day+assay.Minute, noon+5*assay.Hour))
-	if east := printsOf(t, db, assay.Line{GPU: "H100 SXM", Region: "us-east"}); !slices.Equal(east, printsOf(t, db, global)) {
-		t.Errorf("us-east, where all of them are, has other prints: %+v", east)
+	east := printsOf(t, db, assay.Line{GPU: "H100 SXM", Region: "us-east"})
+	if !slices.Equal(east, printsOf(t, db, global)) { // all H100s are there
+		t.Errorf("us-east has other prints: %+v", east)
 	}
 	if other := printsOf(t, db, assay.Line{GPU: "H200", Region: "us-east"}); len(other) != 0 {
-		t.Errorf("H200s that are nowhere have prints in us-east: %+v", other)
+		t.Errorf("H200s without a region have prints in us-east: %+v", other)
 	}
 }
 
-// Missed minutes are made up for as far back as the API shows them, and no further.
+// Missed prints are made as far back as the API shows them, and no further.
 func TestRealtime_LongGap(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	db := storetest.Open(t)
+	db := loaded(t)
 	all := rentals(start, end)
-	mustAppend(t, db, all...)
 	first, later := instant(6, 12, 0), instant(9, 12, 0)
 	p, c := newPublisher(db, first)
 	realtime(t, p)
 	c.ms.Store(later)
 	realtime(t, p)
-	want := plainPrints(all, later-assay.Day+assay.Minute, later) // what was printed before is too old to be kept
+	want := plainPrints(all, later-assay.Day+assay.Minute, later) // the earlier prints are too old to be kept
 	wantPrints(t, db, want)
 }
 
-// What is withdrawn does not count, and a print that was made stays.
+// A withdrawn rental does not count in later prints; earlier prints stay.
 func TestRealtime_Withdrawn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testRealtimeWithdrawn)
@@ -120,7 +122,9 @@ func testRealtimeWithdrawn(t *testing.T, db *store.DB) {
 	p, c := newPublisher(db, noon)
 	realtime(t, p)
 	before := printsOf(t, db, global)
-	last := slices.IndexFunc(all, func(x assay.Transaction) bool { return x.GPU == global.GPU && x.ExecutedAt > noon-assay.Hour })
+	last := slices.IndexFunc(all, func(x assay.Transaction) bool {
+		return x.GPU == global.GPU && x.ExecutedAt > noon-assay.Hour
+	})
 	mustVerify(t, db, all[last].ID, false)
 	all[last].Verified = false
 	c.ms.Store(noon + assay.Minute)
@@ -128,7 +132,7 @@ func testRealtimeWithdrawn(t *testing.T, db *store.DB) {
 	wantPrints(t, db, append(before, plainPrints(all, noon+assay.Minute, noon+assay.Minute)...))
 }
 
-// Below the methodology's minimum there is no print.
+// Below the methodology's minimum, no print is made.
 func TestRealtime_Minimum(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testRealtimeMinimum)

@@ -10,26 +10,6 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// published is a store with all rentals published, and its publisher.
-func published(t *testing.T) (*store.DB, *Publisher) {
-	t.Helper()
-	db := storetest.Open(t)
-	mustAppend(t, db, rentals(start, end)...)
-	p, _ := newPublisher(db, end)
-	ok(t)(p.Backfill(t.Context(), start, end, nil))
-	return db, p
-}
-
-// publishedWith is the world of the rentals and more, had all of them come in time.
-func publishedWith(t *testing.T, more ...assay.Transaction) world {
-	t.Helper()
-	db := storetest.Open(t)
-	mustAppend(t, db, append(rentals(start, end), more...)...)
-	p, _ := newPublisher(db, end)
-	ok(t)(p.Backfill(t.Context(), start, end, nil))
-	return readWorld(t, db)
-}
-
 func restate(t *testing.T, p *Publisher, gpu string, from, to int64) Restated {
 	t.Helper()
 	done, err := p.Restate(t.Context(), Restatement{GPU: gpu, From: from, To: to, Reason: "late rows", Actor: "desk"})
@@ -54,8 +34,8 @@ func mustVerify(t *testing.T, db *store.DB, id string, verified bool) {
 	}
 }
 
-// A late row makes revisions of its hour and its day, in its region and in all: four. Nothing else moves, and the
-// values are those that would have been published, had it come in time.
+// A late row makes four revisions: of its hour and its day, each in its region and globally. Nothing else changes,
+// and the values are those that would have been published if it had arrived in time.
 func TestRestate_LateRow(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
@@ -69,7 +49,7 @@ func TestRestate_LateRow(t *testing.T) {
 	after := readWorld(t, db)
 	wantSame(t, after.newest(), publishedWith(t, late))
 	if n := after.count() - before.count(); n != 4 {
-		t.Errorf("there are %d revisions more, want 4", n)
+		t.Errorf("there are %d more revisions, want 4", n)
 	}
 	hourly := after.series("H100 SXM", assay.Hourly)[1:3]
 	if hourly[0] != before.series("H100 SXM", assay.Hourly)[1] || hourly[1].Number != 1 || hourly[1].At != hourly[0].At {
@@ -87,19 +67,21 @@ func TestRestate_NothingNew(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
 	before := readWorld(t, db)
-	mustAppend(t, db, func() assay.Transaction { x := lateRow("other GPU", start); x.GPU = "B200"; return x }())
+	other := lateRow("other GPU", start)
+	other.GPU = "B200"
+	mustAppend(t, db, other)
 	wantRestated(t, restate(t, p, "H100 SXM", start, end), Restated{})
-	// Withdrawn and verified again is as it was.
+	// A rental that is withdrawn and verified again is as before.
 	id := rentals(start, start+1)[0].ID
 	mustVerify(t, db, id, false)
 	mustVerify(t, db, id, true)
 	wantRestated(t, restate(t, p, "H100 SXM", start, end), Restated{Version: 2, Settled: 2})
-	wantLate(t, db, "other GPU hourly daily") // it stays; the others have been looked at
+	wantLate(t, db, "other GPU hourly daily") // it stays; the others are settled
 	wantRestated(t, restate(t, p, "H100 SXM", start, end), Restated{})
 	wantWorld(t, db, before)
 }
 
-// A row that does not count is an input all the same: it makes a revision, of which the value has not moved.
+// An unverified row is an input too: it makes a revision with the same value.
 func TestRestate_UnverifiedRow(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
@@ -109,7 +91,7 @@ func TestRestate_UnverifiedRow(t *testing.T) {
 	wantRestated(t, restate(t, p, "H100 SXM", start, end), Restated{Version: 2, Slots: 4, Settled: 1})
 	record := lastRecord(t, db, "H100 SXM", start+assay.Hour)
 	if record.Revision != 1 || record.Excluded.Unverified != 1 || record.Transactions != 4 {
-		t.Errorf("the record is %+v, want one with an unverified row", record)
+		t.Errorf("the record is %+v, want an unverified row in it", record)
 	}
 	wantWholeChains(t, db)
 }
@@ -123,14 +105,13 @@ func lastRecord(t *testing.T, db *store.DB, gpu string, at int64) assay.Determin
 	return list[len(list)-1]
 }
 
-// The one H200 of an hour is withdrawn: the hour's value is taken back, the day's moves. When it is verified again,
-// both are as they were, as further revisions.
-func TestRestate_TakenBackAndForth(t *testing.T) {
+// The only H200 of an hour is withdrawn: the hour loses its value, and the day's value moves. After it is verified
+// again, further revisions restore both.
+func TestRestate_WithdrawnAndVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
 	before := readWorld(t, db)
-	const place = 5
-	slot := before.series("H200", assay.Hourly)[place]
+	slot := before.series("H200", assay.Hourly)[5]
 	id := idOf(t, "H200", slot.At-assay.Hour)
 	f := func(verified bool, version int64) []assay.Revision {
 		t.Helper()
@@ -139,15 +120,17 @@ func TestRestate_TakenBackAndForth(t *testing.T) {
 		wantRestated(t, restate(t, p, "H200", start, end), Restated{Version: version, Slots: 2, Moved: 2, Settled: 1})
 		wantLate(t, db)
 		wantWholeChains(t, db)
-		return slices.DeleteFunc(readWorld(t, db).series("H200", assay.Hourly), func(r assay.Revision) bool { return r.At != slot.At })
+		others := func(r assay.Revision) bool { return r.At != slot.At }
+		return slices.DeleteFunc(readWorld(t, db).series("H200", assay.Hourly), others)
 	}
 	gone := assay.Revision{Point: assay.Point{At: slot.At}, Number: 1, Gone: true}
 	again := assay.Revision{Point: slot.Point, Number: 2}
 	if got := f(false, 2); !slices.Equal(got, []assay.Revision{slot, gone}) {
 		t.Errorf("after the withdrawal the revisions are %v", got)
 	}
-	if record := lastRecord(t, db, "H200", slot.At); record.HasValue || record.Excluded.Withdrawn != 1 || record.Transactions != 0 {
-		t.Errorf("the record of what was taken back is %+v", record)
+	record := lastRecord(t, db, "H200", slot.At)
+	if record.HasValue || record.Excluded.Withdrawn != 1 || record.Transactions != 0 {
+		t.Errorf("the record of the withdrawn value is %+v", record)
 	}
 	if got := f(true, 3); !slices.Equal(got, []assay.Revision{slot, gone, again}) {
 		t.Errorf("after the verification the revisions are %v", got)
@@ -167,7 +150,7 @@ func idOf(t *testing.T, gpu string, from int64) (id string) {
 	return ""
 }
 
-// A slot that was published without a value gets its first record by the restatement.
+// A restatement makes the first record of a slot that was published without a value.
 func TestRestate_SlotWithoutAValue(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
@@ -179,26 +162,36 @@ func TestRestate_SlotWithoutAValue(t *testing.T) {
 	wantWholeChains(t, db)
 }
 
-// Only slots whose windows lie inside the bounds are determined anew.
+// Only slots whose windows lie inside the bounds are recomputed.
 func TestRestate_Bounds(t *testing.T) {
 	t.Parallel()
-	late := lateRow("late", instant(6, 9, 30))
-	f := func(from, to int64, slots int, stillLate ...string) {
-		t.Helper()
-		db, p := published(t)
-		mustAppend(t, db, late)
-		if got := restate(t, p, "H100 SXM", from, to); got.Slots != slots {
-			t.Errorf("from %s to %s %d slots were restated, want %d", assay.FormatInstant(from), assay.FormatInstant(to), got.Slots, slots)
-		}
-		wantLate(t, db, stillLate...)
-		wantWholeChains(t, db)
+	for name, c := range map[string]struct {
+		from, to  int64
+		slots     int
+		stillLate []string
+	}{
+		"the hour": {from: instant(6, 9, 0), to: instant(6, 10, 0), slots: 2, stillLate: []string{"late daily"}},
+		"starts in the hour": {
+			from: instant(6, 9, 1), to: instant(6, 11, 0), slots: 0, stillLate: []string{"late hourly daily"},
+		},
+		"ends in the hour": {
+			from: instant(6, 8, 0), to: instant(6, 9, 59), slots: 0, stillLate: []string{"late hourly daily"},
+		},
+		"the day":              {from: instant(5, 21, 0), to: instant(6, 21, 0), slots: 4},
+		"starts in the day":    {from: instant(5, 21, 1), to: instant(6, 21, 0), slots: 2, stillLate: []string{"late daily"}},
+		"more than everything": {from: start - assay.Day, to: end + assay.Day, slots: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, p := published(t)
+			mustAppend(t, db, lateRow("late", instant(6, 9, 30)))
+			if got := restate(t, p, "H100 SXM", c.from, c.to); got.Slots != c.slots {
+				t.Errorf("%d slots were restated, want %d", got.Slots, c.slots)
+			}
+			wantLate(t, db, c.stillLate...)
+			wantWholeChains(t, db)
+		})
 	}
-	f(instant(6, 9, 0), instant(6, 10, 0), 2, "late daily")
-	f(instant(6, 9, 1), instant(6, 11, 0), 0, "late hourly daily")
-	f(instant(6, 8, 0), instant(6, 9, 59), 0, "late hourly daily")
-	f(instant(5, 21, 0), instant(6, 21, 0), 4)
-	f(instant(5, 21, 1), instant(6, 21, 0), 2, "late daily")
-	f(start-assay.Day, end+assay.Day, 4)
 }
 
 func TestRestate_NothingPublished(t *testing.T) {
@@ -209,7 +202,7 @@ func TestRestate_NothingPublished(t *testing.T) {
 		t.Helper()
 		_, err := p.Restate(t.Context(), Restatement{GPU: gpu, From: from, To: to, Reason: "late rows"})
 		if err == nil || !strings.Contains(err.Error(), "nothing of "+gpu+" is published from") {
-			t.Errorf("restating %s gives the error %v", gpu, err)
+			t.Errorf("restate %s: %v", gpu, err)
 		}
 	}
 	f("H100 SXM", end, end+assay.Day)
@@ -219,8 +212,8 @@ func TestRestate_NothingPublished(t *testing.T) {
 	wantWorld(t, db, before)
 }
 
-// Many late rows and words, restated piece by piece, come to what one go with all of them would have come to.
-func TestRestate_PiecesComeToTheSame(t *testing.T) {
+// Many late rows, restated in pieces, give the same values as if all of them had arrived in time.
+func TestRestate_Pieces(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
@@ -244,7 +237,7 @@ func TestRestate_PiecesComeToTheSame(t *testing.T) {
 	wantWholeChains(t, db)
 }
 
-// A restatement and the publisher's loop at once: whoever has the lock goes first, and the chains stay whole.
+// A restatement and the publisher's loop at the same time take turns by the lock, and the chains stay whole.
 func TestRestate_WhilePublishing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testRestateWhilePublishing)
@@ -258,12 +251,17 @@ func testRestateWhilePublishing(t *testing.T, db *store.DB) {
 	late := lateRow("late", start)
 	mustAppend(t, db, late)
 	other, _ := newPublisher(storetest.Another(t, db), end)
-	done := make(chan int)
-	go func() { done <- ok(t)(p.CatchUp(t.Context())) }()
-	wantSlots := restate(t, other, "H100 SXM", start, instant(6, 21, 0)).Slots
-	<-done
-	if wantSlots != 4 {
-		t.Errorf("%d slots were restated, want 4", wantSlots)
+	caughtUp := make(chan error, 1)
+	go func() {
+		_, err := p.CatchUp(t.Context())
+		caughtUp <- err
+	}()
+	slots := restate(t, other, "H100 SXM", start, instant(6, 21, 0)).Slots
+	if err := <-caughtUp; err != nil {
+		t.Error(err)
+	}
+	if slots != 4 {
+		t.Errorf("%d slots were restated, want 4", slots)
 	}
 	wantSame(t, readWorld(t, db).newest(), publishedWith(t, late))
 	wantWholeChains(t, db)

@@ -3,6 +3,7 @@ package publish
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -16,11 +17,11 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// running is a publisher that runs in a bubble, on the bubble's clock moved to the tests' time.
+// running is a publisher that runs in a synctest bubble, by the bubble's clock moved to the tests' time.
 type running struct {
 	*Publisher
 	db      *store.DB
-	ahead   atomic.Int64 // how far its clock is ahead of the bubble's
+	ahead   atomic.Int64 // of its clock before the bubble's
 	stopped chan error
 	stop    context.CancelFunc
 }
@@ -54,7 +55,7 @@ func (r *running) end(t *testing.T) {
 	}
 }
 
-// publishedAt gives when each version with a record was published.
+// publishedAt lists when the versions with records were published.
 func (r *running) publishedAt(t *testing.T) (at []int64) {
 	t.Helper()
 	changes, err := r.db.Changes(t.Context(), 0, 1000)
@@ -90,8 +91,7 @@ func TestRun_PublishesWhenTheHourEnds(t *testing.T) {
 	})
 }
 
-// A GPU that is added while the loop runs begins with the hour that runs then, so that the hours before are free for a
-// backfill of its history.
+// A GPU that is added while the loop runs starts with the hour that runs then, so that its history can be backfilled.
 func TestRun_GPUAddedMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,37 +118,40 @@ func TestRun_GPUAddedMeanwhile(t *testing.T) {
 			history[i].GPU = "MI300X"
 		}
 		if got, err := r.db.AppendTransactions(t.Context(), history); err != nil || got.Late != 0 {
-			t.Errorf("of the history before %d rows are late (%v)", got.Late, err)
+			t.Errorf("%d rows of the history are late (%v)", got.Late, err)
 		}
 		if n := ok(t)(r.Backfill(t.Context(), noon, noon+2*assay.Hour, nil)); n == 0 {
-			t.Error("nothing of the history before can be published")
+			t.Error("nothing of the history is published")
 		}
 		want("MI300X", noon)
 		r.end(t)
 	})
 }
 
-// While a pass runs, time goes on: the hour may end between the look at the clock and the end of the pass. However the
-// pass and the clock lie, the hour is published at once, not with the next look ten seconds later.
+// The hour may end while a pass runs, after the pass has read the clock. It is still published at once, and not ten
+// seconds later with the next pass.
 func TestRun_HourEndsDuringAPass(t *testing.T) {
 	t.Parallel()
 	for before := int64(2); before < 10; before++ {
-		synctest.Test(t, func(t *testing.T) {
-			noon := instant(5, 12, 0)
-			r := newRunning(t, noon-before)
-			mustAppend(t, r.db, rentals(noon-assay.Hour, noon)...)
-			clock := r.Now
-			r.Now = func() time.Time { // every look at it takes a millisecond
-				r.ahead.Add(int64(time.Millisecond))
-				return clock()
-			}
-			r.start(t)
-			synctest.Wait() // the first pass is over
-			r.until(noon + assay.Second)
-			if got := readWorld(t, r.db).series("H100 SXM", assay.Hourly); len(got) != 1 {
-				t.Errorf("started %d ms before noon, a second after it the points are %v, want noon's", before, got)
-			}
-			r.end(t)
+		t.Run(fmt.Sprintf("started %d ms before", before), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				noon := instant(5, 12, 0)
+				r := newRunning(t, noon-before)
+				mustAppend(t, r.db, rentals(noon-assay.Hour, noon)...)
+				clock := r.Now
+				r.Now = func() time.Time { // each call takes a millisecond
+					r.ahead.Add(int64(time.Millisecond))
+					return clock()
+				}
+				r.start(t)
+				synctest.Wait() // until the first pass is over
+				r.until(noon + assay.Second)
+				if got := readWorld(t, r.db).series("H100 SXM", assay.Hourly); len(got) != 1 {
+					t.Errorf("a second after noon the points are %v, want noon's", got)
+				}
+				r.end(t)
+			})
 		})
 	}
 }
@@ -190,7 +193,7 @@ func TestRun_ClockSetForward(t *testing.T) {
 	})
 }
 
-func TestRun_GoesOnAfterAFailure(t *testing.T) {
+func TestRun_ContinuesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		noon := instant(5, 12, 0)
@@ -214,7 +217,7 @@ func TestRun_GoesOnAfterAFailure(t *testing.T) {
 	})
 }
 
-// Every minute has its print as soon as it is over.
+// Every minute has its print as soon as it ends.
 func TestRun_PrintsEveryMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -233,7 +236,7 @@ func TestRun_PrintsEveryMinute(t *testing.T) {
 	})
 }
 
-// The day is signed when it has ended, not before.
+// A day is signed when it ends, not before.
 func TestRun_SignsWhenTheDayEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// TestScenarios runs testdata/*.txt against real databases and a publisher; late.txt says how they are written.
+// TestScenarios runs testdata/*.txt against real databases and a publisher; late.txt explains the commands.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	storetest.EachEngine(t, func(t *testing.T, address func(testing.TB) string) {
@@ -27,14 +27,14 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scenario is an operator at work: a database, a publisher, and a clock that is set by hand.
+// scenario is a database, a publisher, and a clock that the file sets.
 type scenario struct {
 	t         *testing.T
 	db        *store.DB
 	publisher *publish.Publisher
 	now       int64
-	batch     []assay.Transaction // load lines that follow each other are one import
-	loaded    store.Appended      // what became of the last import
+	batch     []assay.Transaction // consecutive load lines are one import
+	loaded    store.Appended      // outcome of the last import
 	versions  int                 // methodologies so far
 }
 
@@ -47,27 +47,27 @@ func newScenario(t *testing.T, address string) *scenario {
 	return s
 }
 
-// commands by verb and number of columns. Those with a want can fail.
+// commands are the commands by verb and number of columns; checks is true for those that compare anything.
 var commands = map[string]struct {
 	checks bool
 	run    func(*scenario, []string) error
 }{
-	"now 1":      {false, (*scenario).setClock},
-	"loaded 1":   {true, (*scenario).wantLoaded},
-	"publish 0":  {false, (*scenario).publish},
-	"publish 1":  {true, (*scenario).publish},
-	"publish 2":  {false, (*scenario).publish},
-	"publish 3":  {true, (*scenario).publish},
-	"withdraw 3": {false, (*scenario).withdraw},
-	"verify 3":   {false, (*scenario).verify},
-	"restate 4":  {false, (*scenario).restate},
-	"restate 5":  {true, (*scenario).restate},
-	"eval 5":     {true, (*scenario).eval},
-	"eval 6":     {true, (*scenario).eval},
-	"record 5":   {true, (*scenario).record},
-	"add 2":      {false, (*scenario).add},
-	"late 1":     {true, (*scenario).late},
-	"conflict 1": {true, (*scenario).conflict},
+	"now 1":      {run: (*scenario).setClock},
+	"loaded 1":   {checks: true, run: (*scenario).wantLoaded},
+	"publish 0":  {run: (*scenario).publish},
+	"publish 1":  {checks: true, run: (*scenario).publish},
+	"publish 2":  {run: (*scenario).publish},
+	"publish 3":  {checks: true, run: (*scenario).publish},
+	"withdraw 3": {run: (*scenario).withdraw},
+	"verify 3":   {run: (*scenario).verify},
+	"restate 4":  {run: (*scenario).restate},
+	"restate 5":  {checks: true, run: (*scenario).restate},
+	"eval 5":     {checks: true, run: (*scenario).eval},
+	"eval 6":     {checks: true, run: (*scenario).eval},
+	"record 5":   {checks: true, run: (*scenario).record},
+	"add 2":      {run: (*scenario).add},
+	"late 1":     {checks: true, run: (*scenario).late},
+	"conflict 1": {checks: true, run: (*scenario).conflict},
 }
 
 func (s *scenario) Run(verb string, args []string) (checked bool, err error) {
@@ -90,7 +90,7 @@ func (s *scenario) Run(verb string, args []string) (checked bool, err error) {
 	return command.checks, command.run(s, args)
 }
 
-// flush imports the load lines that wait.
+// flush imports the pending load lines.
 func (s *scenario) flush() (err error) {
 	if len(s.batch) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (s *scenario) flush() (err error) {
 func (s *scenario) setClock(args []string) error {
 	at, err := indextest.Instant(args[0], "")
 	if err == nil && at < s.now {
-		return errors.New("the clock does not go back")
+		return errors.New("the clock cannot go back")
 	}
 	s.now = at
 	return err
@@ -117,10 +117,10 @@ func (s *scenario) add(args []string) error {
 	case "region":
 		return s.db.GrowCatalog(s.t.Context(), assay.Catalog{Regions: []string{args[1]}})
 	}
-	return fmt.Errorf("what is a %s", args[0])
+	return fmt.Errorf("there is no %q to add: use gpu or region", args[0])
 }
 
-// adopt makes the rules a version that holds from the first slot on.
+// adopt adopts the rules as a version that governs all slots.
 func (s *scenario) adopt(rules []string) error {
 	s.versions++
 	text, err := indextest.Methodology(fmt.Sprintf("1.%d.0", s.versions), rules)
@@ -131,10 +131,11 @@ func (s *scenario) adopt(rules []string) error {
 	if err != nil {
 		return err
 	}
-	return s.db.AdoptMethodology(s.t.Context(), assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: text})
+	file := assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: text}
+	return s.db.AdoptMethodology(s.t.Context(), file)
 }
 
-// want compares a sentence about what happened with the last column.
+// want compares an outcome with the last column.
 func want(args []string, got string) error {
 	if last := args[len(args)-1]; "= "+got != last {
 		return fmt.Errorf("got %s", got)
@@ -144,10 +145,11 @@ func want(args []string, got string) error {
 
 func (s *scenario) wantLoaded(args []string) error {
 	a := s.loaded
-	return want(args, fmt.Sprintf("%d new, %d duplicate, %d conflicting, %d late", a.Inserted, a.Duplicates, len(a.Conflicts), a.Late))
+	return want(args, fmt.Sprintf("%d new, %d duplicate, %d conflicting, %d late",
+		a.Inserted, a.Duplicates, len(a.Conflicts), a.Late))
 }
 
-// publish backfills a stretch of time, or without one catches up to the clock.
+// publish backfills a period, or catches up to the clock.
 func (s *scenario) publish(args []string) (err error) {
 	var records int
 	if len(args) >= 2 {
@@ -166,11 +168,13 @@ func (s *scenario) publish(args []string) (err error) {
 	return want(args, fmt.Sprintf("%d records", records))
 }
 
-func (s *scenario) withdraw(args []string) error { return s.event(args, false) }
-func (s *scenario) verify(args []string) error   { return s.event(args, true) }
+func (s *scenario) withdraw(args []string) error { return s.addVerification(args, false) }
+func (s *scenario) verify(args []string) error   { return s.addVerification(args, true) }
 
-func (s *scenario) event(args []string, verified bool) error {
-	_, err := s.db.AddVerification(s.t.Context(), assay.Verification{Source: args[0], ID: args[1], Verified: verified, Actor: "operator", Reason: args[2]})
+func (s *scenario) addVerification(args []string, verified bool) error {
+	_, err := s.db.AddVerification(s.t.Context(), assay.Verification{
+		Source: args[0], ID: args[1], Verified: verified, Actor: "operator", Reason: args[2],
+	})
 	return err
 }
 
@@ -180,14 +184,16 @@ func (s *scenario) restate(args []string) error {
 	if err := errors.Join(errFrom, errTo); err != nil {
 		return err
 	}
-	done, err := s.publisher.Restate(s.t.Context(), publish.Restatement{GPU: args[0], From: from, To: to, Reason: args[3], Actor: "operator"})
+	done, err := s.publisher.Restate(s.t.Context(), publish.Restatement{
+		GPU: args[0], From: from, To: to, Reason: args[3], Actor: "operator",
+	})
 	if err != nil || len(args) == 4 {
 		return err
 	}
 	return want(args, fmt.Sprintf("%d revisions, %d moved", done.Slots, done.Moved))
 }
 
-// eval reads a value as a reader would: the newest revision of the slot among the versions published by then.
+// eval reads a value as the API does: the newest revision of the slot among the versions published by then.
 func (s *scenario) eval(args []string) error {
 	slot, err := indextest.ParseSlot(args[:4])
 	if err != nil {
@@ -199,7 +205,8 @@ func (s *scenario) eval(args []string) error {
 		if err != nil {
 			return err
 		}
-		if upTo, err = s.versionAt(instant); err != nil {
+		upTo, err = s.versionAt(instant)
+		if err != nil {
 			return err
 		}
 	}
@@ -213,7 +220,7 @@ func (s *scenario) eval(args []string) error {
 	return want(args, revisions[len(revisions)-1].Value.String())
 }
 
-// versionAt is the newest version that was published at an instant.
+// versionAt is the newest version at an instant.
 func (s *scenario) versionAt(instant int64) (version int64, err error) {
 	publications, err := s.db.Publications(s.t.Context(), 0, math.MaxInt64)
 	for _, p := range publications {
@@ -248,7 +255,7 @@ func (s *scenario) late(args []string) error {
 	return want(args, fmt.Sprint(n))
 }
 
-// conflict counts the rows that are kept aside, or shows the prices they claim.
+// conflict compares the rows in conflict, with their prices.
 func (s *scenario) conflict(args []string) error {
 	var prices []string
 	err := s.db.EachConflict(s.t.Context(), func(t *assay.Transaction, _ int64) error {
@@ -264,11 +271,10 @@ func (s *scenario) conflict(args []string) error {
 	return want(args, strings.Join(prices, ", "))
 }
 
-// checkChains follows the chain of every series from its first record to its head, whatever the scenario has made of
-// it.
+// checkChains follows the chain of every series from its first record to its head.
 func checkChains(t *testing.T, db *store.DB) {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context()) // which ends before the cleanups
+	ctx := context.WithoutCancel(t.Context()) // it ends before the cleanups
 	chains, err := db.Chains(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +291,7 @@ func checkChains(t *testing.T, db *store.DB) {
 		previous := assay.Hash{}
 		for _, r := range bySequence[1:] {
 			if r.Previous != previous || r.Hash != proof.Record(&r.Determination) {
-				t.Errorf("%v: record %d of the chain does not fit", chain.SeriesKey, r.Sequence)
+				t.Errorf("%v: record %d does not follow the record before it", chain.SeriesKey, r.Sequence)
 			}
 			previous = r.Hash
 		}

@@ -21,7 +21,7 @@ func sign(t *testing.T, p *Publisher) {
 	}
 }
 
-// manifests lists all manifests, having checked that each is right by itself and follows the one before.
+// manifests checks each manifest, and that it follows the one before, and lists them.
 func manifests(t *testing.T, db *store.DB) []assay.Manifest {
 	t.Helper()
 	ledger, err := db.Ledger(t.Context())
@@ -31,8 +31,10 @@ func manifests(t *testing.T, db *store.DB) []assay.Manifest {
 	list := ledger.Manifests
 	var previous assay.Hash
 	for i := range list {
-		if err := proof.CheckManifest(&list[i]); err != nil || list[i].Previous != previous || !bytes.Equal(list[i].PublicKey, signingKey.Public().(ed25519.PublicKey)) {
-			t.Errorf("manifest %d is not right, or not behind the one before: %v", i, err)
+		err := proof.CheckManifest(&list[i])
+		signed := bytes.Equal(list[i].PublicKey, signingKey.Public().(ed25519.PublicKey))
+		if err != nil || list[i].Previous != previous || !signed {
+			t.Errorf("manifest %d is invalid, or does not follow the one before: %v", i, err)
 		}
 		previous = list[i].Hash
 	}
@@ -48,15 +50,19 @@ func wantSigned(t *testing.T, db *store.DB, list []assay.Manifest, day int64, re
 	}
 	records, err := db.AppendRecords(t.Context(), nil, day, day+assay.Day)
 	slices.SortFunc(records, func(a, b store.Record) int {
-		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain.String(), b.Grain.String()),
-			cmp.Compare(a.At, b.At), cmp.Compare(a.Revision, b.Revision))
+		return cmp.Or(
+			cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain.String(), b.Grain.String()),
+			cmp.Compare(a.At, b.At), cmp.Compare(a.Revision, b.Revision),
+		)
 	})
 	var hashes []assay.Hash
 	for i := range records {
 		hashes = append(hashes, records[i].Hash)
 	}
-	if m := list[revision]; err != nil || m.Revision != revision || m.Records != len(hashes) || m.Digest != proof.Records(hashes) {
-		t.Errorf("the manifest of %s is %+v (%v), and does not list its %d records", assay.FormatInstant(day), m, err, len(hashes))
+	m := list[revision]
+	if err != nil || m.Revision != revision || m.Records != len(hashes) || m.Digest != proof.Records(hashes) {
+		t.Errorf("the manifest of %s is %+v (%v) and does not list its %d records",
+			assay.FormatInstant(day), m, err, len(hashes))
 	}
 }
 
@@ -85,11 +91,11 @@ func TestSign_EndedDays(t *testing.T) {
 	}
 	ledger, err := db.Ledger(t.Context())
 	if err != nil || !slices.Equal(ledger.Unsigned, []int64{instant(12, 0, 0)}) {
-		t.Errorf("unsigned are %v (%v), want the day that runs", ledger.Unsigned, err)
+		t.Errorf("unsigned are %v (%v), want the running day", ledger.Unsigned, err)
 	}
 }
 
-// A restated day is signed again, with its old records and its new ones, behind all other manifests.
+// A restated day is signed again, with its old and new records, after all other manifests.
 func TestSign_RestatedDay(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
@@ -109,7 +115,7 @@ func TestSign_RestatedDay(t *testing.T) {
 	}
 }
 
-// Two sign at once: each day is signed once a revision, one behind the other.
+// Two publishers sign at the same time: each day is signed once, and the manifests form one chain.
 func TestSign_TwoAtOnce(t *testing.T) {
 	t.Parallel()
 	db, p := published(t)
@@ -122,6 +128,6 @@ func TestSign_TwoAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if list := manifests(t, db); len(list) != 8 {
-		t.Errorf("two sign %d manifests, want 8", len(list))
+		t.Errorf("there are %d manifests, want 8", len(list))
 	}
 }

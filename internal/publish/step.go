@@ -144,7 +144,8 @@ func (s *step) appendRecord(d assay.Determination) {
 // publication is the version's records, and the time that they cover.
 func (s *step) publication(covers store.Coverage) store.Publication {
 	p := store.Publication{
-		Methodology: s.schedule.At(s.publishedAt).Version, Receipt: s.state.Receipt, PublishedAt: s.publishedAt, Covers: covers,
+		Methodology: s.schedule.At(s.publishedAt).Version, Receipt: s.state.Receipt,
+		PublishedAt: s.publishedAt, Covers: covers,
 	}
 	for key, records := range s.made {
 		p.Series = append(p.Series, store.SeriesRecords{Line: key.Line, Grain: key.Grain, Records: records})
