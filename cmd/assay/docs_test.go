@@ -140,6 +140,7 @@ var (
 
 // TestDocs_Story runs the story of a value and the check of a record's hash on a copy of the demo.
 func TestDocs_Story(t *testing.T) {
+	t.Parallel()
 	needProgram(t)
 	text := readDocument(t, proofDocument)
 	story := storyBlock.FindStringSubmatch(text)
