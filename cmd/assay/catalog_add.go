@@ -78,7 +78,8 @@ func newCatalogAddMemoryTypeCommand(s *streams) *cobra.Command {
 	}
 	cmd := newCatalogEntryCommand(s, "ID", nil, entry, &cobra.Command{
 		Use: "memory-type ID", Short: "Add a memory type",
-		Example: `  assay catalog add memory-type mem_hbm3_24gb --name "HBM3 24GB" --category module`,
+		Example: `  assay catalog add memory-type mem_hbm3_24gb --name "HBM3 24GB" \
+    --category module`,
 	})
 	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the memory type")
 	cmd.Flags().StringVar(&category, "category", "", "`CATEGORY`: dram, flash or module")

@@ -9,10 +9,10 @@ import (
 // newCompletionCommand prints completion scripts. It replaces cobra's, whose help has no examples.
 func newCompletionCommand(s *streams) *cobra.Command {
 	shell := func(name, about, example string, generate func(root *cobra.Command, w io.Writer) error) *cobra.Command {
-		return &cobra.Command{
+		return withoutSettings(&cobra.Command{
 			Use: name, Short: "Print the completion script for " + about, Example: example, Args: arguments(),
 			RunE: func(cmd *cobra.Command, _ []string) error { return generate(cmd.Root(), s.out) },
-		}
+		})
 	}
 	return parentCommand(&cobra.Command{
 		Use:   "completion COMMAND",

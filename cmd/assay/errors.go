@@ -130,16 +130,22 @@ func flagNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// nearest is the name that differs least from a mistyped one, or empty if none is near.
+// nearest is the name that differs least from a mistyped one, or empty if none is near: by one letter, by a third of them
+// if the first one is right, or by what is missing at the end.
 func nearest(typed string, names []string) (best string) {
-	limit := max(len(typed)/3, 2) + 1
+	smallest := len(typed) + 1
 	for _, name := range names {
-		distance := editDistance(typed, name)
-		if strings.HasPrefix(name, typed) && typed != "" {
-			distance = min(distance, 2)
+		distance, limit := editDistance(typed, name), 1
+		switch {
+		case typed == "" || name == "":
+			continue
+		case strings.HasPrefix(name, typed):
+			distance = min(distance, 1)
+		case typed[0] == name[0]:
+			limit = max(len(typed)/3, 2)
 		}
-		if distance < limit {
-			best, limit = name, distance
+		if distance <= limit && distance < smallest {
+			best, smallest = name, distance
 		}
 	}
 	return best

@@ -146,6 +146,9 @@ func flagNameAndUsage(f *pflag.Flag) (name, usage string) {
 	return name, usage
 }
 
+// paragraph breaks a text into lines that fit the terminal.
+func paragraph(text string) string { return strings.Join(wrap(text, helpWidth), "\n") }
+
 // wrap breaks a text into lines of at most so many columns.
 func wrap(text string, width int) (lines []string) {
 	line := ""

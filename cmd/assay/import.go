@@ -55,7 +55,7 @@ func newImportFamilyCommand(s *streams, family ingest.Family) *cobra.Command {
 	config := importConfig{family: family, followDelay: time.Second}
 	cmd := &cobra.Command{
 		Use:     family.Name + " FILE|FOLDER…",
-		Short:   "Import " + family.Name + ": " + family.About,
+		Short:   strings.ToUpper(family.About[:1]) + family.About[1:],
 		Long:    importHelp(family),
 		Example: importExample(family.Name),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -87,7 +87,7 @@ func importHelp(family ingest.Family) string {
 		width = max(width, len(c.Name))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Import %s. Each row is %s:\n\n", family.Name, family.About)
+	fmt.Fprintf(&b, "%s\n\n", paragraph(fmt.Sprintf("Import %s. Each row is %s:", family.Name, family.About)))
 	for _, c := range family.Columns {
 		name := c.Name
 		for _, line := range wrap(c.About, helpWidth-width-4) {

@@ -62,8 +62,9 @@ Exit codes:
 	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newSigningKeyCommand(s))
 	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),
 		newAuditLogCommand(s))
-	addGroup(root, groupOperate, newBackupCommand(s), newMigrateCommand(s), newCompletionCommand(s), newVersionCommand(s))
-	help := newHelpCommand()
+	addGroup(root, groupOperate, newBackupCommand(s), newMigrateCommand(s), newConfigCommand(s), newCompletionCommand(s),
+		newManCommand(s), newVersionCommand(s))
+	help := withoutSettings(newHelpCommand())
 	addGroup(root, groupOperate, help)
 	root.SetHelpCommand(help)
 	addRenamedCommands(root, s)

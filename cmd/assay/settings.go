@@ -14,29 +14,96 @@ type settings struct {
 	file string // from --config
 }
 
+// noSettings marks commands, by an annotation, that work whatever the environment and the configuration file contain.
+const noSettings = "no-settings"
+
+// withoutSettings marks a command.
+func withoutSettings(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{noSettings: ""}
+	return cmd
+}
+
 // apply fills in the flags of the command that is about to run.
-func (s *settings) apply(cmd *cobra.Command) (err error) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if err == nil && !f.Changed && f.Name != "help" {
-			err = setFromEnvironment(f)
-		}
-	})
+func (s *settings) apply(cmd *cobra.Command) error {
+	if _, marked := cmd.Annotations[noSettings]; marked || cmd.DisableFlagParsing { // cobra's own completion parses no flags
+		return nil
+	}
+	file, err := s.readFile(cmd)
+	if err != nil {
+		return err
+	}
+	_, err = fillFlags(cmd, file)
 	return err
 }
 
-func setFromEnvironment(f *pflag.Flag) error {
-	variable := environmentVariable(f.Name)
+// readFile reads the configuration file in --config or ASSAY_CONFIG; nil if there is none.
+func (s *settings) readFile(cmd *cobra.Command) (*configFile, error) {
+	if _, err := setFromEnvironment(cmd.Flag("config")); err != nil {
+		return nil, err
+	}
+	if s.file == "" {
+		return nil, nil //nolint:nilnil // no file is not an error
+	}
+	return readConfigFile(s.file)
+}
+
+// effectiveSetting is the value of a flag and where it comes from.
+type effectiveSetting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // command line, a variable, FILE:LINE or default
+}
+
+// fillFlags fills in the flags of a command and says where each value comes from. The file may be nil.
+func fillFlags(cmd *cobra.Command, file *configFile) (list []effectiveSetting, err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if err != nil || !configurable(f) {
+			return
+		}
+		source := ""
+		if source, err = fillFlag(cmd, f, file); err == nil {
+			list = append(list, effectiveSetting{Name: f.Name, Value: redact(f.Value.String()), Source: source})
+		}
+	})
+	return list, err
+}
+
+// configurable reports whether a flag can be set in the environment and in the configuration file.
+func configurable(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "config" }
+
+func fillFlag(cmd *cobra.Command, f *pflag.Flag, file *configFile) (source string, err error) {
+	if f.Changed {
+		return "command line", nil
+	}
+	if source, err := setFromEnvironment(f); source != "" || err != nil {
+		return source, err
+	}
+	if file != nil {
+		if value, ok := file.find(commandWords(cmd), f.Name); ok {
+			return value.source(), value.set(f)
+		}
+	}
+	return "default", nil
+}
+
+// setFromEnvironment sets a flag from its variable and returns the variable; empty if it is not set or the flag was given
+// on the command line.
+func setFromEnvironment(f *pflag.Flag) (variable string, err error) {
+	variable = environmentVariable(f.Name)
 	value, ok := os.LookupEnv(variable)
-	if !ok {
-		return nil
+	if !ok || f.Changed {
+		return "", nil
 	}
 	if err := f.Value.Set(value); err != nil {
-		return usagef("invalid value %q in %s for --%s: %w", value, variable, f.Name, valueError(f, err))
+		return "", usagef("invalid value %q in %s for --%s: %w", value, variable, f.Name, valueError(f, err))
 	}
-	return nil
+	return variable, nil
 }
 
 // environmentVariable is the name of a flag in the environment: --key-limit is ASSAY_KEY_LIMIT.
 func environmentVariable(flag string) string {
 	return "ASSAY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
+
+// commandWords are the words that name a command, without assay.
+func commandWords(cmd *cobra.Command) []string { return strings.Fields(cmd.CommandPath())[1:] }

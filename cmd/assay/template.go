@@ -13,9 +13,8 @@ func newTemplateCommand(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "template FAMILY",
 		Short: "Print an example file of a data family",
-		Long: `Print an example file of a data family to standard output. It can be imported as
-it is. The families are ` + strings.Join(familyNames(), ", ") + `.
-'assay import FAMILY --help' explains the columns.`,
+		Long: paragraph(`Print an example file of a data family to standard output. It can be imported as it is. The
+families are ` + strings.Join(familyNames(), ", ") + `. 'assay import FAMILY --help' explains the columns.`),
 		Example: `  assay template utilization > readings.csv
   assay template transactions --format ndjson`,
 		Args:              arguments("FAMILY"),

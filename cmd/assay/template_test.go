@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
@@ -9,14 +8,6 @@ import (
 
 	"github.com/assaydata/assay/internal/ingest"
 )
-
-// runAssay runs a command as main would.
-func runAssay(t *testing.T, in string, args ...string) (code int, out, errs string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), args, streams{in: strings.NewReader(in), out: &stdout, err: &stderr})
-	return code, stdout.String(), stderr.String()
-}
 
 var importedRows = regexp.MustCompile(`^imported: (\d+) new, 0 known before, 0 rejected `)
 

@@ -68,5 +68,5 @@ func newVersionCommand(s *streams) *cobra.Command {
 		},
 	}
 	addJSONFlag(cmd, &asJSON)
-	return cmd
+	return withoutSettings(cmd)
 }
