@@ -18,40 +18,41 @@ import (
 	"github.com/assaydata/assay/tools/testenv"
 )
 
-// services is one run of scripts/with-services. Its command tells the two URLs and then waits for the end of its input.
+// services is one run of scripts/with-services. Its command prints the two URLs and then waits for the end of its
+// input.
 type services struct {
 	cmd             *exec.Cmd
 	input           io.WriteCloser
-	folder          string // where the servers' folder is made
+	folder          string // holds the folder of the servers
 	pid             string // of the command
 	postgres, redis string
-	said            bytes.Buffer // standard error; to be read after the end
+	log             bytes.Buffer // standard error; read it after the end
 }
 
-const tellAndWait = `echo "$$ $ASSAY_TEST_POSTGRES $ASSAY_TEST_REDIS"; read -r line; exit 7`
+const printAndWait = `echo "$$ $ASSAY_TEST_POSTGRES $ASSAY_TEST_REDIS"; read -r line; exit 7`
 
-// needServers skips where the servers are not installed: a test must not install anything.
+// needServers skips the test if the servers are not installed: a test must not install anything.
 func needServers(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it starts servers, which the race detector does not look into")
+		t.Skip("the race detector finds nothing in a shell script")
 	}
 	testenv.Require(t, testenv.Postgres)
 	testenv.Require(t, testenv.Redis)
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if _, err := exec.LookPath("redis-server"); err != nil || len(programs) == 0 {
-		t.Skip("NOT COVERED: PostgreSQL and Redis are not installed; scripts/need postgres redis-server does it")
+		t.Skip("NOT COVERED: PostgreSQL and Redis are not installed; run scripts/need postgres redis-server")
 	}
 }
 
-// command prepares a run without the variables of the run that the test itself is in.
+// command prepares a run without the variables of the test's own environment.
 func command(folder string, args ...string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + folder}
 	return cmd
 }
 
-// openFolder makes a temporary folder that other users can write to, as /tmp is; the one of t.TempDir lies in a closed one.
+// openFolder makes a temporary folder that other users can write to, like /tmp; t.TempDir is inside a closed one.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "with-services-test")
@@ -65,13 +66,13 @@ func openFolder(t *testing.T) string {
 	return folder
 }
 
-// start runs with-services, behind the words of before, until its command has told the URLs.
-func start(t *testing.T, before ...string) *services {
+// start runs with-services, with a prefix, until its command has printed the URLs.
+func start(t *testing.T, prefix ...string) *services {
 	t.Helper()
 	needServers(t)
 	s := &services{folder: openFolder(t)}
-	s.cmd = command(s.folder, append(before, "./with-services", "sh", "-c", tellAndWait)...)
-	s.cmd.Stderr = &s.said
+	s.cmd = command(s.folder, append(prefix, "./with-services", "sh", "-c", printAndWait)...)
+	s.cmd.Stderr = &s.log
 	s.cmd.WaitDelay = 30 * time.Second
 	input, err := s.cmd.StdinPipe()
 	if err != nil {
@@ -87,12 +88,12 @@ func start(t *testing.T, before ...string) *services {
 	t.Cleanup(func() { input.Close() })
 	s.input = input
 	line, err := bufio.NewReader(output).ReadString('\n')
-	told := strings.Fields(line)
-	if err != nil || len(told) != 3 {
+	fields := strings.Fields(line)
+	if err != nil || len(fields) != 3 {
 		s.cmd.Wait()
-		t.Fatalf("the command told %q (%v); with-services said:\n%s", line, err, &s.said)
+		t.Fatalf("the command printed %q (%v); with-services logged:\n%s", line, err, &s.log)
 	}
-	s.pid, s.postgres, s.redis = told[0], told[1], told[2]
+	s.pid, s.postgres, s.redis = fields[0], fields[1], fields[2]
 	return s
 }
 
@@ -111,8 +112,8 @@ func dial(t *testing.T, server string) net.Conn {
 	return conn
 }
 
-// exchange sends a request and reads the reply, so that the server serves the connection. PostgreSQL gives a connection that
-// arrives during its shutdown to a process that waits a minute for the client's first words.
+// exchange sends a request and reads the reply, so that the server serves the connection. PostgreSQL gives a
+// connection that arrives during its shutdown to a process that waits a minute for the client's first words.
 func exchange(t *testing.T, conn net.Conn, request, reply string) {
 	t.Helper()
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -124,12 +125,12 @@ func exchange(t *testing.T, conn net.Conn, request, reply string) {
 	}
 }
 
-// wantClean checks the status of the run, and that neither servers nor files are left.
+// wantClean checks the status of the run, and that no servers and no files are left.
 func (s *services) wantClean(t *testing.T, status int) {
 	t.Helper()
 	s.cmd.Wait()
 	if got := exitStatus(s.cmd.ProcessState); got != status {
-		t.Errorf("status %d, want %d; with-services said:\n%s", got, status, &s.said)
+		t.Errorf("status %d, want %d; with-services logged:\n%s", got, status, &s.log)
 	}
 	for _, server := range []string{s.postgres, s.redis} {
 		address, _ := url.Parse(server)
@@ -143,7 +144,7 @@ func (s *services) wantClean(t *testing.T, status int) {
 	}
 }
 
-// exitStatus is the status as a shell tells it.
+// exitStatus is the status as a shell reports it.
 func exitStatus(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -151,37 +152,40 @@ func exitStatus(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-func (s *services) wantAnswers(t *testing.T) {
+func (s *services) wantReplies(t *testing.T) {
 	t.Helper()
-	query := `SELECT 'B' < 'a', current_setting('fsync')` // not the order of bytes
+	query := `SELECT 'B' < 'a', current_setting('fsync')` // false in a language's order
 	if got, err := exec.Command("psql", s.postgres, "-XAtc", query).CombinedOutput(); err != nil || string(got) != "f|off\n" {
-		t.Errorf("PostgreSQL answers %q, %v", got, err)
+		t.Errorf("PostgreSQL replies %q, %v", got, err)
 	}
 	exchange(t, dial(t, s.redis), "PING\r\n", "+PONG\r\n")
 }
 
-func TestWithServices_KeepsTheStatus(t *testing.T) {
+func TestWithServices_ReturnsTheStatus(t *testing.T) {
+	t.Parallel()
 	s := start(t)
-	s.wantAnswers(t)
+	s.wantReplies(t)
 	s.input.Close()
 	s.wantClean(t, 7)
 	for _, want := range []string{"PostgreSQL 1", "Redis ", "on 127.0.0.1:"} {
-		if !strings.Contains(s.said.String(), want) {
-			t.Errorf("with-services does not say %q:\n%s", want, &s.said)
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("with-services does not log %q:\n%s", want, &s.log)
 		}
 	}
 }
 
 func TestWithServices_TwoAtOnce(t *testing.T) {
+	t.Parallel()
 	one, two := start(t), start(t)
 	one.input.Close()
 	one.wantClean(t, 7)
-	two.wantAnswers(t)
+	two.wantReplies(t)
 	two.input.Close()
 	two.wantClean(t, 7)
 }
 
 func TestWithServices_Terminated(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -190,6 +194,7 @@ func TestWithServices_Terminated(t *testing.T) {
 }
 
 func TestWithServices_CommandKilled(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	if err := exec.Command("kill", "-KILL", s.pid).Run(); err != nil {
 		t.Fatal(err)
@@ -197,8 +202,9 @@ func TestWithServices_CommandKilled(t *testing.T) {
 	s.wantClean(t, 128+int(syscall.SIGKILL))
 }
 
-// Nothing can remove the folder then, but the servers end.
+// The folder stays then, but the servers end.
 func TestWithServices_Killed(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	postgres, redis := dial(t, s.postgres), dial(t, s.redis)
 	exchange(t, postgres, "\x00\x00\x00\x08\x04\xd2\x16\x2f", "N") // a request for TLS
@@ -209,7 +215,7 @@ func TestWithServices_Killed(t *testing.T) {
 	for _, conn := range []net.Conn{postgres, redis} {
 		conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("the server at %s outlives with-services", conn.RemoteAddr())
+			t.Errorf("the server at %s is still running", conn.RemoteAddr())
 		}
 	}
 	s.input.Close()
@@ -217,33 +223,36 @@ func TestWithServices_Killed(t *testing.T) {
 }
 
 func TestWithServices_PlainUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("the other tests are it: they do not run as root")
+		t.Skip("the other tests cover it: they do not run as root")
 	}
 	s := start(t, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
-	s.wantAnswers(t)
+	s.wantReplies(t)
 	s.input.Close()
 	s.wantClean(t, 7)
 }
 
-func TestWithServices_YourOwnServers(t *testing.T) {
+func TestWithServices_ExistingServers(t *testing.T) {
+	t.Parallel()
 	cmd := command(t.TempDir(), "./with-services", "sh", "-c", `echo "$ASSAY_TEST_POSTGRES $ASSAY_TEST_REDIS"; exit 7`)
 	cmd.Env = append(cmd.Env, "ASSAY_TEST_POSTGRES=postgres://me:secret@db/x", "ASSAY_TEST_REDIS=redis://:secret@cache/1")
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	told, _ := cmd.Output()
-	if got, want := string(told), "postgres://me:secret@db/x redis://:secret@cache/1\n"; got != want {
-		t.Errorf("the command has %q, want %q", got, want)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	output, _ := cmd.Output()
+	if got, want := string(output), "postgres://me:secret@db/x redis://:secret@cache/1\n"; got != want {
+		t.Errorf("the command printed %q, want %q", got, want)
 	}
 	if got := exitStatus(cmd.ProcessState); got != 7 {
 		t.Errorf("status %d, want 7", got)
 	}
-	if strings.Contains(said.String(), "secret") || strings.Count(said.String(), " names\n") != 2 {
-		t.Errorf("with-services says:\n%s", &said)
+	if strings.Contains(log.String(), "secret") || strings.Count(log.String(), ": using the ") != 2 {
+		t.Errorf("with-services logged:\n%s", &log)
 	}
 }
 
-func TestWithServices_OneServerOfYourOwn(t *testing.T) {
+func TestWithServices_OneExistingServer(t *testing.T) {
+	t.Parallel()
 	s := start(t, "env", "ASSAY_TEST_POSTGRES=postgres://me@127.0.0.1:1/x")
 	if s.postgres != "postgres://me@127.0.0.1:1/x" {
 		t.Errorf("PostgreSQL is %s", s.postgres)
@@ -254,16 +263,17 @@ func TestWithServices_OneServerOfYourOwn(t *testing.T) {
 }
 
 func TestWithServices_Refusals(t *testing.T) {
+	t.Parallel()
 	f := func(want string, env string, args ...string) {
 		t.Helper()
 		cmd := command(t.TempDir(), append([]string{"./with-services"}, args...)...)
 		cmd.Env = append(cmd.Env, env)
-		said, err := cmd.CombinedOutput()
-		if err == nil || string(said) != "with-services: "+want+"\n" {
-			t.Errorf("says %q (%v), want %q", said, err, want)
+		output, err := cmd.CombinedOutput()
+		if err == nil || string(output) != "with-services: "+want+"\n" {
+			t.Errorf("logged %q (%v), want %q", output, err, want)
 		}
 	}
-	f("name the command to run: scripts/with-services COMMAND…", "A=b")
-	f("ASSAY_TEST_FSYNC=yes: it is on or off", "ASSAY_TEST_FSYNC=yes", "true")
-	f("PGBIN=/nowhere: no postgres and initdb there", "PGBIN=/nowhere", "true")
+	f("usage: scripts/with-services COMMAND…", "A=b")
+	f("ASSAY_TEST_FSYNC=yes: must be on or off", "ASSAY_TEST_FSYNC=yes", "true")
+	f("PGBIN=/nowhere: no postgres and initdb in this folder", "PGBIN=/nowhere", "true")
 }

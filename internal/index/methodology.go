@@ -92,8 +92,13 @@ func ParseMethodology(text string) (m Methodology, err error) {
 		return m, fmt.Errorf("methodology: there is no key %s", unknown[0])
 	}
 	for _, key := range [][]string{
-		{"version"}, {"effective"}, {"decimals"}, {"fixing", "zone"}, {"fixing", "time"},
-		{"minimum", "transactions"}, {"minimum", "providers"},
+		{"version"},
+		{"effective"},
+		{"decimals"},
+		{"fixing", "zone"},
+		{"fixing", "time"},
+		{"minimum", "transactions"},
+		{"minimum", "providers"},
 	} {
 		if !meta.IsDefined(key...) {
 			return m, fmt.Errorf("methodology: the key %s is missing", toml.Key(key))

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/assaydata/assay/internal/family"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/assaydata/assay/internal/family"
 )
 
 // Every family has an example, in both forms the same, that says something in each of its columns. That it can be imported

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,21 +25,21 @@ type assayServer struct {
 	*process.Process
 	base  string // http://127.0.0.1:port
 	keys  apiKeys
-	start time.Duration // until it answered, to a tenth of a second
+	start time.Duration // from its start to its first response, to a tenth of a second
 }
 
-// apiKeys are the keys the demo hands out in its keys file.
+// apiKeys are the keys in the demo's keys file.
 type apiKeys struct {
 	Premium string `json:"premium"`
 	Full    string `json:"full"`
 }
 
-// startDemo starts the demo market in dir and waits until it serves. Building the market takes a while.
+// startDemo starts the demo in dir and waits until it serves. It first builds the market, which takes a while.
 func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
 	keysFile := filepath.Join(dir, "keys.json")
 	a, err := startServer(ctx, program, dir, "demo",
 		"--dir", filepath.Join(dir, "data"),
-		"--no-feed",              // the same answer from the first round to the last
+		"--no-feed",              // the same responses from the first round to the last
 		"--key-limit", "1000000", // all keyed routes share one key
 		"--keys-file", keysFile)
 	if err != nil {
@@ -51,19 +52,19 @@ func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
 	return a, nil
 }
 
-// startServer starts a serving command of the program, with its log in dir, and waits until it answers.
+// startServer starts a serving command of the program, with its log in dir, and waits until it serves.
 func startServer(ctx context.Context, program, dir string, command ...string) (*assayServer, error) {
 	return startNode(ctx, node{name: "assay", program: program, dir: dir, command: command})
 }
 
-// node is a server beside others.
+// node is one of several servers.
 type node struct {
 	name, program, dir string
 	command            []string
 	env                []string
 }
 
-// startNode starts a server and waits until it answers.
+// startNode starts a server and waits until it serves.
 func startNode(ctx context.Context, n node) (*assayServer, error) {
 	ports, err := process.SparePorts(1)
 	if err != nil {
@@ -71,7 +72,7 @@ func startNode(ctx context.Context, n node) (*assayServer, error) {
 	}
 	addr := process.Loopback(ports[0])
 	p, err := process.Command{
-		Name: n.name, Dir: n.dir, LastWill: syscall.SIGKILL, Env: n.env,
+		Name: n.name, Dir: n.dir, DeathSignal: syscall.SIGKILL, Env: n.env,
 		Program: n.program, Args: append(n.command, "--addr", addr, "--trusted-proxies", "127.0.0.0/8"),
 	}.Start()
 	if err != nil {
@@ -107,7 +108,7 @@ func readKeys(path string) (apiKeys, error) {
 	return k, nil
 }
 
-// fetchBodies asks for each answer once and keeps it. A compressed one must hold what the plain one says.
+// fetchBodies fetches each response once and keeps it. A compressed one must have the same content as the plain one.
 func (a *assayServer) fetchBodies(ctx context.Context, scenarios []scenario) error {
 	for i := range scenarios {
 		s := &scenarios[i]
@@ -136,7 +137,7 @@ func (a *assayServer) fetchBody(ctx context.Context, s *scenario) error {
 		return fmt.Errorf("decompress %s: %w", s.path, err)
 	}
 	if !bytes.Equal(unpacked, s.plain) {
-		return fmt.Errorf("%s: the compressed answer (%d bytes unpacked) differs from the plain one (%d bytes)",
+		return fmt.Errorf("%s: the compressed response (%d bytes unpacked) differs from the plain one (%d bytes)",
 			s.path, len(unpacked), len(s.plain))
 	}
 	return nil
@@ -150,14 +151,14 @@ func gunzip(packed []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// asker neither adds Accept-Encoding nor unpacks by itself, and takes no detour.
-var asker = &http.Client{
+// plainClient adds no Accept-Encoding, decompresses nothing and follows no redirect.
+var plainClient = &http.Client{
 	Timeout:       10 * time.Second,
 	Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// fetch gives the bytes one request is answered with. Anything but a 200 in the coding asked for is an error.
+// fetch returns the body of the response to one request. Anything but a 200 in the requested encoding is an error.
 func fetch(ctx context.Context, base string, s scenario) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+s.path, nil)
 	if err != nil {
@@ -167,7 +168,7 @@ func fetch(ctx context.Context, base string, s scenario) ([]byte, error) {
 	for _, h := range s.headers() {
 		req.Header.Set(h.name, h.value)
 	}
-	res, err := asker.Do(req)
+	res, err := plainClient.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -180,21 +181,21 @@ func fetch(ctx context.Context, base string, s scenario) ([]byte, error) {
 		return nil, fmt.Errorf("GET %s: %s: %.200s", s.path, res.Status, body)
 	}
 	if got := res.Header.Get("Content-Encoding"); (got == "gzip") != s.gzip {
-		return nil, fmt.Errorf("GET %s: content encoding %q, asked for gzip: %t", s.path, got, s.gzip)
+		return nil, fmt.Errorf("GET %s: content encoding %q, requested gzip: %t", s.path, got, s.gzip)
 	}
 	return body, nil
 }
 
-var asked int
+var fetches atomic.Int64
 
-// nextAddress is another client address for each call, so that waiting for the server never meets its limiter. These
-// addresses are not among those of wrk.lua.
+// nextAddress is a new client address for each request, so that waiting for the server never reaches its limit. wrk.lua
+// uses other addresses.
 func nextAddress() string {
-	asked++
-	return fmt.Sprintf("10.255.%d.%d", asked/256%256, asked%256)
+	n := fetches.Add(1)
+	return fmt.Sprintf("10.255.%d.%d", n/256%256, n%256)
 }
 
-// memory is what the process holds in RAM, in bytes: now, and at its largest.
+// memory is the RAM of the process in bytes: now, and its maximum so far.
 type memory struct {
 	resident, peak int64
 }

@@ -17,16 +17,16 @@ import (
 type command struct {
 	program string
 	args    []string
-	dir     string   // to run in; empty for ours
-	env     []string // beside our own environment
+	dir     string   // to run in; empty for the current one
+	env     []string // added to the current environment
 	input   string
 }
 
-// run gives what the command wrote to standard output and how long it took by the clock, its start included. Call it on
-// the main goroutine only: see main.
+// run returns the command's standard output and its wall-clock time, including its start. Call it on the main goroutine
+// only, see process.Main.
 func (c command) run(ctx context.Context) (out string, took time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
-	cmd.SysProcAttr = process.DieWithUs(syscall.SIGKILL, nil)
+	cmd.SysProcAttr = process.EndWithParent(syscall.SIGKILL, nil)
 	cmd.Dir, cmd.Stdin, cmd.Env = c.dir, strings.NewReader(c.input), append(os.Environ(), c.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -41,5 +41,5 @@ func (c command) run(ctx context.Context) (out string, took time.Duration, err e
 
 func (c command) String() string { return strings.Join(append([]string{c.program}, c.args...), " ") }
 
-// say tells on standard error how far a long run has come.
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+// progress reports on standard error how far a long run has come.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

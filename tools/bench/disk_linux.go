@@ -2,7 +2,7 @@ package main
 
 import "syscall"
 
-// freeSpace is how many bytes we may still write below dir.
+// freeSpace is how many bytes can still be written below dir.
 func freeSpace(dir string) (int64, error) {
 	var s syscall.Statfs_t
 	err := syscall.Statfs(dir, &s)

@@ -4,5 +4,5 @@ package main
 
 import "math"
 
-// freeSpace is known on Linux only; elsewhere a full disk shows when it is full.
+// freeSpace is known on Linux only; elsewhere a full disk fails the run.
 func freeSpace(string) (int64, error) { return math.MaxInt64, nil }

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// engine is a run that measures the index engine by the program's commands.
+// engine measures the index engine through the program's commands.
 type engine struct {
 	options
 	tools  tools
-	dir    string   // of everything the run writes
-	env    []string // of the program's commands, beside our own: where another database is than in a folder
+	dir    string   // for everything the run writes
+	env    []string // added to the environment of the program's commands; names a database outside the folder
 	market *market
-	hour   time.Time // the next one that nothing was executed in
+	hour   time.Time // the next hour without transactions
 }
 
 // measureEngine measures import, publishing and verification.
-func measureEngine(ctx context.Context, o options, tools tools, dir string) (finding, error) {
+func measureEngine(ctx context.Context, o options, tools tools, dir string) (measurement, error) {
 	if err := o.checkClock(time.Now()); err != nil {
 		return nil, err
 	}
@@ -29,28 +29,28 @@ func measureEngine(ctx context.Context, o options, tools tools, dir string) (fin
 	e := &engine{options: o, tools: tools, dir: dir, market: newMarket(1), hour: marketEnd}
 	r := engineReport{options: o, tools: tools, at: time.Now()}
 	var err error
-	if r.whole, err = e.measureWhole(ctx); err != nil {
+	if r.file, err = e.measureFile(ctx); err != nil {
 		return nil, err
 	}
 	data := filepath.Join(dir, "growing")
 	if r.growth, err = e.measureGrowth(ctx, data); err != nil {
 		return nil, err
 	}
-	r.reading, err = e.measureReading(ctx, data)
+	r.readLoad, err = e.measureReadLoad(ctx, data)
 	return r, err
 }
 
-// hoursASecond is how many hours are made ready for each second of reading. A process that publishes one takes longer
-// than a fiftieth of a second even on an idle machine.
+// hoursASecond is how many hours are prepared for each second of load. A process that publishes one takes longer than a
+// fiftieth of a second even on an idle machine.
 const hoursASecond = 48
 
-func (o options) readingHours() int { return int(o.duration.Seconds()) * hoursASecond }
+func (o options) hoursToPublish() int { return int(o.duration.Seconds()) * hoursASecond }
 
-// checkClock makes sure that the hours to be published have ended: nothing is imported or published ahead of its time.
-// The hour before the current one is used as well, see measureReading.
+// checkClock makes sure that the hours to publish have ended: the program imports and publishes nothing ahead of its
+// time. The hour before the current one is used as well, see measureReadLoad.
 func (o options) checkClock(now time.Time) error {
-	if err := checkHours(now, o.rounds*len(o.sizes)+o.readingHours()); err != nil {
-		return fmt.Errorf("%w; with a smaller -rounds or -duration they are fewer", err)
+	if err := checkHours(now, o.rounds*len(o.sizes)+o.hoursToPublish()); err != nil {
+		return fmt.Errorf("%w; use a smaller -rounds or -duration", err)
 	}
 	return nil
 }
@@ -64,16 +64,16 @@ func checkHours(now time.Time, hours int) error {
 	return nil
 }
 
-// Bytes a row takes at most while it is measured, by measurement and rounded up. Whole: the file, Assay's database, and
-// the peer's with its log. Growing: Assay's database alone, since the files are small pieces.
+// The most bytes a row takes during a measurement, measured and rounded up. File: the file, Assay's database, and the
+// peer's with its log. Growing: Assay's database alone, since the files are small pieces.
 const (
-	wholeRowBytes   = 650
+	fileRowBytes    = 650
 	growingRowBytes = 140
 	otherBytes      = 500e6 // published values, pieces, logs
 )
 
 func (o options) diskNeed() int64 {
-	return max(int64(o.wholeRows())*wholeRowBytes, int64(o.sizes[len(o.sizes)-1])*growingRowBytes) + otherBytes
+	return max(int64(o.fileRows())*fileRowBytes, int64(o.sizes[len(o.sizes)-1])*growingRowBytes) + otherBytes
 }
 
 func (o options) checkDisk(dir string) error { return checkSpace(dir, o.diskNeed()) }
@@ -81,71 +81,79 @@ func (o options) checkDisk(dir string) error { return checkSpace(dir, o.diskNeed
 func checkSpace(dir string, need int64) error {
 	free, err := freeSpace(dir)
 	if err != nil {
-		return fmt.Errorf("look for free space in %s: %w", dir, err)
+		return fmt.Errorf("determine the free space in %s: %w", dir, err)
 	}
 	if free < need {
-		return fmt.Errorf("%s has %s of free space, and the run needs %s; TMPDIR names another folder, -rows fewer rows",
+		return fmt.Errorf("%s has %s of free space, and the run needs %s; set TMPDIR to another folder or use fewer -rows",
 			filepath.Dir(dir), megabytes(free), megabytes(need))
 	}
 	return nil
 }
 
-// wholeRows is how many rows are imported and verified in one piece.
-func (o options) wholeRows() int { return o.sizes[len(o.sizes)/2] }
+// fileRows is how many rows are imported and verified in one piece.
+func (o options) fileRows() int { return o.sizes[len(o.sizes)/2] }
 
-// timing is a piece of work: how many of something, and in what time by the clock.
+// timing is a piece of work: how many items, and the wall-clock time.
 type timing struct {
-	count int
-	took  time.Duration
-	said  int // a second, as the program says; 0 when it says nothing
+	count    int
+	took     time.Duration
+	reported int // a second, as the program reports; 0 when it reports nothing
+}
+
+func (t timing) String() string {
+	return fmt.Sprintf("%s in %.1f s, %s a second", thousands(float64(t.count)), t.took.Seconds(), thousands(t.rate()))
 }
 
 func (t timing) rate() float64 { return float64(t.count) / max(t.took.Seconds(), 1e-6) }
 
-// whole is what became of one file.
-type whole struct {
-	rows                    int
-	load, again, sqliteLoad timing // rows
-	publish                 timing // values
-	verify, sqliteRead      timing // transactions
+// fileTimings are the times of the commands on one file.
+type fileTimings struct {
+	rows                                    int
+	firstImport, secondImport, sqliteImport timing // rows
+	publish                                 timing // values
+	verify, sqliteRead                      timing // transactions
 }
 
-// measureWhole makes a file and takes it through all the commands.
-func (e *engine) measureWhole(ctx context.Context) (w whole, err error) {
+// measureFile makes a file and runs all commands on it.
+func (e *engine) measureFile(ctx context.Context) (w fileTimings, err error) {
 	file, data := filepath.Join(e.dir, "whole.csv"), filepath.Join(e.dir, "whole")
 	defer os.RemoveAll(data) // the next part needs the space
 	defer os.Remove(file)
-	w.rows = e.wholeRows()
-	say("%s rows: writing the file", thousands(float64(w.rows)))
-	if err := e.market.writeFile(ctx, file, stretch{marketBegin, marketEnd, w.rows}, 0, w.rows); err != nil {
+	w.rows = e.fileRows()
+	progress("%s rows: writing the file", thousands(float64(w.rows)))
+	if err := e.market.writeFile(ctx, file, period{marketBegin, marketEnd, w.rows}, 0, w.rows); err != nil {
 		return w, err
 	}
 	if err := e.initKeys(ctx, data); err != nil {
 		return w, err
 	}
-	for _, step := range e.wholeSteps(ctx, &w, file, data) {
+	for _, step := range e.fileSteps(ctx, &w, file, data) {
 		t, err := step.run()
 		if err != nil {
 			return w, fmt.Errorf("%s: %w", step.name, err)
 		}
-		say("%s: %s in %.1f s, %s a second", step.name, thousands(float64(t.count)), t.took.Seconds(), thousands(t.rate()))
+		progress("%s: %s", step.name, t)
 		*step.into = t
 	}
 	return w, nil
 }
 
-type wholeStep struct {
+type step struct {
 	name string
 	into *timing
 	run  func() (timing, error)
 }
 
-// wholeSteps imports a file, imports it again, publishes all of it and verifies it, each with its peer right behind.
-func (e *engine) wholeSteps(ctx context.Context, w *whole, file, data string) []wholeStep {
-	return []wholeStep{
-		{"import", &w.load, func() (timing, error) { return e.load(ctx, data, file, imported{added: w.rows}) }},
-		{"import into sqlite3", &w.sqliteLoad, func() (timing, error) { return e.sqliteLoad(ctx, file, w.rows) }},
-		{"import again", &w.again, func() (timing, error) { return e.load(ctx, data, file, imported{known: w.rows}) }},
+// fileSteps imports a file, imports it again, publishes and verifies all of it, each step directly followed by its
+// peer.
+func (e *engine) fileSteps(ctx context.Context, w *fileTimings, file, data string) []step {
+	importing := func(want imported) func() (timing, error) {
+		return func() (timing, error) { return e.importFile(ctx, data, file, want) }
+	}
+	return []step{
+		{"import", &w.firstImport, importing(imported{added: w.rows})},
+		{"import into sqlite3", &w.sqliteImport, func() (timing, error) { return e.sqliteImport(ctx, file, w.rows) }},
+		{"import again", &w.secondImport, importing(imported{known: w.rows})},
 		{"publish", &w.publish, func() (timing, error) { return e.publish(ctx, data, time.Time{}, marketEnd) }},
 		{"verify", &w.verify, func() (timing, error) { return e.verify(ctx, data, w.rows) }},
 		{"read by sqlite3", &w.sqliteRead, func() (timing, error) { return e.sqliteRead(ctx, data, w.rows) }},
@@ -157,14 +165,14 @@ func (e *engine) assay(ctx context.Context, args ...string) (out string, took ti
 	return command{program: e.options.assay, args: args, env: e.env}.run(ctx)
 }
 
-// initKeys makes the key that manifests are signed with, because that is how it is run in earnest.
+// initKeys makes the signing key for manifests, because production runs with one.
 func (e *engine) initKeys(ctx context.Context, data string) error {
 	_, _, err := e.assay(ctx, "signing-key", "init", "--dir", data)
 	return err
 }
 
-// load imports a file. The counts must be the wanted ones: a row that is rejected is fast and worth nothing.
-func (e *engine) load(ctx context.Context, data, file string, want imported) (timing, error) {
+// importFile imports a file. The counts must match: a rejected row is fast and worth nothing.
+func (e *engine) importFile(ctx context.Context, data, file string, want imported) (timing, error) {
 	out, took, err := e.assay(ctx, "import", "transactions", "--dir", data, file)
 	if err != nil {
 		return timing{}, err
@@ -176,10 +184,10 @@ func (e *engine) load(ctx context.Context, data, file string, want imported) (ti
 	if want.rate = got.rate; got != want {
 		return timing{}, fmt.Errorf("imported %+v, want %+v", got, want)
 	}
-	return timing{count: got.added + got.known, took: took, said: got.rate}, nil
+	return timing{count: got.added + got.known, took: took, reported: got.rate}, nil
 }
 
-// publish publishes what lies between two instants; a zero one leaves the choice to the program.
+// publish publishes the time between two instants; the program chooses a start that is zero.
 func (e *engine) publish(ctx context.Context, data string, from, to time.Time) (timing, error) {
 	args := []string{"publish", "--dir", data, "--to", to.Format(time.RFC3339)}
 	if !from.IsZero() {
@@ -205,5 +213,5 @@ func (e *engine) verify(ctx context.Context, data string, rows int) (timing, err
 	if got.transactions != rows || got.values == 0 {
 		return timing{}, fmt.Errorf("verified %+v, want %d transactions", got, rows)
 	}
-	return timing{count: rows, took: took, said: got.rate}, nil
+	return timing{count: rows, took: took, reported: got.rate}, nil
 }

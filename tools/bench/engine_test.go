@@ -26,11 +26,12 @@ func wantError(t *testing.T, err error, want string) {
 }
 
 func TestEngine_Load(t *testing.T) {
+	t.Parallel()
 	f := func(line, wantErr string) {
 		t.Helper()
-		got, err := fakeEngine(t, line).load(t.Context(), "data", "file", imported{added: 2000})
+		got, err := fakeEngine(t, line).importFile(t.Context(), "data", "file", imported{added: 2000})
 		wantError(t, err, wantErr)
-		if err == nil && (got.count != 2000 || got.said != 4000 || got.took <= 0) {
+		if err == nil && (got.count != 2000 || got.reported != 4000 || got.took <= 0) {
 			t.Errorf("timing %+v", got)
 		}
 	}
@@ -41,6 +42,7 @@ func TestEngine_Load(t *testing.T) {
 }
 
 func TestEngine_Verify(t *testing.T) {
+	t.Parallel()
 	f := func(line, wantErr string) {
 		t.Helper()
 		_, err := fakeEngine(t, line).verify(t.Context(), "data", 2000)
@@ -52,6 +54,7 @@ func TestEngine_Verify(t *testing.T) {
 }
 
 func TestEngine_PublishHour(t *testing.T) {
+	t.Parallel()
 	f := func(line, wantErr string) {
 		t.Helper()
 		_, err := fakeEngine(t, line).publishHour(t.Context(), "data", marketEnd)
@@ -63,6 +66,7 @@ func TestEngine_PublishHour(t *testing.T) {
 
 // What is published too early makes everything that follows late, and an hour cheap.
 func TestEngine_Grow(t *testing.T) {
+	t.Parallel()
 	f := func(line, wantErr string) {
 		t.Helper()
 		e := fakeEngine(t, line)
@@ -77,6 +81,7 @@ func TestEngine_Grow(t *testing.T) {
 
 // An hour that ends after the load was not published during it.
 func TestEngine_PublishDuring(t *testing.T) {
+	t.Parallel()
 	load := &pendingLoad{done: make(chan struct{})}
 	close(load.done)
 	hours, err := fakeEngine(t, "published: 36 values from a to b").publishDuring(t.Context(), "data", marketEnd, load)
@@ -86,23 +91,26 @@ func TestEngine_PublishDuring(t *testing.T) {
 }
 
 func TestEngine_FailedCommandTellsWhy(t *testing.T) {
+	t.Parallel()
 	e := fakeEngine(t, "'; echo disk on fire >&2; exit 3; echo '")
 	_, err := e.publish(t.Context(), "data", time.Time{}, marketEnd)
 	wantError(t, err, "publish --dir data --to 2026-11-01T00:00:00Z: exit status 3\ndisk on fire")
 }
 
 func TestEngine_TakeHours(t *testing.T) {
+	t.Parallel()
 	e := &engine{options: options{hourRows: 10}, hour: marketEnd}
-	one, three := e.takeHours(1), e.takeHours(3)
-	if want := (stretch{marketEnd, marketEnd.Add(time.Hour), 10}); one != want {
+	one, three := e.nextHours(1), e.nextHours(3)
+	if want := (period{marketEnd, marketEnd.Add(time.Hour), 10}); one != want {
 		t.Errorf("got %v, want %v", one, want)
 	}
-	if want := (stretch{marketEnd.Add(time.Hour), marketEnd.Add(4 * time.Hour), 30}); three != want {
+	if want := (period{marketEnd.Add(time.Hour), marketEnd.Add(4 * time.Hour), 30}); three != want {
 		t.Errorf("got %v, want %v", three, want)
 	}
 }
 
 func TestOptions_CheckClock(t *testing.T) {
+	t.Parallel()
 	o := options{rounds: 5, sizes: []int{1, 2, 3}, duration: time.Second} // 15 hours and 48, and two
 	f := func(hours time.Duration, wantErr string) {
 		t.Helper()
@@ -113,6 +121,7 @@ func TestOptions_CheckClock(t *testing.T) {
 }
 
 func TestOptions_CheckDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := func(wantErr string, sizes ...int) {
 		t.Helper()
@@ -120,7 +129,7 @@ func TestOptions_CheckDisk(t *testing.T) {
 	}
 	f("of free space, and the run needs 140000500 MB", 1, 2, 1e12) // the largest size decides
 	f("of free space, and the run needs 650000500 MB", 1, 1e12, 1e12+1)
-	wantError(t, options{sizes: []int{1}}.checkDisk(filepath.Join(dir, "missing")), "look for free space")
+	wantError(t, options{sizes: []int{1}}.checkDisk(filepath.Join(dir, "missing")), "determine the free space")
 	if got := (options{sizes: []int{1e6, 5e6, 20e6}}).diskNeed(); got < 3e9 || got > 4e9 {
 		t.Errorf("the long run needs %s, which the documentation calls about 4 GB", megabytes(got))
 	}

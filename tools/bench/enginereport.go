@@ -9,32 +9,34 @@ import (
 	"github.com/assaydata/assay/tools/report"
 )
 
-// The goals of the engine. Rates are judged by the clock.
+// The goals of the engine. Rates use wall-clock time.
 const (
 	importFloor = 100_000   // rows a second
 	verifyFloor = 1_000_000 // transactions a second, on two cores
-	// growthLimit is how much longer an hour may take with the largest size than with the smallest. Twenty times the
-	// transactions would take twenty times as long if the cost followed what is stored; a deeper tree and a colder cache
-	// are allowed for.
+	// growthLimit is how many times as long an hour may take with the largest size as with the smallest. If the cost
+	// grew with the stored transactions, it would be twenty times as long; the limit allows for a deeper tree and a
+	// colder cache.
 	growthLimit = 2.0
 )
 
-// engineReport is everything one run of the engine found.
+// engineReport is the result of one run of the engine.
 type engineReport struct {
-	options options
-	tools   tools
-	at      time.Time
-	whole   whole
-	growth  []growth
-	reading reading
+	options  options
+	tools    tools
+	at       time.Time
+	file     fileTimings
+	growth   []growth
+	readLoad readLoad
 }
 
 func (r engineReport) judge(v *verdicts) {
-	load, verify := r.whole.load.rate(), r.growth[len(r.growth)-1].verify.rate()
+	load, verify := r.file.firstImport.rate(), r.growth[len(r.growth)-1].verify.rate()
 	v.add(load >= importFloor, "import: %s rows a second, at least %s", thousands(load), thousands(importFloor))
-	v.add(verify >= verifyFloor, "verify: %s transactions a second, at least %s", thousands(verify), thousands(verifyFloor))
+	v.add(verify >= verifyFloor, "verify: %s transactions a second, at least %s",
+		thousands(verify), thousands(verifyFloor))
 	_, publish := r.growthRatios()
-	v.add(publish <= growthLimit, "publishing an hour: %.2f times as long with the largest size, at most %.2f", publish, growthLimit)
+	v.add(publish <= growthLimit, "publishing an hour: %.2f times as long with the largest size, at most %.2f", publish,
+		growthLimit)
 }
 
 func (r engineReport) print(w io.Writer) {
@@ -46,15 +48,18 @@ func (r engineReport) print(w io.Writer) {
 }
 
 func (r engineReport) markdown() string {
-	machine := machineList(report.CPU(), goVersion(r.options.assay), sqliteVersion(r.tools["sqlite3"]), wrkVersion(r.tools["wrk"]))
+	machine := machineList(report.CPU(), goVersion(r.options.assay), sqliteVersion(r.tools["sqlite3"]),
+		wrkVersion(r.tools["wrk"]))
 	return heading(r.at, r.options.args) + r.body(machine)
 }
 
-// body is the report without what depends on the machine's name and the day.
+// body is the report without the date and the machine.
 func (r engineReport) body(machine string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "one file of %s transactions; medians of %d hours of %s transactions; reads for %s, %d connections.\n\n",
-		thousands(float64(r.whole.rows)), r.options.rounds, thousands(float64(r.options.hourRows)), r.options.duration, wrkConnections)
+	fmt.Fprintf(&b,
+		"one file of %s transactions; medians of %d hours of %s transactions; reads for %s, %d connections.\n\n",
+		thousands(float64(r.file.rows)), r.options.rounds, thousands(float64(r.options.hourRows)), r.options.duration,
+		wrkConnections)
 	b.WriteString(machine)
 	tables := r.tables()
 	b.WriteString(markdownTable(tables[0]))
@@ -64,62 +69,65 @@ func (r engineReport) body(machine string) string {
 	return b.String()
 }
 
-// tables are the three parts of the result in cells, with the heading in the first row of each.
+// tables are the three parts of the result in cells; the first row of each is its heading.
 func (r engineReport) tables() [3][][]string {
-	return [3][][]string{r.wholeTable(), r.growthTable(), r.readingTable()}
+	return [3][][]string{r.fileTable(), r.growthTable(), r.readLoadTable()}
 }
 
-func (r engineReport) wholeTable() [][]string {
-	w := r.whole
+func (r engineReport) fileTable() [][]string {
+	w := r.file
 	return [][]string{
-		{"one file", "seconds", "a second", "as the program says", "sqlite3 a second", "ratio"},
-		w.load.row("import, rows", &w.sqliteLoad),
-		w.again.row("import again, rows known before", nil),
+		{"one file", "seconds", "per second", "reported per second", "sqlite3 per second", "ratio"},
+		w.firstImport.row("import, rows", &w.sqliteImport),
+		w.secondImport.row("import again, known rows", nil),
 		w.publish.row(fmt.Sprintf("publish, %s values", thousands(float64(w.publish.count))), nil),
 		w.verify.row("verify, transactions", &w.sqliteRead),
 	}
 }
 
-// row is a line of the first table; there need not be a peer.
+// row is a row of the first table; the peer may be nil.
 func (t timing) row(name string, peer *timing) []string {
-	said, other, ratio := "", "", ""
-	if t.said > 0 {
-		said = thousands(float64(t.said))
+	reported, other, ratio := "", "", ""
+	if t.reported > 0 {
+		reported = thousands(float64(t.reported))
 	}
 	if peer != nil {
 		other, ratio = thousands(peer.rate()), fmt.Sprintf("%.2f", t.rate()/peer.rate())
 	}
-	return []string{name, fmt.Sprintf("%.1f", t.took.Seconds()), thousands(t.rate()), said, other, ratio}
+	return []string{name, fmt.Sprintf("%.1f", t.took.Seconds()), thousands(t.rate()), reported, other, ratio}
 }
 
 func (r engineReport) growthTable() [][]string {
-	rows := [][]string{{"stored transactions", "import of an hour", "publication of an hour", "verified a second"}}
+	rows := [][]string{{"stored transactions", "import of an hour", "publication of an hour", "verified per second"}}
 	for _, g := range r.growth {
-		rows = append(rows, []string{thousands(float64(g.stored)), millis(g.load), millis(g.publish), thousands(g.verify.rate())})
+		rows = append(rows, []string{
+			thousands(float64(g.stored)), millis(g.importTime), millis(g.publishTime), thousands(g.verify.rate()),
+		})
 	}
 	return rows
 }
 
-// growthRatios is how many times as long an hour takes with the largest size as with the smallest.
+// growthRatios are how many times as long an hour takes with the largest size as with the smallest.
 func (r engineReport) growthRatios() (load, publish float64) {
 	small, large := r.growth[0], r.growth[len(r.growth)-1]
-	return float64(large.load) / float64(small.load), float64(large.publish) / float64(small.publish)
+	return float64(large.importTime) / float64(small.importTime), float64(large.publishTime) / float64(small.publishTime)
 }
 
 func (r engineReport) growthLine() string {
 	small, large := r.growth[0], r.growth[len(r.growth)-1]
 	load, publish := r.growthRatios()
-	return fmt.Sprintf("With %.0f times as much stored, an hour takes %.2f times as long to import and %.2f times as long to publish.",
+	return fmt.Sprintf(
+		"With %.0f times as much stored, an hour takes %.2f times as long to import and %.2f times as long to publish.",
 		float64(large.stored)/float64(small.stored), load, publish)
 }
 
-func (r engineReport) readingTable() [][]string {
+func (r engineReport) readLoadTable() [][]string {
 	row := func(name string, s sample, hours int) []string {
 		return []string{name, thousands(s.rate), millis(s.p50), millis(s.p99), fmt.Sprint(hours)}
 	}
 	return [][]string{
-		{"reads of `" + readingScenario.path + "`", "req/s", "p50", "p99", "hours published"},
-		row("in quiet", r.reading.quiet, 0),
-		row("while hours are published", r.reading.busy, r.reading.hours),
+		{"reads of `" + priceScenario.path + "`", "req/s", "p50", "p99", "hours published"},
+		row("without publishing", r.readLoad.quiet, 0),
+		row("while hours are published", r.readLoad.busy, r.readLoad.hours),
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// goVersion is the Go the measured binary was built with.
+// goVersion is the Go version of the measured binary.
 func goVersion(binary string) string {
 	path, err := exec.LookPath(binary)
 	if err != nil {
@@ -29,7 +29,7 @@ func nginxVersion(program string) string {
 	return strings.TrimSpace(version)
 }
 
-// wrkVersion is "wrk 4.1.0", out of "wrk debian/4.1.0-3+b2 [epoll] Copyright…". wrk -v fails by habit.
+// wrkVersion is "wrk 4.1.0", out of "wrk debian/4.1.0-3+b2 [epoll] Copyright…". wrk -v always fails.
 func wrkVersion(program string) string {
 	out, _ := exec.Command(program, "-v").CombinedOutput()
 	version, _, found := strings.Cut(string(out), " [")

@@ -1,51 +1,52 @@
-// Command bench measures Assay from outside, beside a peer, on the same machine, in the same minute: the server beside
-// nginx on the same answers, and the index engine beside the sqlite3 shell on the same rows.
+// Command bench measures Assay from outside and compares it with a peer on the same machine in the same minute: the
+// server with nginx sending the same responses, and the index engine with the sqlite3 shell on the same rows.
 //
 //	make build && scripts/need nginx wrk sqlite3
 //	go run ./tools/bench                              # the server: about six minutes
 //	go run ./tools/bench -engine                      # the engine: about a quarter of an hour, 4 GB
 //	scripts/with-services go run ./tools/bench -nodes # PostgreSQL, several nodes, Redis: about ten minutes, 6 GB
-//	go run ./tools/bench -update docs/performance.md  # and write the table down
+//	go run ./tools/bench -update docs/performance.md  # also write the table into the document
 //	go run ./tools/bench -short                       # seconds: does it run at all
 //
-// # Method of the server
+// # How the server is measured
 //
-// The real binary serves the demo market from a temporary folder. Each answer is fetched from it once and written to a
-// file, and nginx serves that file: what nginx reaches is what the machine can do with these bytes when nothing has to be
-// decided. Then wrk loads Assay, nginx, nginx, Assay and so on, so that a slow minute of the machine hits both, and the
-// medians over the rounds are compared.
+// The real binary serves the demo market from a temporary folder. Each response is fetched once and written to a
+// file, and nginx serves that file: its rate is what the machine can do with these bytes when nothing has to be
+// decided. Then wrk loads Assay, nginx, nginx, Assay and so on, so that a slow minute of the machine affects both.
+// The medians over the rounds are compared.
 //
 // Everything the server does for a caller stays switched on: the limiter, the key check, the log. The limiter allows 60
-// calls a minute from an address, so the load comes from millions of addresses (see wrk.lua); nginx is sent exactly the
-// same requests. A single answer that is refused, cut short or lost fails the run: a fast refusal is not a fast answer.
+// requests a minute from an address, so the load comes from many addresses (see wrk.lua). nginx gets exactly the same
+// requests. A single response that is refused, cut short or lost fails the run: a fast refusal is not a fast response.
 //
-// At the end every route that the server describes is asked at a steady rate, all together (steady.go).
+// At the end all routes that the server describes are requested together at a steady rate (steady.go).
 //
-// # Method of the engine
+// # How the engine is measured
 //
-// The commands are run as an operator runs them, one process each, on made-up transactions with random ids (market.go). A
-// time is that of the clock from the start of the process to its end; where the program tells a rate itself, it stands
-// beside. Import has a peer that does the same job: the sqlite3 shell loads the same file under a unique index, equally
-// durable. Nobody else verifies or publishes; the shell reading one column of the same database is a yardstick for the
-// machine, not a peer. What publishing an hour costs is measured in one growing database (growth.go), and what readers
-// notice of it with the server under load (reading.go).
+// The commands run as an operator runs them, one process each, on synthetic transactions with random ids (market.go).
+// Times are wall-clock times of the whole process; where the program reports a rate, the report shows both. The peer
+// of import is the sqlite3 shell, which loads the same file under a unique index, equally durable. Verifying and
+// publishing have no peer; the shell reading one column of the same database shows what the machine can do. growth.go
+// measures the cost of publishing an hour in one growing database, readload.go what readers notice of it while the
+// server is under load.
 //
-// # Method of the nodes
+// # How several nodes are measured
 //
-// The same commands are run with a database of PostgreSQL (nodes.go). Its peer is psql, whose \copy loads the same file into a
-// table with a primary key, on the same server with the same settings; SQLite stands beside. Then a node on PostgreSQL and one on
-// SQLite are loaded in turns; their answers must be equal to the byte. So are a node with shared limits and one without. At last
-// one node publishes and three read: how long a publication or a key takes to reach all of them is measured by asking them all
-// the time (visible.go).
+// The same commands run on PostgreSQL (nodes.go). The peer is psql, whose \copy loads the same file into a table with
+// a primary key on the same server with the same settings; SQLite is shown for comparison. Then a node on PostgreSQL
+// and one on SQLite are loaded in turns; their responses must be equal byte for byte. The same is done with and
+// without shared limits. Finally one node publishes and three read: delays.go polls all of them to measure how long a
+// publication or a key takes to reach them.
 //
-// # How to read it
+// # How to read the results
 //
-// Read the ratio. Requests per second depend on the machine, and wrk takes its part of the same cores. A ratio of 0.5
-// means that Assay answers half as many requests as nginx sends copies of a file. The latencies are those of 32
-// connections that ask again as soon as they are answered, so they are times under full load, not of a single call.
+// Read the ratio. Requests per second depend on the machine, and wrk uses the same cores. A ratio of 0.5 means that
+// Assay serves half as many requests as nginx sends copies of a file. The latencies are those of 32 connections that
+// send the next request as soon as they have a response, so they are times under full load, not of a single request.
 //
-// The floors (scenario.go, report.go, enginereport.go, nodesreport.go) are there to catch a lost optimisation, not a noisy
-// neighbour: measure again on a quiet machine before believing a failure. With -short only errors fail, never a number.
+// The floors (scenario.go, report.go, enginereport.go, nodesreport.go) are there to catch a lost optimization, not a
+// noisy neighbor: measure again on a quiet machine before you believe a failure. With -short only errors fail, never
+// a number.
 package main
 
 import (
@@ -75,25 +76,26 @@ type options struct {
 	nodes    bool
 	sizes    []int    // stored transactions to measure publishing at, growing
 	hourRows int      // transactions of an hour that is published
-	args     []string // as given, to be written down with the result
+	args     []string // the command line, for the report
 }
 
 func parseOptions(args []string) (options, error) {
 	o := options{args: args}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to measure")
-	flags.IntVar(&o.rounds, "rounds", 5, "how often each case is measured, 1 to 50")
+	flags.IntVar(&o.rounds, "rounds", 5, "number of measurements of each case, 1 to 50")
 	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one measurement, whole seconds, 1s to 60s")
 	flags.BoolVar(&o.short, "short", false, "one round of one second; no number fails the run")
 	flags.BoolVar(&o.engine, "engine", false, "measure import, publish and verify instead of the server beside nginx")
-	flags.Func("rows", "with -engine: stored `sizes` to publish at, growing; import and verify take the middle one, as all of -nodes does "+
-		"(default 1000000,5000000,20000000)",
+	flags.Func("rows", "with -engine: increasing `sizes` of the database to publish at; "+
+		"import, verify and -nodes use the middle one (default 1000000,5000000,20000000)",
 		func(text string) (err error) {
 			o.sizes, err = parseSizes(text)
 			return err
 		})
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
-	flags.BoolVar(&o.nodes, "nodes", false, "measure PostgreSQL, nodes that share it, and shared limits; run it under scripts/with-services")
+	flags.BoolVar(&o.nodes, "nodes", false,
+		"measure PostgreSQL, nodes that share it, and shared limits; run it under scripts/with-services")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -104,7 +106,7 @@ func parseOptions(args []string) (options, error) {
 	return o, o.check(flags.Args())
 }
 
-// fill sets what was left open, and what -short decides.
+// fill sets the defaults and what follows from -short.
 func (o *options) fill() {
 	sizes := []int{1_000_000, 5_000_000, 20_000_000}
 	o.hourRows = 2000
@@ -122,7 +124,7 @@ func parseSizes(text string) (sizes []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 1 || len(sizes) > 0 && n <= sizes[len(sizes)-1] {
-			return nil, errors.New("want whole numbers that grow, such as 1000000,5000000")
+			return nil, errors.New("want increasing whole numbers, such as 1000000,5000000")
 		}
 		sizes = append(sizes, n)
 	}
@@ -140,38 +142,38 @@ func (o options) check(rest []string) error {
 	case o.engine && o.nodes:
 		return errors.New("-engine and -nodes: one at a time")
 	case o.short && o.update != "":
-		return errors.New("-short and -update: one second is too short to be written down")
+		return errors.New("-short and -update: one second is too short for the document")
 	}
 	return nil
 }
 
-// The sections of the document that results are written to.
+// The sections of the document for the results.
 const (
 	serverSection report.Section = "bench"
 	engineSection report.Section = "engine"
 	nodesSection  report.Section = "nodes"
 )
 
-// subject is something that can be measured.
-type subject struct {
-	section report.Section // where its result is written
+// suite is one group of measurements with its section in the document.
+type suite struct {
+	section report.Section
 	needs   []string
-	measure func(ctx context.Context, o options, tools tools, dir string) (finding, error)
+	measure func(ctx context.Context, o options, tools tools, dir string) (measurement, error)
 }
 
-func (o options) subject() subject {
+func (o options) suite() suite {
 	if o.engine {
-		return subject{engineSection, []string{"sqlite3", "wrk"}, measureEngine}
+		return suite{engineSection, []string{"sqlite3", "wrk"}, measureEngine}
 	}
 	if o.nodes {
-		return subject{nodesSection, []string{"psql", "wrk"}, measureNodes}
+		return suite{nodesSection, []string{"psql", "wrk"}, measureNodes}
 	}
-	return subject{serverSection, []string{"nginx", "wrk"}, measureServer}
+	return suite{serverSection, []string{"nginx", "wrk"}, measureServer}
 }
 
-// run is the whole benchmark. Whatever it started is gone when it returns.
+// run runs the whole benchmark. Everything it started has ended when it returns.
 func run(ctx context.Context, o options) error {
-	s := o.subject()
+	s := o.suite()
 	tools, err := findTools(o.assay, s.needs...)
 	if err != nil {
 		return err
@@ -192,7 +194,7 @@ func run(ctx context.Context, o options) error {
 }
 
 // measureServer compares the server with nginx.
-func measureServer(ctx context.Context, o options, tools tools, dir string) (finding, error) {
+func measureServer(ctx context.Context, o options, tools tools, dir string) (measurement, error) {
 	assay, err := startDemo(ctx, o.assay, dir)
 	if err != nil {
 		return nil, err
@@ -234,7 +236,7 @@ type target struct {
 	base    string
 }
 
-// measure loads the pair in turns and gives the medians.
+// measure loads the pair in turns and returns the medians.
 func measure(ctx context.Context, wrk loader, o options, s scenario, pair [2]target) (result, error) {
 	samples, err := loadInTurns(ctx, wrk, o, [2]scenario{s, s}, pair)
 	if err != nil {
@@ -243,10 +245,12 @@ func measure(ctx context.Context, wrk loader, o options, s scenario, pair [2]tar
 	return result{scenario: s, assay: medians(samples[0]), nginx: medians(samples[1])}, nil
 }
 
-// loadInTurns loads the pair in turns, each with a request of its own, and gives what each round came to.
-func loadInTurns(ctx context.Context, wrk loader, o options, s [2]scenario, pair [2]target) (samples [2][]sample, err error) {
+// loadInTurns loads the pair in turns, each with its own request, and returns the samples of all rounds.
+func loadInTurns(
+	ctx context.Context, wrk loader, o options, s [2]scenario, pair [2]target,
+) (samples [2][]sample, err error) {
 	if !o.short {
-		for i, t := range pair { // connections, caches and the garbage collector find their pace
+		for i, t := range pair { // warm up connections, caches and the garbage collector
 			if _, err := loadOnce(ctx, wrk, s[i], t, time.Second); err != nil {
 				return samples, err
 			}
@@ -254,14 +258,14 @@ func loadInTurns(ctx context.Context, wrk loader, o options, s [2]scenario, pair
 	}
 	for round := range o.rounds {
 		for turn := range pair {
-			i := (round + turn) % len(pair) // the first of a round is the second of the next, should it matter to be first
+			i := (round + turn) % len(pair) // alternate which one is first, in case that matters
 			got, err := loadOnce(ctx, wrk, s[i], pair[i], o.duration)
 			if err != nil {
 				return samples, err
 			}
 			samples[i] = append(samples[i], got)
 		}
-		say("%s, round %d of %d: %s %s req/s, %s %s req/s", s[0].name, round+1, o.rounds,
+		progress("%s, round %d of %d: %s %s req/s, %s %s req/s", s[0].name, round+1, o.rounds,
 			pair[0].process.Name, thousands(samples[0][round].rate), pair[1].process.Name, thousands(samples[1][round].rate))
 	}
 	return samples, nil
@@ -275,25 +279,25 @@ func loadOnce(ctx context.Context, wrk loader, s scenario, t target, d time.Dura
 	return got, t.process.TrimLog()
 }
 
-// tools are the programs this one drives, by name.
+// tools are the paths of the programs that the benchmark runs, by name.
 type tools map[string]string
 
-// findTools makes sure that the server and the named tools are there.
+// findTools checks that the server and the named tools exist.
 func findTools(assay string, names ...string) (tools, error) {
 	if _, err := exec.LookPath(assay); err != nil {
 		return nil, fmt.Errorf("find the server: %w; run make build", err)
 	}
 	found := tools{}
 	for _, name := range names {
-		if found[name] = lookTool(name); found[name] == "" {
+		if found[name] = findTool(name); found[name] == "" {
 			return nil, fmt.Errorf("%s not found; run scripts/need %s", name, strings.Join(names, " "))
 		}
 	}
 	return found, nil
 }
 
-// lookTool also looks where Debian puts daemons, which is not on everybody's PATH.
-func lookTool(name string) string {
+// findTool also looks where Debian puts daemons, which is not on every user's PATH.
+func findTool(name string) string {
 	for _, candidate := range []string{name, "/usr/sbin/" + name} {
 		if path, err := exec.LookPath(candidate); err == nil {
 			return path

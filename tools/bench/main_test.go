@@ -8,6 +8,7 @@ import (
 )
 
 func TestParseOptions(t *testing.T) {
+	t.Parallel()
 	f := func(args, wantErr string) {
 		t.Helper()
 		_, err := parseOptions(strings.Fields(args))
@@ -28,18 +29,19 @@ func TestParseOptions(t *testing.T) {
 	f("-nodes -engine", "one at a time")
 	f("-nodes -rows 1000", "")
 	f("-rows 1000", "only with -engine or -nodes")
-	f("-engine -rows 2000,1000", "numbers that grow")
-	f("-engine -rows 1000,1000", "numbers that grow")
-	f("-engine -rows 0", "numbers that grow")
-	f("-engine -rows 1e6", "numbers that grow")
+	f("-engine -rows 2000,1000", "increasing whole numbers")
+	f("-engine -rows 1000,1000", "increasing whole numbers")
+	f("-engine -rows 0", "increasing whole numbers")
+	f("-engine -rows 1e6", "increasing whole numbers")
 }
 
 func TestParseOptions_Sizes(t *testing.T) {
+	t.Parallel()
 	f := func(args string, whole int, sizes ...int) {
 		t.Helper()
 		o, err := parseOptions(strings.Fields(args))
-		if err != nil || !slices.Equal(o.sizes, sizes) || o.wholeRows() != whole {
-			t.Errorf("%s: sizes %v, one file of %d, %v; want %v, %d", args, o.sizes, o.wholeRows(), err, sizes, whole)
+		if err != nil || !slices.Equal(o.sizes, sizes) || o.fileRows() != whole {
+			t.Errorf("%s: sizes %v, one file of %d, %v; want %v, %d", args, o.sizes, o.fileRows(), err, sizes, whole)
 		}
 	}
 	f("-engine", 5_000_000, 1_000_000, 5_000_000, 20_000_000)
@@ -49,6 +51,7 @@ func TestParseOptions_Sizes(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	late := time.Date(2026, 3, 1, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // still February in UTC
 	all := newScenarios(apiKeys{Premium: "p", Full: "f"}, late)
 	if got, want := all[2].path, "/api/gpu/H100%20SXM/index-history?startDate=2025-12-01"; got != want {
@@ -60,6 +63,7 @@ func TestScenarios(t *testing.T) {
 }
 
 func TestNginxConfig(t *testing.T) {
+	t.Parallel()
 	sites := []site{{Addr: "127.0.0.1:1", Root: "www/0"}, {Addr: "127.0.0.1:2", Root: "www/1", Gzip: true}}
 	asRoot, asUser := string(nginxConfig(true, sites)), string(nginxConfig(false, sites))
 	if !strings.HasPrefix(asRoot, "user root;") || strings.Contains(asUser, "user ") {

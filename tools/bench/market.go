@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The stored transactions lie in the two years before marketEnd; the hours that are measured lie after it.
+// The stored transactions are in the two years before marketEnd; the measured hours are after it.
 var (
 	marketBegin = time.Date(2024, 11, 1, 0, 0, 0, 0, time.UTC)
 	marketEnd   = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -28,18 +28,23 @@ const (
 	unverifiedOneIn = 50
 )
 
-// The program's own list starts like this; a name it does not know would be rejected, and a rejected row fails the run.
+// GPU models and regions of the program's catalog. It rejects an unknown name, and a rejected row fails the run.
 var (
 	marketGPUs = []struct {
 		name  string
 		level int // ten-thousandths of a dollar a GPU-hour
 	}{
-		{"H100 SXM", 21000}, {"H200", 29000}, {"A100 SXM4", 11000}, {"RTX 5090", 5500}, {"B200", 41000}, {"RTX PRO 6000 WS", 13000},
+		{"H100 SXM", 21000},
+		{"H200", 29000},
+		{"A100 SXM4", 11000},
+		{"RTX 5090", 5500},
+		{"B200", 41000},
+		{"RTX PRO 6000 WS", 13000},
 	}
 	marketRegions = []string{"us-east", "us-west", "eu-west", "eu-north", "ap-east"}
 )
 
-// market makes transactions. They follow from the seed and from what was asked for before.
+// market generates transactions. They depend on the seed and on the calls before.
 type market struct {
 	random *rand.Rand
 	row    []byte
@@ -49,28 +54,28 @@ func newMarket(seed uint64) *market {
 	return &market{random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// stretch is a time and the number of transactions that are spread evenly over it.
-type stretch struct {
+// period is a time span with the number of transactions that are spread evenly over it.
+type period struct {
 	from, to time.Time
 	rows     int
 }
 
-// at is a moment in the i-th of the stretch's equal parts, so moments come in the order of i.
-func (s stretch) at(i int, within float64) time.Time {
+// at is a moment in the i-th of the period's equal parts, so moments increase with i.
+func (s period) at(i int, within float64) time.Time {
 	part := float64(s.to.Sub(s.from)) / float64(s.rows)
 	return s.from.Add(time.Duration((float64(i) + within) * part)).Truncate(time.Millisecond)
 }
 
-// reach is how far the rows before the i-th reach: it or the end of the stretch comes next.
-func (s stretch) reach(i int) time.Time {
+// reach is the end of the time that the rows before the i-th cover.
+func (s period) reach(i int) time.Time {
 	if i == s.rows {
 		return s.to // not a rounding error before it
 	}
 	return s.at(i, 0)
 }
 
-// writeFile writes the rows [first, last) of the stretch as a CSV file.
-func (m *market) writeFile(ctx context.Context, path string, s stretch, first, last int) error {
+// writeFile writes the rows [first, last) of the period as a CSV file.
+func (m *market) writeFile(ctx context.Context, path string, s period, first, last int) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -78,7 +83,7 @@ func (m *market) writeFile(ctx context.Context, path string, s stretch, first, l
 	return errors.Join(m.write(ctx, f, s, first, last), f.Close())
 }
 
-func (m *market) write(ctx context.Context, w io.Writer, s stretch, first, last int) error {
+func (m *market) write(ctx context.Context, w io.Writer, s period, first, last int) error {
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	buffered.WriteString(csvHeader) // an error stays until the flush
 	for i := first; i < last && ctx.Err() == nil; i++ {
@@ -110,7 +115,7 @@ func (m *market) appendRow(b []byte, at time.Time) []byte {
 	return append(b, '\n')
 }
 
-// appendID writes a random UUID: ids in order would spare every index its hardest case.
+// appendID writes a random UUID: ordered ids would be the easiest case for an index.
 func (m *market) appendID(b []byte) []byte {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:8], m.random.Uint64())

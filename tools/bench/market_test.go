@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func marketText(t *testing.T, seed uint64, s stretch, first, last int) string {
+func marketText(t *testing.T, seed uint64, s period, first, last int) string {
 	t.Helper()
 	var b strings.Builder
 	if err := newMarket(seed).write(t.Context(), &b, s, first, last); err != nil {
@@ -21,7 +21,8 @@ func marketText(t *testing.T, seed uint64, s stretch, first, last int) string {
 }
 
 func TestMarket_FollowsFromTheSeed(t *testing.T) {
-	s := stretch{marketBegin, marketEnd, 1000}
+	t.Parallel()
+	s := period{marketBegin, marketEnd, 1000}
 	one := marketText(t, 1, s, 0, 1000)
 	if one != marketText(t, 1, s, 0, 1000) {
 		t.Error("the same seed gave other rows")
@@ -39,10 +40,11 @@ f82a4206-d3b9-4fa8-a783-8a8e7945fb4b,bench,2024-11-01T19:35:28.810Z,H100 SXM,ap-
 
 // Rows by the million take a while; who interrupts does not wait for them.
 func TestMarket_Interrupted(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var b strings.Builder
-	err := newMarket(1).write(ctx, &b, stretch{marketBegin, marketEnd, 1000}, 0, 1000)
+	err := newMarket(1).write(ctx, &b, period{marketBegin, marketEnd, 1000}, 0, 1000)
 	if !errors.Is(err, context.Canceled) || b.String() != csvHeader {
 		t.Errorf("error %v, written\n%s", err, b.String())
 	}
@@ -50,7 +52,8 @@ func TestMarket_Interrupted(t *testing.T) {
 
 // A market in two files is the market in one: it grows by what is written next.
 func TestMarket_GrowsInPieces(t *testing.T) {
-	s := stretch{marketBegin, marketEnd, 100}
+	t.Parallel()
+	s := period{marketBegin, marketEnd, 100}
 	var b strings.Builder
 	m := newMarket(1)
 	if err := errors.Join(m.write(t.Context(), &b, s, 0, 30), m.write(t.Context(), &b, s, 30, 100)); err != nil {
@@ -62,8 +65,10 @@ func TestMarket_GrowsInPieces(t *testing.T) {
 }
 
 func TestMarket_Columns(t *testing.T) {
+	t.Parallel()
 	const rows = 20000
-	records, err := csv.NewReader(strings.NewReader(marketText(t, 1, stretch{marketBegin, marketEnd, rows}, 0, rows))).ReadAll()
+	text := marketText(t, 1, period{marketBegin, marketEnd, rows}, 0, rows)
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +106,8 @@ func TestMarket_Columns(t *testing.T) {
 	each("hours", `[1-9][0-9]*`)
 
 	times := columns["executed_at"]
-	if !slices.IsSorted(times) || times[0] < "2024-11-01T00:" || times[0] > "2024-11-01T01:" || times[rows-1] < "2026-10-31T23:" || times[rows-1] >= "2026-11-01" {
+	if !slices.IsSorted(times) || times[0] < "2024-11-01T00:" || times[0] > "2024-11-01T01:" ||
+		times[rows-1] < "2026-10-31T23:" || times[rows-1] >= "2026-11-01" {
 		t.Errorf("from %s to %s, sorted: %t", times[0], times[rows-1], slices.IsSorted(times))
 	}
 	unverified := 0
@@ -116,7 +122,8 @@ func TestMarket_Columns(t *testing.T) {
 }
 
 func TestStretch_At(t *testing.T) {
-	s := stretch{marketEnd, marketEnd.Add(time.Hour), 4}
+	t.Parallel()
+	s := period{marketEnd, marketEnd.Add(time.Hour), 4}
 	f := func(i int, within float64, want string) {
 		t.Helper()
 		if got := s.at(i, within).Format("15:04:05.000"); got != want {
@@ -129,9 +136,10 @@ func TestStretch_At(t *testing.T) {
 }
 
 func TestStretch_Reach(t *testing.T) {
+	t.Parallel()
 	f := func(rows, i int, want time.Time) {
 		t.Helper()
-		if got := (stretch{marketEnd, marketEnd.Add(time.Hour), rows}).reach(i); !got.Equal(want) {
+		if got := (period{marketEnd, marketEnd.Add(time.Hour), rows}).reach(i); !got.Equal(want) {
 			t.Errorf("the first %d of %d rows reach to %s, want %s", i, rows, got, want)
 		}
 	}
@@ -142,6 +150,7 @@ func TestStretch_Reach(t *testing.T) {
 }
 
 func TestAppendPrice(t *testing.T) {
+	t.Parallel()
 	f := func(tenThousandths int, want string) {
 		t.Helper()
 		if got := string(appendPrice(nil, tenThousandths)); got != want {

@@ -15,13 +15,13 @@ import (
 	"github.com/assaydata/assay/tools/process"
 )
 
-// nginxServer serves each scenario's answer from a file, each at a port of its own, under the path Assay has it.
+// nginxServer serves each scenario's response from a file, each on its own port, under the same path as Assay.
 type nginxServer struct {
 	*process.Process
 	bases []string // by scenario
 }
 
-// startNginx writes the files and the configuration below dir, starts nginx and compares its answers with Assay's.
+// startNginx writes the files and the configuration below dir, starts nginx and compares its responses with Assay's.
 func startNginx(ctx context.Context, program, dir string, scenarios []scenario) (*nginxServer, error) {
 	home := filepath.Join(dir, "nginx")
 	ports, err := process.SparePorts(len(scenarios))
@@ -31,7 +31,7 @@ func startNginx(ctx context.Context, program, dir string, scenarios []scenario) 
 	sites := make([]site, len(scenarios))
 	for i, s := range scenarios {
 		sites[i] = site{Addr: process.Loopback(ports[i]), Root: "www/" + strconv.Itoa(i), Gzip: s.gzip}
-		if err := writeAnswer(filepath.Join(home, sites[i].Root), s); err != nil {
+		if err := writeResponse(filepath.Join(home, sites[i].Root), s); err != nil {
 			return nil, err
 		}
 	}
@@ -39,9 +39,13 @@ func startNginx(ctx context.Context, program, dir string, scenarios []scenario) 
 	if err := os.WriteFile(config, nginxConfig(os.Getuid() == 0, sites), 0o600); err != nil {
 		return nil, err
 	}
-	// SIGTERM, because a killed master leaves its workers behind.
+	// SIGTERM, because the workers of a killed master stay.
 	p, err := process.Command{
-		Name: "nginx", Dir: dir, LastWill: syscall.SIGTERM, Program: program, Args: []string{"-p", home, "-c", config, "-e", "stderr"},
+		Name:        "nginx",
+		Dir:         dir,
+		DeathSignal: syscall.SIGTERM,
+		Program:     program,
+		Args:        []string{"-p", home, "-c", config, "-e", "stderr"},
 	}.Start()
 	if err != nil {
 		return nil, err
@@ -57,8 +61,8 @@ func startNginx(ctx context.Context, program, dir string, scenarios []scenario) 
 	return n, nil
 }
 
-// writeAnswer puts the answer where nginx looks for it.
-func writeAnswer(root string, s scenario) error {
+// writeResponse writes the response to the file that nginx serves.
+func writeResponse(root string, s scenario) error {
 	name, err := s.file()
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ type site struct {
 	Gzip       bool
 }
 
-// nginxConfig is nginx at its best at sending files. Relative paths are below its home, so it touches nothing else.
+// nginxConfig configures nginx for its best speed at sending files. All paths are relative to its home folder.
 func nginxConfig(root bool, sites []site) []byte {
 	var b strings.Builder
 	err := configTemplate.Execute(&b, struct {
@@ -107,13 +111,13 @@ func nginxConfig(root bool, sites []site) []byte {
 		Sites []site
 	}{root, sites})
 	if err != nil {
-		panic(err) // the template is ours and its data is plain
+		panic(err) // the template and its data are fixed
 	}
 	return []byte(b.String())
 }
 
 var configTemplate = template.Must(template.New("nginx.conf").Parse(`
-{{- if .Root}}user root; # else the workers are nobody and cannot read the files
+{{- if .Root}}user root; # otherwise the workers run as user nobody and cannot read the files
 {{end -}}
 daemon off;
 worker_processes 2;

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// nodesRun measures what changes when the database is one of PostgreSQL, and nodes share it.
+// nodesRun measures nodes that share a PostgreSQL database.
 type nodesRun struct {
 	options
 	tools    tools
 	dir      string
 	server   *postgres
 	redis    string
-	onSQLite *engine // each with a database of its own, and the same rows in both
+	onSQLite *engine // each with its own database, with the same rows
 	onServer *engine
 }
 
-// readNodes is how many nodes read beside the one that publishes.
+// readNodes is the number of nodes that read, besides the one that publishes.
 const readNodes = 3
 
-// marketBegin is where the rows begin. Publishing is done hour by hour, so a short run has fewer of them.
+// marketBegin is the time of the first row. Publishing goes hour by hour, so a short run has fewer hours.
 func (o options) marketBegin() time.Time {
 	if o.short {
 		return marketEnd.AddDate(0, -1, 0)
@@ -33,26 +33,26 @@ func (o options) marketBegin() time.Time {
 	return marketBegin
 }
 
-// steps is how many publications and keys are waited for.
-func (o options) steps() int {
+// changeCount is the number of publications and of keys whose delay is measured.
+func (o options) changeCount() int {
 	if o.short {
 		return 3
 	}
 	return 50
 }
 
-// Bytes a row takes at most: the file, both databases, and the peer's, which goes before the last are full. The log of
-// PostgreSQL takes max_wal_size, and somewhat more when it is written fast.
+// The most bytes a row takes: the file, both databases, and the peer's, which is removed before they are full. The
+// write-ahead log of PostgreSQL takes max_wal_size, and somewhat more under a fast load.
 const (
 	nodesRowBytes = 900
 	walBytes      = 1500e6
 )
 
-func measureNodes(ctx context.Context, o options, tools tools, dir string) (finding, error) {
-	if err := checkHours(time.Now(), o.steps()); err != nil {
+func measureNodes(ctx context.Context, o options, tools tools, dir string) (measurement, error) {
+	if err := checkHours(time.Now(), o.changeCount()); err != nil {
 		return nil, err
 	}
-	if err := checkSpace(dir, int64(o.wholeRows())*nodesRowBytes+walBytes+otherBytes); err != nil {
+	if err := checkSpace(dir, int64(o.fileRows())*nodesRowBytes+walBytes+otherBytes); err != nil {
 		return nil, err
 	}
 	server, err := findPostgres(ctx, tools["psql"], o.short)
@@ -61,7 +61,7 @@ func measureNodes(ctx context.Context, o options, tools tools, dir string) (find
 	}
 	redis := os.Getenv(redisVariable)
 	if redis == "" {
-		return nil, errors.New(redisVariable + " names no server; run it under scripts/with-services")
+		return nil, errors.New(redisVariable + " is not set; run the benchmark under scripts/with-services")
 	}
 	database, err := server.make(ctx)
 	if err != nil {
@@ -70,11 +70,18 @@ func measureNodes(ctx context.Context, o options, tools tools, dir string) (find
 	defer server.remove(ctx, database)
 	n := &nodesRun{options: o, tools: tools, dir: dir, server: server, redis: redis}
 	n.onSQLite = &engine{options: o, tools: tools, dir: dir}
-	n.onServer = &engine{options: o, tools: tools, dir: dir, market: newMarket(1), hour: marketEnd, env: []string{"ASSAY_STORE=" + server.in(database)}}
+	n.onServer = &engine{
+		options: o,
+		tools:   tools,
+		dir:     dir,
+		market:  newMarket(1),
+		hour:    marketEnd,
+		env:     []string{"ASSAY_STORE=" + server.in(database)},
+	}
 	return n.measure(ctx)
 }
 
-func (n *nodesRun) measure(ctx context.Context) (finding, error) {
+func (n *nodesRun) measure(ctx context.Context) (measurement, error) {
 	r := nodesReport{options: n.options, tools: n.tools, server: n.server, at: time.Now()}
 	var err error
 	if r.file, err = n.measureFile(ctx); err != nil {
@@ -83,100 +90,114 @@ func (n *nodesRun) measure(ctx context.Context) (finding, error) {
 	if r.reads, err = n.measureReads(ctx); err != nil {
 		return nil, err
 	}
-	r.waits, err = n.measureWaits(ctx)
+	r.delays, err = n.measureDelays(ctx)
 	return r, err
 }
 
-// The folder of SQLite's database, and that of the signing key beside PostgreSQL's.
+// The folder of the SQLite database, and the folder of the signing key for PostgreSQL.
 func (n *nodesRun) sqliteFolder() string { return filepath.Join(n.dir, "sqlite") }
 func (n *nodesRun) keyFolder() string    { return filepath.Join(n.dir, "postgres") }
 
-// fileTimings is what became of one file.
-type fileTimings struct {
-	rows                   int
-	load, again            timing // rows, into PostgreSQL
-	psqlLoad, sqliteLoad   timing // rows
-	publish, sqlitePublish timing // values
-	verify, sqliteVerify   timing // transactions
+// postgresFileTimings are the times of the commands on one file.
+type postgresFileTimings struct {
+	rows                      int
+	firstImport, secondImport timing // rows, into PostgreSQL
+	psqlImport, sqliteImport  timing // rows
+	publish, sqlitePublish    timing // values
+	verify, sqliteVerify      timing // transactions
 }
 
-// measureFile makes a file and takes it through all the commands, on either engine. Both databases stay.
-func (n *nodesRun) measureFile(ctx context.Context) (f fileTimings, err error) {
+// measureFile makes a file and runs all commands on it, on both engines. It keeps both databases.
+func (n *nodesRun) measureFile(ctx context.Context) (f postgresFileTimings, err error) {
 	file := filepath.Join(n.dir, "whole.csv")
 	defer os.Remove(file)
-	f.rows = n.wholeRows()
-	say("%s rows: writing the file", thousands(float64(f.rows)))
-	if err := n.onServer.market.writeFile(ctx, file, stretch{n.marketBegin(), marketEnd, f.rows}, 0, f.rows); err != nil {
+	f.rows = n.fileRows()
+	progress("%s rows: writing the file", thousands(float64(f.rows)))
+	if err := n.onServer.market.writeFile(ctx, file, period{n.marketBegin(), marketEnd, f.rows}, 0, f.rows); err != nil {
 		return f, err
 	}
-	if err := errors.Join(n.onServer.initKeys(ctx, n.keyFolder()), n.onSQLite.initKeys(ctx, n.sqliteFolder())); err != nil {
+	if err := n.onServer.initKeys(ctx, n.keyFolder()); err != nil {
+		return f, err
+	}
+	if err := n.onSQLite.initKeys(ctx, n.sqliteFolder()); err != nil {
 		return f, err
 	}
 	for _, step := range n.fileSteps(ctx, &f, file) {
-		if err := n.server.settle(ctx); err != nil {
+		if err := n.server.checkpoint(ctx); err != nil {
 			return f, err
 		}
 		t, err := step.run()
 		if err != nil {
 			return f, fmt.Errorf("%s: %w", step.name, err)
 		}
-		say("%s: %s in %.1f s, %s a second", step.name, thousands(float64(t.count)), t.took.Seconds(), thousands(t.rate()))
+		progress("%s: %s", step.name, t)
 		*step.into = t
 	}
 	if f.publish.count != f.sqlitePublish.count {
-		return f, fmt.Errorf("%d values were published on PostgreSQL, and %d on SQLite", f.publish.count, f.sqlitePublish.count)
+		return f, fmt.Errorf("%d values were published on PostgreSQL, and %d on SQLite", f.publish.count,
+			f.sqlitePublish.count)
 	}
 	return f, nil
 }
 
-func (n *nodesRun) fileSteps(ctx context.Context, f *fileTimings, file string) []wholeStep {
-	server, sqlite, keys, folder := n.onServer, n.onSQLite, n.keyFolder(), n.sqliteFolder()
-	return []wholeStep{
-		{"import into PostgreSQL", &f.load, func() (timing, error) { return server.load(ctx, keys, file, imported{added: f.rows}) }},
-		{"import by psql", &f.psqlLoad, func() (timing, error) { return n.server.load(ctx, file, f.rows) }},
-		{"import into SQLite", &f.sqliteLoad, func() (timing, error) { return sqlite.load(ctx, folder, file, imported{added: f.rows}) }},
-		{"import again into PostgreSQL", &f.again, func() (timing, error) { return server.load(ctx, keys, file, imported{known: f.rows}) }},
-		{"publish on PostgreSQL", &f.publish, func() (timing, error) { return server.publish(ctx, keys, time.Time{}, marketEnd) }},
-		{"publish on SQLite", &f.sqlitePublish, func() (timing, error) { return sqlite.publish(ctx, folder, time.Time{}, marketEnd) }},
-		{"verify on PostgreSQL", &f.verify, func() (timing, error) { return server.verify(ctx, keys, f.rows) }},
-		{"verify on SQLite", &f.sqliteVerify, func() (timing, error) { return sqlite.verify(ctx, folder, f.rows) }},
+func (n *nodesRun) fileSteps(ctx context.Context, f *postgresFileTimings, file string) []step {
+	server, sqlite := n.onServer, n.onSQLite
+	importing := func(e *engine, folder string, want imported) func() (timing, error) {
+		return func() (timing, error) { return e.importFile(ctx, folder, file, want) }
+	}
+	publishing := func(e *engine, folder string) func() (timing, error) {
+		return func() (timing, error) { return e.publish(ctx, folder, time.Time{}, marketEnd) }
+	}
+	verifying := func(e *engine, folder string) func() (timing, error) {
+		return func() (timing, error) { return e.verify(ctx, folder, f.rows) }
+	}
+	keys, folder := n.keyFolder(), n.sqliteFolder()
+	return []step{
+		{"import into PostgreSQL", &f.firstImport, importing(server, keys, imported{added: f.rows})},
+		{"import by psql", &f.psqlImport, func() (timing, error) { return n.server.importFile(ctx, file, f.rows) }},
+		{"import into SQLite", &f.sqliteImport, importing(sqlite, folder, imported{added: f.rows})},
+		{"import again into PostgreSQL", &f.secondImport, importing(server, keys, imported{known: f.rows})},
+		{"publish on PostgreSQL", &f.publish, publishing(server, keys)},
+		{"publish on SQLite", &f.sqlitePublish, publishing(sqlite, folder)},
+		{"verify on PostgreSQL", &f.verify, verifying(server, keys)},
+		{"verify on SQLite", &f.sqliteVerify, verifying(sqlite, folder)},
 	}
 }
 
-// start starts a node of the given role.
+// start starts a node with the given role.
 func (e *engine) start(ctx context.Context, name, data, role string, flags ...string) (*assayServer, error) {
 	args := append([]string{"serve", "--role", role, "--dir", data, "--key-limit", "1000000"}, flags...)
 	return startNode(ctx, node{name: name, program: e.options.assay, dir: e.dir, command: args, env: e.env})
 }
 
-// createKey makes a key for all data and gives its text.
+// createKey makes a key for all data and returns its text.
 func (e *engine) createKey(ctx context.Context, data string) (string, error) {
 	out, _, err := e.assay(ctx, "key", "create", "--dir", data, "--tier", "full", "--name", "bench")
 	return strings.TrimSpace(out), err
 }
 
-// comparison is one kind of request to two nodes in turns.
+// comparison is the load of one scenario on two nodes in turns.
 type comparison struct {
 	scenario      scenario
 	first, second sample  // medians
-	ratio         float64 // median over the rounds, each of which has a ratio of its own
+	ratio         float64 // median of the ratios of the rounds
 }
 
-// nodeState is what a node takes.
+// nodeState is the start time and memory of a node.
 type nodeState struct {
 	start  time.Duration
 	memory memory
 }
 
-// reads are loads on nodes that have the same data.
+// reads are the loads on nodes with the same data.
 type reads struct {
 	engines          []comparison // PostgreSQL, SQLite
 	limits           comparison   // with Redis, without
-	fallbacks        int64        // how often the node counted in place of Redis
+	fallbacks        int64        // how often the node counted instead of Redis
 	postgres, sqlite nodeState
 }
 
-// readScenarios are the cases of the server's own measurement that differ most.
+// readScenarios are those scenarios of the server's measurement that differ most.
 func readScenarios(key string, now time.Time) (chosen []scenario) {
 	for _, s := range newScenarios(apiKeys{Full: key}, now) {
 		if s.name == "price" || s.name == "90 days" || s.name == "hourly, all, gzip" {
@@ -191,7 +212,7 @@ func (n *nodesRun) measureReads(ctx context.Context) (r reads, err error) {
 	if err != nil {
 		return r, err
 	}
-	keys, err := n.sameKey(ctx)
+	keys, err := n.createKeys(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -206,8 +227,8 @@ func (n *nodesRun) measureReads(ctx context.Context) (r reads, err error) {
 	return r, n.measureLimits(ctx, wrk, &r, server)
 }
 
-// sameKey makes a key on either engine: first PostgreSQL's, then SQLite's.
-func (n *nodesRun) sameKey(ctx context.Context) (keys [2]string, err error) {
+// createKeys makes a key on each engine: first on PostgreSQL, then on SQLite.
+func (n *nodesRun) createKeys(ctx context.Context) (keys [2]string, err error) {
 	if keys[0], err = n.onServer.createKey(ctx, n.keyFolder()); err != nil {
 		return keys, err
 	}
@@ -215,8 +236,10 @@ func (n *nodesRun) sameKey(ctx context.Context) (keys [2]string, err error) {
 	return keys, err
 }
 
-// measureEngines loads a node on PostgreSQL and one on SQLite. Their answers must be equal to the byte.
-func (n *nodesRun) measureEngines(ctx context.Context, wrk loader, r *reads, server *assayServer, keys [2]string) error {
+// measureEngines loads a node on PostgreSQL and one on SQLite. Their responses must be equal byte for byte.
+func (n *nodesRun) measureEngines(
+	ctx context.Context, wrk loader, r *reads, server *assayServer, keys [2]string,
+) error {
 	sqlite, err := n.onSQLite.start(ctx, "sqlite", n.sqliteFolder(), "read")
 	if err != nil {
 		return err
@@ -224,12 +247,15 @@ func (n *nodesRun) measureEngines(ctx context.Context, wrk loader, r *reads, ser
 	defer sqlite.Stop()
 	now := time.Now()
 	cases := [2][]scenario{readScenarios(keys[0], now), readScenarios(keys[1], now)}
-	if err := errors.Join(server.fetchBodies(ctx, cases[0]), sqlite.fetchBodies(ctx, cases[1])); err != nil {
+	if err := server.fetchBodies(ctx, cases[0]); err != nil {
+		return err
+	}
+	if err := sqlite.fetchBodies(ctx, cases[1]); err != nil {
 		return err
 	}
 	for i, s := range cases[0] {
 		if !bytes.Equal(s.plain, cases[1][i].plain) {
-			return fmt.Errorf("%s: PostgreSQL answers %.300s, SQLite %.300s", s.path, s.plain, cases[1][i].plain)
+			return fmt.Errorf("%s: the response on PostgreSQL is %.300s, on SQLite %.300s", s.path, s.plain, cases[1][i].plain)
 		}
 		p, err := n.compare(ctx, wrk, [2]scenario{s, cases[1][i]}, [2]*assayServer{server, sqlite})
 		if err != nil {
@@ -256,28 +282,30 @@ func (n *nodesRun) compare(ctx context.Context, wrk loader, s [2]scenario, nodes
 	for round := range samples[0] {
 		ratios = append(ratios, samples[0][round].rate/samples[1][round].rate)
 	}
-	c := comparison{s[0], medians(samples[0]), medians(samples[1]), middle(ratios)}
+	c := comparison{s[0], medians(samples[0]), medians(samples[1]), median(ratios)}
 	return c, c.checkSane()
 }
 
-// senseless is a ratio that no busy neighbour explains, not even in a short run: something else was measured than a node.
-const senseless = 50
+// implausible is a ratio that no busy neighbor explains, not even in a short run: something other than a node was
+// measured.
+const implausible = 50
 
 func (c comparison) checkSane() error {
-	if c.ratio < 1.0/senseless || c.ratio > senseless {
-		return fmt.Errorf("%s: %s and %s requests a second, a ratio of %.3f", c.scenario.name, thousands(c.first.rate), thousands(c.second.rate), c.ratio)
+	if c.ratio < 1.0/implausible || c.ratio > implausible {
+		return fmt.Errorf("%s: %s and %s requests a second, a ratio of %.3f", c.scenario.name, thousands(c.first.rate),
+			thousands(c.second.rate), c.ratio)
 	}
 	return nil
 }
 
-// measureLimits loads a node that asks Redis about every caller, and one that counts by itself.
+// measureLimits loads a node that counts every request in Redis, and one that counts in its own memory.
 func (n *nodesRun) measureLimits(ctx context.Context, wrk loader, r *reads, alone *assayServer) error {
 	shared, err := n.onServer.start(ctx, "redis", n.keyFolder(), "read", "--limits", n.redis)
 	if err != nil {
 		return err
 	}
 	defer shared.Stop()
-	cases := readScenarios("", time.Now())[:1] // the price, which is limited by address
+	cases := readScenarios("", time.Now())[:1] // the price, whose limit is by address
 	if err := shared.fetchBodies(ctx, cases); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 )
 
 func TestComparison_CheckSane(t *testing.T) {
+	t.Parallel()
 	f := func(ratio float64, wantErr string) {
 		t.Helper()
 		c := comparison{scenario: scenario{name: "price"}, first: sample{rate: 100}, second: sample{rate: 9000}, ratio: ratio}
@@ -18,6 +19,7 @@ func TestComparison_CheckSane(t *testing.T) {
 }
 
 func TestReadScenarios(t *testing.T) {
+	t.Parallel()
 	all := readScenarios("k", marketEnd)
 	if len(all) != 3 || all[0].name != "price" || all[0].key != "" || !all[2].gzip || all[2].key != "k" {
 		t.Errorf("%+v: want the price without a key first, 90 days, and all hours with the key, compressed", all)
@@ -26,9 +28,11 @@ func TestReadScenarios(t *testing.T) {
 
 // Fifty changes are enough to tell a p99, and all of their hours must have ended.
 func TestOptions_Steps(t *testing.T) {
-	if got := (options{}).steps(); got < 50 {
+	t.Parallel()
+	if got := (options{}).changeCount(); got < 50 {
 		t.Errorf("%d changes, want at least 50", got)
 	}
 	wantError(t, checkHours(marketEnd.Add(52*time.Hour), 50), "")
-	wantError(t, checkHours(marketEnd.Add(51*time.Hour), 50), "the clock says 2026-11-03T03:00:00Z, and the run publishes hours until 2026-11-03T04:00:00Z")
+	wantError(t, checkHours(marketEnd.Add(51*time.Hour), 50),
+		"the clock says 2026-11-03T03:00:00Z, and the run publishes hours until 2026-11-03T04:00:00Z")
 }

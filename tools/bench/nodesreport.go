@@ -12,28 +12,29 @@ import (
 // The goals of several nodes on PostgreSQL.
 const (
 	postgresImportFloor = 120_000 // rows a second, deduplicated, by the clock
-	visibleLimit        = time.Second
-	leastEqual          = 0.95 // of SQLite's requests a second: what counts as equal
+	delayLimit          = time.Second
+	leastEqual          = 0.95 // share of SQLite's requests per second that counts as equal
 	mostEqual           = 1.05
 )
 
-// nodesReport is everything one run of nodes found.
+// nodesReport is the result of one run of nodes.
 type nodesReport struct {
 	options options
 	tools   tools
 	server  *postgres
 	at      time.Time
-	file    fileTimings
+	file    postgresFileTimings
 	reads   reads
-	waits   waits
+	delays  delays
 }
 
 func (r nodesReport) judge(v *verdicts) {
-	load := r.file.load.rate()
-	v.add(load >= postgresImportFloor, "import into PostgreSQL: %s rows a second, at least %s", thousands(load), thousands(postgresImportFloor))
-	for _, w := range r.waitRows() {
-		v.add(w.sinceStart.max < visibleLimit, "%s: on all nodes %s after the command's start at the latest, less than %s",
-			w.name, millis(w.sinceStart.max), millis(visibleLimit))
+	load := r.file.firstImport.rate()
+	v.add(load >= postgresImportFloor, "import into PostgreSQL: %s rows a second, at least %s", thousands(load),
+		thousands(postgresImportFloor))
+	for _, w := range r.delayRows() {
+		v.add(w.sinceStart.max < delayLimit, "%s: on all nodes at most %s after the command's start, less than %s",
+			w.name, millis(w.sinceStart.max), millis(delayLimit))
 	}
 	for _, c := range r.reads.engines {
 		v.add(c.ratio >= leastEqual && c.ratio <= mostEqual, "%s: %.2f of SQLite's requests a second, %.2f to %.2f",
@@ -51,11 +52,12 @@ func (r nodesReport) print(w io.Writer) {
 }
 
 func (r nodesReport) markdown() string {
-	machine := machineList(report.CPU(), goVersion(r.options.assay), "PostgreSQL "+r.server.version, wrkVersion(r.tools["wrk"]))
+	machine := machineList(report.CPU(), goVersion(r.options.assay), "PostgreSQL "+r.server.version,
+		wrkVersion(r.tools["wrk"]))
 	return heading(r.at, r.options.args) + r.body(machine)
 }
 
-// body is the report without what depends on the machine's name and the day.
+// body is the report without the date and the machine.
 func (r nodesReport) body(machine string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "one file of %s transactions; medians of %d rounds of %s, %d connections.\n\n",
@@ -69,15 +71,16 @@ func (r nodesReport) body(machine string) string {
 	return b.String()
 }
 
-func (r nodesReport) settingsLine() string { return "the settings of PostgreSQL: " + r.server.settings }
+func (r nodesReport) settingsLine() string { return "PostgreSQL settings: " + r.server.settings }
 
 func (r nodesReport) fallbacksLine() string {
-	return fmt.Sprintf("Under this load the node counted in place of Redis %s times.", thousands(float64(r.reads.fallbacks)))
+	return fmt.Sprintf("Under this load the node counted requests itself, instead of in Redis, %s times.",
+		thousands(float64(r.reads.fallbacks)))
 }
 
-// tables are the parts of the result in cells, with the heading in the first row of each.
+// tables are the parts of the result in cells; the first row of each is its heading.
 func (r nodesReport) tables() [][][]string {
-	return [][][]string{r.fileTable(), r.waitTable(), r.readTable(), r.nodeTable(), r.limitsTable()}
+	return [][][]string{r.fileTable(), r.delayTable(), r.readTable(), r.nodeTable(), r.limitsTable()}
 }
 
 func (r nodesReport) fileTable() [][]string {
@@ -94,41 +97,41 @@ func (r nodesReport) fileTable() [][]string {
 		return cells
 	}
 	return [][]string{
-		{"one file", "seconds", "a second", "psql `\\copy` a second", "ratio", "on SQLite a second", "ratio"},
-		row("import, rows", f.load, &f.psqlLoad, &f.sqliteLoad),
-		row("import again, rows known before", f.again, nil, nil),
+		{"one file", "seconds", "per second", "psql `\\copy` per second", "ratio", "on SQLite per second", "ratio"},
+		row("import, rows", f.firstImport, &f.psqlImport, &f.sqliteImport),
+		row("import again, known rows", f.secondImport, nil, nil),
 		row(fmt.Sprintf("publish, %s values", thousands(float64(f.publish.count))), f.publish, nil, &f.sqlitePublish),
 		row("verify, transactions", f.verify, nil, &f.sqliteVerify),
 	}
 }
 
-// waitRow is what a kind of change came to.
-type waitRow struct {
+// delayRow summarizes the delays of one type of change.
+type delayRow struct {
 	name                    string
 	count                   int
 	sinceStart, sinceReturn summary
 }
 
-func (r nodesReport) waitRows() (rows []waitRow) {
-	add := func(name string, all []wait) {
-		rows = append(rows, waitRow{
+func (r nodesReport) delayRows() (rows []delayRow) {
+	add := func(name string, all []delay) {
+		rows = append(rows, delayRow{
 			name, len(all),
-			summarize(all, func(w wait) time.Duration { return w.sinceStart }),
-			summarize(all, func(w wait) time.Duration { return w.sinceReturn }),
+			summarize(all, func(w delay) time.Duration { return w.sinceStart }),
+			summarize(all, func(w delay) time.Duration { return w.sinceReturn }),
 		})
 	}
-	add("a publication", r.waits.publications)
-	add("a new key", r.waits.newKeys)
-	add("a revoked key", r.waits.revokedKeys)
+	add("a publication", r.delays.publications)
+	add("a new key", r.delays.newKeys)
+	add("a revoked key", r.delays.revokedKeys)
 	return rows
 }
 
-func (r nodesReport) waitTable() [][]string {
+func (r nodesReport) delayTable() [][]string {
 	rows := [][]string{{
-		fmt.Sprintf("until all %d read nodes have it", readNodes), "times",
+		fmt.Sprintf("delay until all %d read nodes have it", readNodes), "count",
 		"from the command's start: median", "p99", "max", "from its return: median", "p99", "max",
 	}}
-	for _, w := range r.waitRows() {
+	for _, w := range r.delayRows() {
 		cells := []string{w.name, fmt.Sprint(w.count)}
 		for _, s := range []summary{w.sinceStart, w.sinceReturn} {
 			cells = append(cells, millis(s.median), millis(s.p99), millis(s.max))
@@ -140,7 +143,8 @@ func (r nodesReport) waitTable() [][]string {
 
 func (c comparison) row() []string {
 	return []string{
-		c.scenario.name, thousands(c.first.rate), thousands(c.second.rate), fmt.Sprintf("%.2f", c.ratio), millis(c.first.p99), millis(c.second.p99),
+		c.scenario.name, thousands(c.first.rate), thousands(c.second.rate), fmt.Sprintf("%.2f", c.ratio),
+		millis(c.first.p99), millis(c.second.p99),
 	}
 }
 
@@ -154,10 +158,11 @@ func (r nodesReport) readTable() [][]string {
 
 func (r nodesReport) nodeTable() [][]string {
 	row := func(name string, s nodeState) []string {
-		return []string{name, fmt.Sprintf("%.1f s", s.start.Seconds()), megabytes(s.memory.resident), megabytes(s.memory.peak)}
+		start := fmt.Sprintf("%.1f s", s.start.Seconds())
+		return []string{name, start, megabytes(s.memory.resident), megabytes(s.memory.peak)}
 	}
 	return [][]string{
-		{"a read node", "until it answers", "resident memory after the load", "at its peak"},
+		{"a read node", "first response after", "resident memory after the load", "peak memory"},
 		row("on PostgreSQL", r.reads.postgres),
 		row("on SQLite", r.reads.sqlite),
 	}
@@ -165,7 +170,7 @@ func (r nodesReport) nodeTable() [][]string {
 
 func (r nodesReport) limitsTable() [][]string {
 	return [][]string{
-		{"limits", "in Redis req/s", "by each node req/s", "ratio", "in Redis p99", "by each node p99"},
+		{"limits counted", "in Redis, req/s", "by each node, req/s", "ratio", "in Redis, p99", "by each node, p99"},
 		r.reads.limits.row(),
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// postgres is the server that scripts/with-services started, or one of the developer's own. psql is how we talk to it.
+// postgres is the server that scripts/with-services started, or the developer's own, used through psql.
 type postgres struct {
 	psql     string
 	address  *url.URL
 	version  string
-	settings string // those that decide how fast it writes
+	settings string // that decide how fast it writes
 }
 
 // The variables that scripts/with-services sets.
@@ -29,11 +29,13 @@ const (
 func findPostgres(ctx context.Context, psql string, short bool) (*postgres, error) {
 	address, err := url.Parse(os.Getenv(postgresVariable))
 	if err != nil || address.Host == "" {
-		return nil, errors.New(postgresVariable + " names no server; run it under scripts/with-services")
+		return nil, errors.New(postgresVariable + " is not the URL of a server; " +
+			"run the benchmark under scripts/with-services")
 	}
 	p := &postgres{psql: psql, address: address}
-	out, err := p.ask(ctx, "postgres", `SELECT current_setting('server_version'), current_setting('fsync'),
-		current_setting('synchronous_commit'), current_setting('full_page_writes'), current_setting('shared_buffers'), current_setting('max_wal_size');`)
+	out, err := p.query(ctx, "postgres", `SELECT current_setting('server_version'), current_setting('fsync'),
+		current_setting('synchronous_commit'), current_setting('full_page_writes'),
+		current_setting('shared_buffers'), current_setting('max_wal_size');`)
 	if err != nil {
 		return nil, err
 	}
@@ -42,18 +44,23 @@ func findPostgres(ctx context.Context, psql string, short bool) (*postgres, erro
 		return nil, fmt.Errorf("settings of the server: want six in %q", out)
 	}
 	if !short && (f[1] != "on" || f[2] == "off") {
-		return nil, errors.New("the server does not write through to the disk, so that its speed says nothing; set ASSAY_TEST_FSYNC=on")
+		return nil, errors.New("the server does not flush its writes to disk, so its speed means nothing; " +
+			"set ASSAY_TEST_FSYNC=on")
 	}
 	p.version, _, _ = strings.Cut(f[0], " ")
-	p.settings = fmt.Sprintf("fsync %s, synchronous_commit %s, full_page_writes %s, shared_buffers %s, max_wal_size %s", f[1], f[2], f[3], f[4], f[5])
+	p.settings = fmt.Sprintf("fsync %s, synchronous_commit %s, full_page_writes %s, shared_buffers %s, max_wal_size %s",
+		f[1], f[2], f[3], f[4], f[5])
 	return p, nil
 }
 
-// environment tells psql where to go. On the command line everybody could read a password.
+// environment tells psql where to connect. Other users of the machine could read a password on the command line.
 func (p *postgres) environment(database string) []string {
 	password, _ := p.address.User.Password()
 	env := []string{
-		"PGHOST=" + p.address.Hostname(), "PGPORT=" + p.address.Port(), "PGUSER=" + p.address.User.Username(), "PGPASSWORD=" + password,
+		"PGHOST=" + p.address.Hostname(),
+		"PGPORT=" + p.address.Port(),
+		"PGUSER=" + p.address.User.Username(),
+		"PGPASSWORD=" + password,
 		"PGDATABASE=" + database,
 	}
 	if mode := p.address.Query().Get("sslmode"); mode != "" {
@@ -62,7 +69,7 @@ func (p *postgres) environment(database string) []string {
 	return env
 }
 
-// run feeds a script to psql, without the user's own settings.
+// run runs a script in psql, without the user's settings.
 func (p *postgres) run(ctx context.Context, database, dir, script string) (out string, took time.Duration, err error) {
 	return command{
 		program: p.psql, args: []string{"--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1"},
@@ -70,7 +77,7 @@ func (p *postgres) run(ctx context.Context, database, dir, script string) (out s
 	}.run(ctx)
 }
 
-func (p *postgres) ask(ctx context.Context, database, script string) (string, error) {
+func (p *postgres) query(ctx context.Context, database, script string) (string, error) {
 	out, _, err := p.run(ctx, database, "", script)
 	return out, err
 }
@@ -82,27 +89,28 @@ func (p *postgres) in(database string) string {
 	return u.String()
 }
 
-// make makes a database of a name that nobody has.
+// make makes a database with an unused name.
 func (p *postgres) make(ctx context.Context) (database string, err error) {
 	database = "assay_bench_" + strings.ToLower(rand.Text())
-	_, err = p.ask(ctx, "postgres", fmt.Sprintf(`CREATE DATABASE %q;`, database))
+	_, err = p.query(ctx, "postgres", fmt.Sprintf(`CREATE DATABASE %q;`, database))
 	return database, err
 }
 
 // remove removes a database, also after an interrupt.
 func (p *postgres) remove(ctx context.Context, database string) {
-	if _, err := p.ask(context.WithoutCancel(ctx), "postgres", fmt.Sprintf(`DROP DATABASE %q WITH (FORCE);`, database)); err != nil {
-		say("the database stays: %v", err)
+	drop := fmt.Sprintf(`DROP DATABASE %q WITH (FORCE);`, database)
+	if _, err := p.query(context.WithoutCancel(ctx), "postgres", drop); err != nil {
+		progress("the database %s is left: %v", database, err)
 	}
 }
 
-// settle writes down what a step before has left to be written, so that the next does not pay for it.
-func (p *postgres) settle(ctx context.Context) error {
-	_, err := p.ask(ctx, "postgres", `CHECKPOINT;`)
+// checkpoint flushes the writes of the step before, so that the next step does not pay for them.
+func (p *postgres) checkpoint(ctx context.Context) error {
+	_, err := p.query(ctx, "postgres", `CHECKPOINT;`)
 	return err
 }
 
-// postgresImport loads a CSV file as psql does it best while every id is there once.
+// postgresImport is the fastest way to load a CSV file with psql that keeps ids unique.
 const postgresImport = `CREATE TABLE transactions (
 	id text COLLATE "C" PRIMARY KEY, source text, executed_at timestamptz, gpu_name text, region text,
 	price numeric, gpus bigint, hours numeric, provider text, verified boolean
@@ -111,8 +119,8 @@ const postgresImport = `CREATE TABLE transactions (
 SELECT count(*) FROM transactions;
 `
 
-// load imports the file into a database that does not outlive the call.
-func (p *postgres) load(ctx context.Context, file string, rows int) (timing, error) {
+// importFile imports the file into a temporary database.
+func (p *postgres) importFile(ctx context.Context, file string, rows int) (timing, error) {
 	database, err := p.make(ctx)
 	if err != nil {
 		return timing{}, err

@@ -12,7 +12,8 @@ import (
 func fakePostgres(t *testing.T, address, line string) *postgres {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "psql")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$*\"; env | grep ^PG | sort\necho '"+line+"'\n"), 0o700); err != nil {
+	script := "#!/bin/sh\necho \"$*\"; env | grep ^PG | sort\necho '" + line + "'\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	u, err := url.Parse(address)
@@ -25,7 +26,7 @@ func fakePostgres(t *testing.T, address, line string) *postgres {
 // A command line can be read by everybody on the machine.
 func TestPostgres_PasswordInTheEnvironment(t *testing.T) {
 	p := fakePostgres(t, "postgres://ann:hunter2@db.example:5433/postgres?sslmode=disable", "")
-	out, err := p.ask(t.Context(), "other", "SELECT 1;")
+	out, err := p.query(t.Context(), "other", "SELECT 1;")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,10 @@ func TestPostgres_PasswordInTheEnvironment(t *testing.T) {
 	if strings.Contains(arguments, "hunter2") {
 		t.Errorf("psql is called with %s", arguments)
 	}
-	for _, want := range []string{"PGHOST=db.example\n", "PGPORT=5433\n", "PGUSER=ann\n", "PGPASSWORD=hunter2\n", "PGDATABASE=other\n", "PGSSLMODE=disable\n"} {
+	for _, want := range []string{
+		"PGHOST=db.example\n", "PGPORT=5433\n", "PGUSER=ann\n", "PGPASSWORD=hunter2\n",
+		"PGDATABASE=other\n", "PGSSLMODE=disable\n",
+	} {
 		if !strings.Contains(variables, want) {
 			t.Errorf("no %q in the environment:\n%s", want, variables)
 		}
@@ -46,7 +50,8 @@ func TestPostgres_PasswordInTheEnvironment(t *testing.T) {
 func TestPostgres_Load(t *testing.T) {
 	f := func(line, wantErr string) {
 		t.Helper()
-		_, err := fakePostgres(t, "postgres://ann@127.0.0.1/postgres", line).load(t.Context(), filepath.Join(t.TempDir(), "file.csv"), 2000)
+		p := fakePostgres(t, "postgres://ann@127.0.0.1/postgres", line)
+		_, err := p.importFile(t.Context(), filepath.Join(t.TempDir(), "file.csv"), 2000)
 		wantError(t, err, wantErr)
 	}
 	f("2000", "")
@@ -66,7 +71,7 @@ func TestFindPostgres(t *testing.T) {
 		wantError(t, err, wantErr)
 	}
 	const address = "postgres://ann@127.0.0.1/postgres"
-	f("", "", true, "names no server; run it under scripts/with-services")
+	f("", "", true, "is not the URL of a server; run the benchmark under scripts/with-services")
 	f(address, "15.20 (Debian)|on|on|on|128MB|1GB", false, "")
 	f(address, "15.20 (Debian)|off|off|off|128MB|1GB", true, "")
 	f(address, "15.20 (Debian)|off|on|on|128MB|1GB", false, "ASSAY_TEST_FSYNC=on")

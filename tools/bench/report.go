@@ -12,7 +12,7 @@ import (
 // memoryLimit is the most Assay may hold after the load, the demo market and the limiter's addresses included.
 const memoryLimit = 300e6
 
-// serverReport is everything one run beside nginx found.
+// serverReport is the result of one run beside nginx.
 type serverReport struct {
 	options options
 	tools   tools
@@ -30,7 +30,7 @@ type result struct {
 
 func (r result) ratio() float64 { return r.assay.rate / r.nginx.rate }
 
-// judge holds the result against the floors.
+// judge compares the result with the floors.
 func (r serverReport) judge(v *verdicts) {
 	for _, res := range r.results {
 		if floor := res.scenario.floor; floor > 0 {
@@ -40,8 +40,9 @@ func (r serverReport) judge(v *verdicts) {
 	v.add(r.memory.resident < memoryLimit, "resident memory: %s, less than %s",
 		megabytes(r.memory.resident), megabytes(memoryLimit))
 	slow := slowest(r.steady)
-	v.add(slow.sample.p99 < steadyLimit, "every route at %s requests a second: p99 of the slowest, %s, is %s, less than %s",
-		thousands(steadyRate), slow.route, millis(slow.sample.p99), millis(steadyLimit))
+	v.add(slow.sample.p99 < steadyLimit,
+		"every route at %s requests a second: p99 of the slowest, %s, is %s, less than %s", thousands(steadyRate), slow.route,
+		millis(slow.sample.p99), millis(steadyLimit))
 }
 
 func (r serverReport) print(w io.Writer) {
@@ -50,7 +51,7 @@ func (r serverReport) print(w io.Writer) {
 	printTable(w, steadyTable(r.steady))
 }
 
-// table is the result in cells, with the heading in the first row.
+// table is the result in cells; the first row is the heading.
 func (r serverReport) table() [][]string {
 	rows := [][]string{{"case", "Assay req/s", "nginx req/s", "ratio", "Assay p50", "Assay p99", "nginx p50", "nginx p99"}}
 	for _, res := range r.results {
@@ -64,7 +65,7 @@ func (r serverReport) table() [][]string {
 }
 
 func (r serverReport) memoryLine() string {
-	return fmt.Sprintf("Assay's resident memory after the load: %s, at its peak %s.",
+	return fmt.Sprintf("Assay's resident memory after the load: %s, peak %s.",
 		megabytes(r.memory.resident), megabytes(r.memory.peak))
 }
 
@@ -72,8 +73,10 @@ func (r serverReport) memoryLine() string {
 func (r serverReport) markdown() string {
 	var b strings.Builder
 	b.WriteString(heading(r.at, r.options.args))
-	fmt.Fprintf(&b, "medians of %d rounds of %s, %d connections.\n\n", r.options.rounds, r.options.duration, wrkConnections)
-	b.WriteString(machineList(report.CPU(), goVersion(r.options.assay), nginxVersion(r.tools["nginx"]), wrkVersion(r.tools["wrk"])))
+	fmt.Fprintf(&b, "medians of %d rounds of %s, %d connections.\n\n", r.options.rounds, r.options.duration,
+		wrkConnections)
+	versions := []string{goVersion(r.options.assay), nginxVersion(r.tools["nginx"]), wrkVersion(r.tools["wrk"])}
+	b.WriteString(machineList(report.CPU(), versions...))
 	b.WriteString(markdownTable(r.table()))
 	fmt.Fprintf(&b, "\n%s\n\n", r.memoryLine())
 	b.WriteString(markdownTable(steadyTable(r.steady)))

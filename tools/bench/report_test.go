@@ -17,10 +17,15 @@ func exampleReport() serverReport {
 	keyed.assay.rate = 6000
 	quick, slow := &steadyRoute{route: "/health"}, &steadyRoute{route: "/api/workload"}
 	quick.sample.p99, slow.sample.p99 = time.Millisecond, 4*time.Millisecond
-	return serverReport{results: []result{price, keyed}, memory: memory{resident: 120e6, peak: 200e6}, steady: []*steadyRoute{quick, slow}}
+	return serverReport{
+		results: []result{price, keyed},
+		memory:  memory{resident: 120e6, peak: 200e6},
+		steady:  []*steadyRoute{quick, slow},
+	}
 }
 
 func TestReport_Judge(t *testing.T) {
+	t.Parallel()
 	f := func(change func(*serverReport), wantLine string, wantOK bool) {
 		t.Helper()
 		r := exampleReport()
@@ -36,20 +41,24 @@ func TestReport_Judge(t *testing.T) {
 	f(func(*serverReport) {}, "pass  price: 0.50 of nginx, at least 0.45\n", true)
 	f(func(r *serverReport) { r.results[0].assay.rate = 24000 }, "FAIL  price: 0.40 of nginx, at least 0.45\n", false)
 	f(func(r *serverReport) { r.steady[1].sample.p99 = 5 * time.Millisecond },
-		"FAIL  every route at 2,000 requests a second: p99 of the slowest, /api/workload, is 5.00 ms, less than 5.00 ms\n", false)
+		"FAIL  every route at 2,000 requests a second: p99 of the slowest, /api/workload, is 5.00 ms, less than 5.00 ms\n",
+		false)
 	f(func(r *serverReport) { r.memory.resident = 301e6 }, "FAIL  resident memory: 301 MB, less than 300 MB\n", false)
 }
 
 func TestReport_ShortNeverJudges(t *testing.T) {
+	t.Parallel()
 	r := exampleReport()
 	r.results[0].assay.rate = 1
 	var out strings.Builder
-	if err := conclude(&out, options{short: true}, serverSection, r); err != nil || strings.Contains(out.String(), "FAIL") {
+	err := conclude(&out, options{short: true}, serverSection, r)
+	if err != nil || strings.Contains(out.String(), "FAIL") {
 		t.Errorf("error %v, output\n%s", err, out.String())
 	}
 }
 
 func TestMarkdownTable(t *testing.T) {
+	t.Parallel()
 	want := `| case | Assay req/s | nginx req/s | ratio | Assay p50 | Assay p99 | nginx p50 | nginx p99 |
 |---|--:|--:|--:|--:|--:|--:|--:|
 | price | 30,000 | 60,000 | 0.50 | 0.90 ms | 4.00 ms | 0.45 ms | 2.00 ms |

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// scenario is one kind of request, with the answer Assay gives to it.
+// scenario is a request with Assay's response to it.
 type scenario struct {
 	name  string
 	path  string  // path and query as sent
 	key   string  // API key; empty for an anonymous caller
-	gzip  bool    // ask for the compressed answer
+	gzip  bool    // request the compressed response
 	floor float64 // least share of nginx's requests per second; zero is reported, not judged
 
-	body  []byte // the answer's bytes on the wire
+	body  []byte // as sent
 	plain []byte // the same, decompressed
 }
 
-// newScenarios lists what is measured. The 90 days include today and stay inside the three months open to everybody.
+// newScenarios lists what is measured. The 90 days include today and stay inside the free window of three months.
 func newScenarios(k apiKeys, now time.Time) []scenario {
 	const (
 		price   = "/api/gpu/H100%20SXM"
@@ -37,7 +37,7 @@ func newScenarios(k apiKeys, now time.Time) []scenario {
 
 type header struct{ name, value string }
 
-// headers are the request's headers but for the client address, which changes with every request.
+// headers are the request's headers, except the client address, which changes with every request.
 func (s scenario) headers() []header {
 	var h []header
 	if s.key != "" {
@@ -49,7 +49,7 @@ func (s scenario) headers() []header {
 	return h
 }
 
-// file is where a server of static files looks for the answer, below its root.
+// file is the path below its root from which a server of static files serves the response.
 func (s scenario) file() (string, error) {
 	u, err := url.Parse(s.path)
 	if err != nil {

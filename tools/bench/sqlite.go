@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// sqliteImport loads a CSV file as the shell does it best while it promises what Assay promises: rows are unique by
-// source and id and on the disk when it ends. It has Assay's cache and the advantage of a single transaction.
-const sqliteImport = `PRAGMA journal_mode=wal;
+// sqliteImportScript is the fastest way to load a CSV file with the shell that guarantees what Assay guarantees: rows
+// are unique by source and id, and on disk at the end. It has Assay's cache size and the advantage of a single
+// transaction.
+const sqliteImportScript = `PRAGMA journal_mode=wal;
 PRAGMA synchronous=full;
 PRAGMA cache_size=-65536;
 CREATE TABLE transactions (
@@ -25,10 +26,10 @@ COMMIT;
 SELECT count(*) FROM transactions;
 `
 
-// sqliteRead touches every transaction's id in Assay's own database, which has a row for each.
-const sqliteRead = "SELECT count(*), sum(hash % 1000) FROM transaction_ids;\n"
+// sqliteReadScript reads every transaction's id in Assay's database, which has a row for each.
+const sqliteReadScript = "SELECT count(*), sum(hash % 1000) FROM transaction_ids;\n"
 
-// runSQLite feeds a script that ends with a count of rows to the shell, without the user's own settings.
+// runSQLite runs a script that ends with a count of rows in the shell, without the user's settings.
 func (e *engine) runSQLite(ctx context.Context, database, script string, rows int) (timing, error) {
 	c := command{
 		program: e.tools["sqlite3"], args: []string{"-batch", "-bail", "-init", "/dev/null", filepath.Base(database)},
@@ -57,17 +58,18 @@ func lastCount(out string) (n int, err error) {
 	return n, nil
 }
 
-// sqliteLoad imports the file into a database of the shell's own, which does not outlive the call.
-func (e *engine) sqliteLoad(ctx context.Context, file string, rows int) (timing, error) {
+// sqliteImport imports the file into a temporary database.
+func (e *engine) sqliteImport(ctx context.Context, file string, rows int) (timing, error) {
 	home := filepath.Join(e.dir, "sqlite")
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return timing{}, err
 	}
 	defer os.RemoveAll(home)
-	return e.runSQLite(ctx, filepath.Join(home, "peer.db"), fmt.Sprintf(sqliteImport, "../"+filepath.Base(file)), rows)
+	return e.runSQLite(ctx, filepath.Join(home, "peer.db"), fmt.Sprintf(sqliteImportScript, "../"+filepath.Base(file)),
+		rows)
 }
 
 // sqliteRead reads the transactions in Assay's database.
 func (e *engine) sqliteRead(ctx context.Context, data string, rows int) (timing, error) {
-	return e.runSQLite(ctx, filepath.Join(data, "assay.db"), sqliteRead, rows)
+	return e.runSQLite(ctx, filepath.Join(data, "assay.db"), sqliteReadScript, rows)
 }

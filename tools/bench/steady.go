@@ -14,19 +14,23 @@ import (
 	"time"
 )
 
-// Every route is asked at once, at a steady rate that does not wait for answers: a request is due when it is due, and its
-// time counts from then. So an answer that is late makes those behind it late as well, as it would for their callers.
+// All routes are requested together at a steady rate that does not wait for responses. The time of a request counts
+// from when it was due, so a late response makes those behind it late too, as it would for their callers.
 const (
 	steadyRate    = 2000 // requests a second, over all routes
-	steadyWorkers = 64   // as many requests may be under way; more would mean that the server is far behind
+	steadyWorkers = 64   // requests at a time; more would mean that the server is far behind
 	steadyLimit   = 5 * time.Millisecond
 )
 
-// steadyPaths is how each route is asked: as a reader of the demo would, with a Full key where one is needed.
+// steadyPaths is the request for each route: as a reader of the demo would send it, with a Full key where one is
+// needed.
 func steadyPaths(now time.Time) map[string]string {
 	const gpu = "/api/gpu/H100%20SXM"
-	quarter := "startDate=" + now.UTC().AddDate(0, 0, -89).Format(time.DateOnly)
-	week := "startDate=" + now.UTC().AddDate(0, 0, -6).Format(time.DateOnly)
+	day := func(years, months, days int) string {
+		return now.UTC().AddDate(years, months, days).Format(time.DateOnly)
+	}
+	quarter := "startDate=" + day(0, 0, -89)
+	week := "startDate=" + day(0, 0, -6)
 	return map[string]string{
 		"/health":                                        "/health",
 		"/openapi.json":                                  "/openapi.json",
@@ -47,17 +51,17 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/daily-index/{gpuName}/previous":            "/api/daily-index/B200/previous",
 		"/api/gpu/{gpuName}/index-history":               gpu + "/index-history?" + quarter,
 		"/api/h100-history":                              "/api/h100-history",
-		"/api/gpu/{gpuName}/history":                     gpu + "/history?datetime=" + now.UTC().AddDate(0, -2, 0).Format(time.DateOnly),
+		"/api/gpu/{gpuName}/history":                     gpu + "/history?datetime=" + day(0, -2, 0),
 		"/api/gpu/{gpuName}/history-simple":              gpu + "/history-simple",
 		"/api/gpu/{gpuName}/history-range":               gpu + "/history-range?" + quarter,
 		"/api/gpu/{gpuName}/hourly":                      gpu + "/hourly",
 		"/api/gpu/{gpuName}/realtime":                    gpu + "/realtime",
 		"/api/gpu/{gpuName}/rolling-24h-average":         gpu + "/rolling-24h-average",
 		"/api/gpu/{gpuName}/rolling-24h-average/history": gpu + "/rolling-24h-average/history?" + quarter,
-		"/api/gpu/{gpuName}/volatility":                  gpu + "/volatility?" + quarter + "&endDate=" + now.UTC().Format(time.DateOnly),
+		"/api/gpu/{gpuName}/volatility":                  gpu + "/volatility?" + quarter + "&endDate=" + day(0, 0, 0),
 		"/api/gpu/{gpuName}/volume-metrics":              gpu + "/volume-metrics?" + quarter,
 		"/api/gpu-utilization":                           "/api/gpu-utilization",
-		"/api/gpu/{gpuName}/determination":               gpu + "/determination?date=" + now.UTC().AddDate(0, 0, -3).Format(time.DateOnly),
+		"/api/gpu/{gpuName}/determination":               gpu + "/determination?date=" + day(0, 0, -3),
 		"/api/corrections":                               "/api/corrections",
 		"/api/memory-index":                              "/api/memory-index",
 		"/api/memory/{memoryType}/history":               "/api/memory/mem_ddr5_16gb/history?" + quarter,
@@ -73,10 +77,10 @@ func steadyPaths(now time.Time) map[string]string {
 	}
 }
 
-// notSteady are routes that are not asked, and why.
+// notSteady are the routes that are left out, and why.
 var notSteady = map[string]string{
-	"/api/account":               "only people who have signed in ask, one page at a time",
-	"/api/keys":                  "only people who have signed in ask, one page at a time",
+	"/api/account":               "only signed-in people use it, one page at a time",
+	"/api/keys":                  "only signed-in people use it, one page at a time",
 	"/api/session/oidc":          "the demo has no provider to sign in through",
 	"/api/session/oidc/callback": "the demo has no provider to sign in through",
 }
@@ -89,7 +93,7 @@ type steadyRoute struct {
 	sample   sample
 }
 
-// steadyRoutes makes a request of every route that the server describes.
+// steadyRoutes returns a request for every route that the server describes.
 func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes []*steadyRoute, err error) {
 	text, err := fetch(ctx, a.base, scenario{path: "/openapi.json"})
 	if err != nil {
@@ -107,12 +111,13 @@ func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes [
 			continue
 		}
 		if paths[route] == "" {
-			return nil, fmt.Errorf("steady.go does not say how to ask %s", route)
+			return nil, fmt.Errorf("steadyPaths has no request for %s", route)
 		}
-		routes = append(routes, &steadyRoute{route: route, scenario: scenario{name: route, path: paths[route], key: a.keys.Full}})
+		routes = append(routes,
+			&steadyRoute{route: route, scenario: scenario{name: route, path: paths[route], key: a.keys.Full}})
 	}
 	slices.SortFunc(routes, func(a, b *steadyRoute) int { return strings.Compare(a.route, b.route) })
-	for _, r := range routes { // each must answer at all, and has been asked once before it is timed
+	for _, r := range routes { // each must work at all, and is requested once before it is timed
 		if _, err := fetch(ctx, a.base, r.scenario); err != nil {
 			return nil, err
 		}
@@ -120,7 +125,7 @@ func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes [
 	return routes, nil
 }
 
-// measureSteady asks all routes for a while.
+// measureSteady requests all routes for a while.
 func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now time.Time) ([]*steadyRoute, error) {
 	routes, err := a.steadyRoutes(ctx, now)
 	if err != nil {
@@ -130,7 +135,10 @@ func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now ti
 	for _, r := range routes {
 		r.took = make([]time.Duration, each)
 	}
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: steadyWorkers, DisableCompression: true}}
+	client := &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: steadyWorkers, DisableCompression: true},
+	}
 	defer client.CloseIdleConnections()
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -146,7 +154,7 @@ func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now ti
 				due := begun.Add(time.Duration(n) * time.Second / steadyRate)
 				time.Sleep(time.Until(due))
 				r := routes[n%len(routes)]
-				errs[worker] = ask(ctx, client, a.base, r.scenario, n)
+				errs[worker] = get(ctx, client, a.base, r.scenario, n)
 				r.took[n/len(routes)] = time.Since(due)
 			}
 		})
@@ -162,8 +170,9 @@ func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now ti
 	return routes, nil
 }
 
-// ask makes one request and reads the answer to its end. Requests come from many addresses, as the limiter expects it.
-func ask(ctx context.Context, client *http.Client, base string, s scenario, n int) error {
+// get sends one request and reads the response to its end. Requests come from many addresses, so that none reaches
+// its limit.
+func get(ctx context.Context, client *http.Client, base string, s scenario, n int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+s.path, nil)
 	if err != nil {
 		return err

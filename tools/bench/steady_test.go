@@ -26,6 +26,7 @@ func steadyServer(t *testing.T, description string, status *atomic.Int64) *assay
 }
 
 func TestMeasureSteady(t *testing.T) {
+	t.Parallel()
 	f := func(description string, status int64, want string) {
 		t.Helper()
 		var answer atomic.Int64
@@ -37,12 +38,14 @@ func TestMeasureSteady(t *testing.T) {
 			}
 			return
 		}
-		if err != nil || len(routes) != 2 || len(routes[0].took) != steadyRate/2 || routes[1].sample.p99 < routes[1].sample.p50 {
+		if err != nil || len(routes) != 2 || len(routes[0].took) != steadyRate/2 ||
+			routes[1].sample.p99 < routes[1].sample.p50 {
 			t.Errorf("%s gives %d routes (%v)", description, len(routes), err)
 		}
 	}
 	f(`{"paths":{"/health":{"get":{}},"/api/gpu-types":{"get":{}},"/api/session":{"post":{}}}}`, 200, "")
-	f(`{"paths":{"/health":{"get":{}},"/api/unheard-of":{"get":{}}}}`, 200, "steady.go does not say how to ask /api/unheard-of")
+	f(`{"paths":{"/health":{"get":{}},"/api/unheard-of":{"get":{}}}}`, 200,
+		"steadyPaths has no request for /api/unheard-of")
 	f(`{"paths":{"/health":{"get":{}}}}`, 503, "GET /health: 503")
 	f(`{`, 200, "parse /openapi.json")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/assaydata/assay/tools/process"
 )
 
-// Two threads and 32 connections keep two cores busy without queueing for long.
+// Two threads and 32 connections keep two cores busy without long queues.
 const (
 	wrkThreads     = 2 // wrk.lua has addresses for four
 	wrkConnections = 32
@@ -36,12 +36,12 @@ func newLoader(program, dir string) (loader, error) {
 	return loader{program, script}, os.WriteFile(script, wrkScript, 0o600)
 }
 
-// load asks for the scenario as fast as it is answered. A single answer that is not the whole one is an error.
+// load sends the scenario's request as fast as it is served. A single response that is not complete is an error.
 func (l loader) load(ctx context.Context, base string, s scenario, d time.Duration) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, d+30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, l.program, l.args(base, s, d)...)
-	cmd.SysProcAttr = process.DieWithUs(syscall.SIGKILL, nil)
+	cmd.SysProcAttr = process.EndWithParent(syscall.SIGKILL, nil)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
@@ -73,7 +73,7 @@ func (l loader) args(base string, s scenario, d time.Duration) []string {
 // tally is the line wrk.lua prints, in its order. Times are in microseconds.
 type tally struct {
 	requests, bytes, duration, p50, p99 int64
-	status                              int64 // answers with a status above 399
+	status                              int64 // responses with a status above 399
 	connect, read, write, timeout       int64 // socket errors
 }
 
@@ -91,24 +91,24 @@ func parseTally(out string) (tally, error) {
 	return t, nil
 }
 
-// check says whether every answer was a good and whole one. The size finds what wrk does not count as an error: an
-// empty 204, a redirect.
+// check returns an error unless every response was good and complete. The size finds what wrk does not count as an
+// error: an empty 204, a redirect.
 func (t tally) check(bodySize int) error {
 	switch {
 	case t.connect+t.read+t.write+t.timeout > 0:
 		return fmt.Errorf("socket errors: %d connect, %d read, %d write, %d timeout", t.connect, t.read, t.write, t.timeout)
 	case t.status > 0:
-		return fmt.Errorf("%d of %d answers were errors by their status (if it is 429, the server does not take client "+
+		return fmt.Errorf("%d of %d responses had an error status (if it is 429, the server does not take client "+
 			"addresses from X-Forwarded-For)", t.status, t.requests)
 	case t.requests == 0 || t.duration == 0:
-		return errors.New("no request was answered")
+		return errors.New("there was no response")
 	case t.bytes/t.requests < int64(bodySize):
-		return fmt.Errorf("answers had %d bytes on average, the body alone has %d", t.bytes/t.requests, bodySize)
+		return fmt.Errorf("responses had %d bytes on average, the body alone has %d", t.bytes/t.requests, bodySize)
 	}
 	return nil
 }
 
-// sample is what one run, or the medians of several, came to.
+// sample is the result of one load, or the medians of several.
 type sample struct {
 	rate     float64 // requests per second
 	p50, p99 time.Duration
@@ -122,27 +122,27 @@ func (t tally) sample() sample {
 	}
 }
 
-// medians takes each number's median on its own.
+// medians takes the median of each number separately.
 func medians(samples []sample) sample {
 	return sample{
-		rate: median(samples, func(s sample) float64 { return s.rate }),
-		p50:  median(samples, func(s sample) time.Duration { return s.p50 }),
-		p99:  median(samples, func(s sample) time.Duration { return s.p99 }),
+		rate: medianOf(samples, func(s sample) float64 { return s.rate }),
+		p50:  medianOf(samples, func(s sample) time.Duration { return s.p50 }),
+		p99:  medianOf(samples, func(s sample) time.Duration { return s.p99 }),
 	}
 }
 
-func median[T number](samples []sample, of func(sample) T) T {
+func medianOf[T number](samples []sample, of func(sample) T) T {
 	values := make([]T, len(samples))
 	for i, s := range samples {
 		values[i] = of(s)
 	}
-	return middle(values)
+	return median(values)
 }
 
 type number interface{ ~int64 | ~float64 }
 
-// middle is the middle value, or the mean of the middle two. There must be one.
-func middle[T number](values []T) T {
+// median is the middle value, or the mean of the middle two. It needs at least one value.
+func median[T number](values []T) T {
 	values = slices.Sorted(slices.Values(values))
 	upper := len(values) / 2
 	if len(values)%2 == 1 {

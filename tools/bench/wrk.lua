@@ -1,14 +1,14 @@
--- Every request comes from another client address, so that a limiter by address sees a crowd and not one caller.
--- Each thread walks round its own 32,768 addresses of 10.0.0.0/8, as many as a busy server sees in a minute; even at
--- 100,000 requests a second for half of the time, none of them asks more than 50 times a minute, below the 60 allowed.
+-- Every request comes from another client address, so that no address reaches its limit. Each thread cycles through
+-- its own 32,768 addresses of 10.0.0.0/8, as many as a busy server sees in a minute; even at 100,000 requests a
+-- second for half of the time, none of them sends more than 50 requests a minute, below the 60 allowed.
 --
--- The text of a request is put together from ready pieces, because wrk shares the cores with the server it measures.
+-- Requests are put together from prepared pieces, because wrk shares the cores with the server it measures.
 
 local span = 32768
 local threads = 0
 local head, tail
 local octet = {}
-local walked = 0
+local sent = 0
 local floor = math.floor
 
 function setup(thread)
@@ -30,12 +30,12 @@ function init(args)
 end
 
 function request()
-  local a = first + walked
-  walked = (walked + 1) % span
+  local a = first + sent
+  sent = (sent + 1) % span
   return head .. octet[floor(a / 65536)] .. "." .. octet[floor(a / 256) % 256] .. "." .. octet[a % 256] .. tail
 end
 
--- One line for the program that reads us; wrk.go knows the order.
+-- One line for the program that runs this script; wrk.go parses it.
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format("bench: %d %d %d %d %d %d %d %d %d %d\n",

@@ -7,6 +7,7 @@ import (
 )
 
 func TestParseTally(t *testing.T) {
+	t.Parallel()
 	out := "Running 1s test @ http://127.0.0.1:1\n  2 threads\nbench: 1000 250000 2000000 410 2950 0 0 0 0 0\n"
 	got, err := parseTally(out)
 	if err != nil {
@@ -24,6 +25,7 @@ func TestParseTally(t *testing.T) {
 }
 
 func TestTally_Check(t *testing.T) {
+	t.Parallel()
 	f := func(change func(*tally), want string) {
 		t.Helper()
 		ok := tally{requests: 10, bytes: 4000, duration: 1e6}
@@ -37,14 +39,15 @@ func TestTally_Check(t *testing.T) {
 		}
 	}
 	f(func(*tally) {}, "")
-	f(func(t *tally) { t.status = 3 }, "3 of 10 answers")
+	f(func(t *tally) { t.status = 3 }, "3 of 10 responses")
 	f(func(t *tally) { t.read = 1 }, "socket errors")
 	f(func(t *tally) { t.timeout = 1 }, "1 timeout")
-	f(func(t *tally) { t.requests = 0 }, "no request")
+	f(func(t *tally) { t.requests = 0 }, "no response")
 	f(func(t *tally) { t.bytes = 1500 }, "150 bytes on average")
 }
 
 func TestMedians(t *testing.T) {
+	t.Parallel()
 	f := func(rates []float64, want float64) {
 		t.Helper()
 		var samples []sample
@@ -63,6 +66,7 @@ func TestMedians(t *testing.T) {
 }
 
 func TestLoader_Args(t *testing.T) {
+	t.Parallel()
 	l := loader{program: "wrk", script: "wrk.lua"}
 	got := strings.Join(l.args("http://h", scenario{path: "/p?a=b", key: "sk", gzip: true}, 5*time.Second), " ")
 	want := "-t2 -c32 -d5s --timeout 10s --latency -s wrk.lua http://h/p?a=b -- Authorization: Bearer sk Accept-Encoding: gzip"

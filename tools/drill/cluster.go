@@ -22,7 +22,7 @@ import (
 	"github.com/assaydata/assay/tools/process"
 )
 
-// cluster is the store under test. Its fields stand in the templates of the configuration.
+// cluster is the database under test. The templates of the configuration use its fields.
 type cluster struct {
 	Dir     string
 	Bin     string // the folder of PostgreSQL's programs
@@ -35,7 +35,7 @@ type cluster struct {
 	haproxy *process.Process
 }
 
-// node is one PostgreSQL and the Patroni that watches over it.
+// node is a PostgreSQL server with its Patroni.
 type node struct {
 	*cluster
 	Name    string
@@ -75,7 +75,7 @@ func newCluster() (*cluster, error) {
 	return c, err
 }
 
-// url is the address of whatever primary there is.
+// url is the address of the current primary.
 func (c *cluster) url() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable&connect_timeout=2", c.Proxy)
 }
@@ -106,10 +106,16 @@ func (c *cluster) start(ctx context.Context) error {
 	return err
 }
 
-// run starts a server of the cluster, whose last will is to end in order.
+// run starts a server of the cluster, which ends in order if the drill dies.
 func (c *cluster) run(name, program string, args ...string) (*process.Process, error) {
 	return process.Command{
-		Name: name, Dir: c.Dir, As: c.as, Env: []string{"HOME=" + c.Dir}, LastWill: syscall.SIGTERM, Program: program, Args: args,
+		Name:        name,
+		Dir:         c.Dir,
+		As:          c.as,
+		Env:         []string{"HOME=" + c.Dir},
+		DeathSignal: syscall.SIGTERM,
+		Program:     program,
+		Args:        args,
 	}.Start()
 }
 
@@ -122,7 +128,7 @@ func (n *node) start() error {
 	return err
 }
 
-// write fills in a template and gives the path of the result.
+// write fills in a template and returns the path of the result.
 func (c *cluster) write(text, name string, data any) (string, error) {
 	t, err := template.ParseFS(texts, text)
 	if err != nil {
@@ -146,9 +152,9 @@ func (c *cluster) awaitPrimary(ctx context.Context, members int) (found *node, e
 	return found, err
 }
 
-// primary asks the living nodes for the primary of a cluster of so many running members, a synchronous one among them.
+// primary finds the primary of a cluster that has this many running members, a synchronous one among them.
 func (c *cluster) primary(ctx context.Context, members int) (*node, error) {
-	last := errors.New("no node answers")
+	last := errors.New("no node responds")
 	for _, n := range c.Nodes {
 		found, err := n.view(ctx, members)
 		if err == nil {
@@ -161,19 +167,20 @@ func (c *cluster) primary(ctx context.Context, members int) (*node, error) {
 
 // view is the primary as this node's Patroni sees it.
 func (n *node) view(ctx context.Context, members int) (*node, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/cluster", n.REST), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/cluster", n.REST),
+		nil)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	var seen struct {
 		Members []struct{ Name, Role, State string }
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&seen); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&seen); err != nil {
 		return nil, err
 	}
 	var primary *node
@@ -194,8 +201,8 @@ func (n *node) view(ctx context.Context, members int) (*node, error) {
 	return primary, nil
 }
 
-// lose kills the node's Patroni and its PostgreSQL, so that neither can say goodbye.
-func (n *node) lose() error {
+// kill kills the node's Patroni and its PostgreSQL, so that neither can shut down in order.
+func (n *node) kill() error {
 	pid, err := n.postmaster()
 	if err != nil {
 		return err
@@ -214,7 +221,7 @@ func (n *node) postmaster() (int, error) {
 	return strconv.Atoi(first)
 }
 
-// stop ends what runs, the nodes before what they lean on.
+// stop ends everything, the nodes before the servers they depend on.
 func (c *cluster) stop() {
 	for _, n := range c.Nodes {
 		n.stop()
@@ -226,7 +233,8 @@ func (c *cluster) stop() {
 	}
 }
 
-// stop ends Patroni, which takes its PostgreSQL with it but for one that it is just setting up. That of a lost node is gone.
+// stop ends Patroni, which stops its PostgreSQL unless it is still setting it up. That of a killed node has ended
+// already.
 func (n *node) stop() {
 	if n.patroni == nil || n.lost {
 		return

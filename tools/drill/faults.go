@@ -11,46 +11,46 @@ import (
 	"github.com/assaydata/assay/tools/process"
 )
 
-// fault breaks something, has it mended, and waits until all is well again. It enters how long a new publication took.
+// fault breaks something, repairs it, and waits until everything works again. It notes how long a new publication took.
 type fault struct {
 	name  string
-	short bool // belongs to the short form, and not to the long one
+	short bool // only in the short form; the others are only in the long one
 	do    func(*drill, context.Context, *phase) error
 }
 
 var faults = []fault{
-	{"nothing is broken", false, (*drill).steady},
-	{"primary killed", false, (*drill).losePrimary},
-	{"publisher killed", false, (*drill).losePublisher},
-	{"Redis killed", false, (*drill).loseRedis},
-	{"read node killed", false, (*drill).loseReader},
-	{"read node cut off from the store", false, (*drill).cutReader},
+	{"no fault", false, (*drill).steady},
+	{"primary killed", false, (*drill).failOver},
+	{"publisher killed", false, (*drill).killPublisher},
+	{"Redis killed", false, (*drill).killRedis},
+	{"read node killed", false, (*drill).killReadNode},
+	{"read node cut off from the database", false, (*drill).cutReadNode},
 	{"rolling restart of the read nodes", false, (*drill).rollingRestart},
 
-	{"primary, publisher and Redis killed at once", true, (*drill).loseAlmostAll},
-	{"read node killed, another cut off", true, (*drill).loseAndCutReader},
+	{"primary, publisher and Redis killed at once", true, (*drill).killPrimaryPublisherAndRedis},
+	{"read node killed, another cut off", true, (*drill).killAndCutReadNodes},
 }
 
 const (
-	stretch      = 15 * time.Second // of time in which a long fault is left as it is
-	restartAfter = time.Second      // as RestartSec=1 of systemd
+	faultTime    = 15 * time.Second // how long a long fault lasts
+	restartAfter = time.Second      // like RestartSec=1 of systemd
 	fromLoss     = "the loss"
 )
 
 func (d *drill) steady(ctx context.Context, p *phase) (err error) {
-	every(ctx, stretch)
+	pause(ctx, faultTime)
 	p.since = "any moment"
 	p.took, err = d.awaitPublication(ctx, time.Now())
 	return err
 }
 
-// killPrimary kills the primary together with its Patroni, as when a machine is lost.
+// killPrimary kills the primary together with its Patroni, as if the machine failed.
 func (d *drill) killPrimary(ctx context.Context) (*node, error) {
 	old, err := d.awaitPrimary(ctx, len(d.Nodes))
 	if err != nil {
 		return nil, err
 	}
-	if err := old.lose(); err != nil {
+	if err := old.kill(); err != nil {
 		return nil, fmt.Errorf("kill the primary %s: %w", old.Name, err)
 	}
 	return old, nil
@@ -60,12 +60,12 @@ func (d *drill) killPrimary(ctx context.Context) (*node, error) {
 func (d *drill) awaitFailover(ctx context.Context, old *node) error {
 	now, err := d.awaitPrimary(ctx, len(d.Nodes)-1)
 	if err == nil && now == old {
-		err = fmt.Errorf("%s was killed and is still the primary: there was no failover", old.Name)
+		err = fmt.Errorf("%s was killed and is still the primary: no failover happened", old.Name)
 	}
 	return err
 }
 
-func (d *drill) losePrimary(ctx context.Context, p *phase) error {
+func (d *drill) failOver(ctx context.Context, p *phase) error {
 	old, err := d.killPrimary(ctx)
 	if err != nil {
 		return err
@@ -85,15 +85,15 @@ func (d *drill) losePrimary(ctx context.Context, p *phase) error {
 	return err
 }
 
-// losePublisher kills the publisher at the worst moment: it is not there when a minute is due.
-func (d *drill) losePublisher(ctx context.Context, p *phase) error {
+// killPublisher kills the publisher at the worst moment: it is down when a minute is due.
+func (d *drill) killPublisher(ctx context.Context, p *phase) error {
 	due := time.Now().Truncate(time.Minute).Add(time.Minute)
 	if time.Until(due) < 2*restartAfter {
 		due = due.Add(time.Minute)
 	}
-	every(ctx, time.Until(due.Add(-restartAfter/2)))
+	pause(ctx, time.Until(due.Add(-restartAfter/2)))
 	d.publisher.Kill()
-	every(ctx, restartAfter)
+	pause(ctx, restartAfter)
 	if err := d.startPublisher(); err != nil {
 		return err
 	}
@@ -103,107 +103,107 @@ func (d *drill) losePublisher(ctx context.Context, p *phase) error {
 	return err
 }
 
-func (d *drill) loseRedis(ctx context.Context, p *phase) (err error) {
+func (d *drill) killRedis(ctx context.Context, p *phase) (err error) {
 	d.redis.Kill()
 	p.since = fromLoss
 	if p.took, err = d.awaitPublication(ctx, time.Now()); err != nil {
 		return err
 	}
-	every(ctx, stretch)
-	if err := d.redisAgain(ctx); err != nil {
+	pause(ctx, faultTime)
+	if err := d.restartRedis(ctx); err != nil {
 		return err
 	}
-	every(ctx, limitWindow+restartAfter) // from here on, nothing that a node has counted alone is left in a window
+	pause(ctx, limitWindow+restartAfter) // after that, no window includes requests that a node counted alone
 	return nil
 }
 
-// redisAgain starts Redis, which has forgotten everything, and waits until every node has it count again.
-func (d *drill) redisAgain(ctx context.Context) error {
+// restartRedis starts an empty Redis and waits until every node counts in it again.
+func (d *drill) restartRedis(ctx context.Context) error {
 	if err := d.startRedis(ctx); err != nil {
 		return err
 	}
-	return d.awaitShared(ctx)
+	return d.awaitSharedLimits(ctx)
 }
 
-func (d *drill) awaitShared(ctx context.Context) error {
-	return process.Await(ctx, "all nodes count in Redis", patience, func(ctx context.Context) error {
-		for _, r := range d.readers {
+func (d *drill) awaitSharedLimits(ctx context.Context) error {
+	return process.Await(ctx, "all nodes counting in Redis", patience, func(ctx context.Context) error {
+		for _, r := range d.readNodes {
 			h, err := r.health(ctx)
 			if err != nil {
 				return err
 			}
 			if h.Limits.Mode != "shared" {
-				return fmt.Errorf("%s is %s and counts by %q", r.name, h.Status, h.Limits.Mode)
+				return fmt.Errorf("%s is %s and counts in mode %q", r.name, h.Status, h.Limits.Mode)
 			}
 		}
 		return nil
 	})
 }
 
-func (d *drill) loseReader(ctx context.Context, p *phase) (err error) {
-	r := d.readers[0]
-	r.lose()
+func (d *drill) killReadNode(ctx context.Context, p *phase) (err error) {
+	r := d.readNodes[0]
+	r.kill()
 	p.since = fromLoss
 	if p.took, err = d.awaitPublication(ctx, time.Now()); err != nil {
 		return err
 	}
-	every(ctx, restartAfter)
-	return d.readerAgain(ctx, r)
+	pause(ctx, restartAfter)
+	return d.restartReadNode(ctx, r)
 }
 
-// readerAgain starts a node, and waits until it shows what is published from then on.
-func (d *drill) readerAgain(ctx context.Context, r *reader) error {
-	if err := d.startReader(r); err != nil {
+// restartReadNode starts a node and waits until it shows a publication made since then.
+func (d *drill) restartReadNode(ctx context.Context, r *readNode) error {
+	if err := d.startReadNode(r); err != nil {
 		return err
 	}
-	if err := d.awaitReader(ctx, r); err != nil {
+	if err := d.awaitReadNode(ctx, r); err != nil {
 		return err
 	}
 	_, err := d.awaitPublication(ctx, time.Now())
 	return err
 }
 
-func (d *drill) cutReader(ctx context.Context, p *phase) (err error) {
-	r := d.readers[1]
+func (d *drill) cutReadNode(ctx context.Context, p *phase) (err error) {
+	r := d.readNodes[1]
 	if err := r.cutOff(); err != nil {
 		return err
 	}
 	if err := d.awaitStale(ctx, r); err != nil {
 		return err
 	}
-	every(ctx, stretch)
+	pause(ctx, faultTime)
 	if err := r.reconnect(); err != nil {
 		return err
 	}
-	p.since = "the healing"
+	p.since = "the reconnection"
 	if p.took, err = d.awaitPublication(ctx, time.Now()); err != nil {
 		return err
 	}
-	return d.awaitWell(ctx, r)
+	return d.awaitHealthy(ctx, r)
 }
 
-// awaitStale waits until a node that is cut off says so, in its health and in its answers.
-func (d *drill) awaitStale(ctx context.Context, r *reader) error {
-	return r.awaitWords(ctx, "says that it is cut off", func(h health, stale string) bool {
+// awaitStale waits until a node that is cut off says so, in its health and in its responses.
+func (d *drill) awaitStale(ctx context.Context, r *readNode) error {
+	return r.awaitState(ctx, "reporting that it is cut off", func(h health, stale string) bool {
 		return h.code == http.StatusServiceUnavailable && h.Status == "unhealthy" && stale != ""
 	})
 }
 
-// awaitWell waits until a node says that nothing is wrong any more.
-func (d *drill) awaitWell(ctx context.Context, r *reader) error {
-	return r.awaitWords(ctx, "is well", func(h health, stale string) bool {
+// awaitHealthy waits until a node reports that it is healthy again.
+func (d *drill) awaitHealthy(ctx context.Context, r *readNode) error {
+	return r.awaitState(ctx, "healthy", func(h health, stale string) bool {
 		return h.code == http.StatusOK && h.Status == "healthy" && stale == ""
 	})
 }
 
-// awaitWords waits for what a node says of itself: its health, and X-Assay-Stale of an answer.
-func (r *reader) awaitWords(ctx context.Context, what string, good func(h health, stale string) bool) error {
+// awaitState waits for a state that the node reports: its health, and X-Assay-Stale in a response.
+func (r *readNode) awaitState(ctx context.Context, what string, good func(h health, stale string) bool) error {
 	return process.Await(ctx, r.name+" "+what, patience, func(ctx context.Context) error {
 		h, err := r.health(ctx)
 		if err != nil {
 			return err
 		}
-		a, err := r.ask(ctx, questions[0].path, "", freshAddress())
+		a, err := r.get(ctx, readRequests[0].path, "", freshAddress())
 		if err == nil && !good(h, a.stale) {
 			err = fmt.Errorf("its health is %d, %s, and X-Assay-Stale is %q", h.code, h.Status, a.stale)
 		}
@@ -211,27 +211,27 @@ func (r *reader) awaitWords(ctx context.Context, what string, good func(h health
 	})
 }
 
-// rollingRestart restarts every read node. The load goes through a balancer then, which tries no request again, so that each
-// request that a node refuses or breaks off is a failed read.
+// rollingRestart restarts every read node. The load goes through a balancer then, which retries nothing, so each
+// request that a node refuses or aborts is a failed read.
 func (d *drill) rollingRestart(ctx context.Context, p *phase) (err error) {
 	d.balanced.Store(true)
 	defer d.balanced.Store(false)
-	every(ctx, stretch/3)
-	for _, r := range d.readers {
-		r.life.Add(1)
+	pause(ctx, faultTime/3)
+	for _, r := range d.readNodes {
+		r.lifecycle.Add(1)
 		r.process.Stop()
-		if err := d.readerAgain(ctx, r); err != nil {
+		if err := d.restartReadNode(ctx, r); err != nil {
 			return err
 		}
 	}
-	p.since = "the last was back"
+	p.since = "the last restart"
 	p.took, err = d.awaitPublication(ctx, time.Now())
-	every(ctx, stretch/3)
+	pause(ctx, faultTime/3)
 	return err
 }
 
-// loseAlmostAll kills three things at once, and has them come back while there is no primary.
-func (d *drill) loseAlmostAll(ctx context.Context, p *phase) error {
+// killPrimaryPublisherAndRedis kills three servers at once, and restarts two of them while there is no primary.
+func (d *drill) killPrimaryPublisherAndRedis(ctx context.Context, p *phase) error {
 	old, err := d.killPrimary(ctx)
 	if err != nil {
 		return err
@@ -239,11 +239,11 @@ func (d *drill) loseAlmostAll(ctx context.Context, p *phase) error {
 	lost := time.Now()
 	d.publisher.Kill()
 	d.redis.Kill()
-	every(ctx, restartAfter)
+	pause(ctx, restartAfter)
 	if err := d.startPublisher(); err != nil {
 		return err
 	}
-	every(ctx, stretch/3)
+	pause(ctx, faultTime/3)
 	if err := d.startRedis(ctx); err != nil {
 		return err
 	}
@@ -254,13 +254,13 @@ func (d *drill) loseAlmostAll(ctx context.Context, p *phase) error {
 	if err := d.awaitFailover(ctx, old); err != nil {
 		return err
 	}
-	return d.awaitShared(ctx)
+	return d.awaitSharedLimits(ctx)
 }
 
-// loseAndCutReader leaves one node that has everything.
-func (d *drill) loseAndCutReader(ctx context.Context, p *phase) error {
-	killed, cut := d.readers[0], d.readers[1]
-	killed.lose()
+// killAndCutReadNodes kills one read node and cuts another off; one is left intact.
+func (d *drill) killAndCutReadNodes(ctx context.Context, p *phase) error {
+	killed, cut := d.readNodes[0], d.readNodes[1]
+	killed.kill()
 	if err := cut.cutOff(); err != nil {
 		return err
 	}
@@ -275,8 +275,8 @@ func (d *drill) loseAndCutReader(ctx context.Context, p *phase) error {
 	if err := cut.reconnect(); err != nil {
 		return err
 	}
-	if err := d.readerAgain(ctx, killed); err != nil {
+	if err := d.restartReadNode(ctx, killed); err != nil {
 		return err
 	}
-	return d.awaitWell(ctx, cut)
+	return d.awaitHealthy(ctx, cut)
 }

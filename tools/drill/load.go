@@ -12,15 +12,15 @@ import (
 	"github.com/assaydata/assay/tools/process"
 )
 
-// question is a request of the load, and what every answer to it holds.
-type question struct {
+// readRequest is a request of the load, and a text that every response to it contains.
+type readRequest struct {
 	path  string
 	keyed bool
 	want  string
 }
 
-// questions are of all kinds that a node answers from memory: the determination records alone are read from the store.
-var questions = []question{
+// readRequests cover the routes that a node serves from memory; only determination records come from the database.
+var readRequests = []readRequest{
 	{"/api/gpu/H100%20SXM", false, `"index_value":`},
 	{"/api/gpu/H100%20SXM/hourly", true, `"index_value":`},
 	{"/api/daily-index", false, `"index_value":`},
@@ -32,41 +32,42 @@ var questions = []question{
 }
 
 const (
-	readEvery  = 40 * time.Millisecond // of one reader; every node has one
+	readEvery  = 40 * time.Millisecond // for each node
 	checkEvery = 100 * time.Millisecond
 )
 
-// read asks a node at a steady rate. While the load goes through a balancer, it is whichever node is up.
-func (d *drill) read(ctx context.Context, own int) {
-	for i := own; every(ctx, readEvery); i++ {
-		q, balanced := questions[i%len(questions)], d.balanced.Load()
-		r := d.readers[own]
+// readRepeatedly sends requests to a node at a steady rate. While the load goes through the balancer, it is any node
+// that is up.
+func (d *drill) readRepeatedly(ctx context.Context, own int) {
+	for i := own; pause(ctx, readEvery); i++ {
+		q, balanced := readRequests[i%len(readRequests)], d.balanced.Load()
+		r := d.readNodes[own]
 		if balanced {
 			r = d.pick(i)
 		}
 		if r == nil {
-			d.log.read("the balancer finds no node up")
+			d.journal.recordRead("the balancer finds no node that is up")
 			continue
 		}
-		before := r.life.Load()
+		before := r.lifecycle.Load()
 		if !balanced && before%2 == 0 {
 			continue
 		}
-		failure := d.question(ctx, r, q)
-		if ctx.Err() != nil || failure != "" && !balanced && r.life.Load() != before {
-			continue // it was lost meanwhile
+		failure := d.checkResponse(ctx, r, q)
+		if ctx.Err() != nil || failure != "" && !balanced && r.lifecycle.Load() != before {
+			continue // the node was killed during the request
 		}
-		d.log.read(failure)
+		d.journal.recordRead(failure)
 	}
 }
 
-// question gives what is wrong with the answer, or nothing.
-func (d *drill) question(ctx context.Context, r *reader, q question) string {
+// checkResponse sends a request and returns what is wrong with the response, or nothing.
+func (d *drill) checkResponse(ctx context.Context, r *readNode, q readRequest) string {
 	key := ""
 	if q.keyed {
 		key = d.key
 	}
-	a, err := r.ask(ctx, q.path, key, freshAddress())
+	a, err := r.get(ctx, q.path, key, freshAddress())
 	if err == nil && (a.status != http.StatusOK || !bytes.Contains(a.body, []byte(q.want))) {
 		err = fmt.Errorf("status %d: %s", a.status, process.Tail(a.body))
 	}
@@ -76,30 +77,31 @@ func (d *drill) question(ctx context.Context, r *reader, q question) string {
 	return ""
 }
 
-// pick is the balancer's choice: in turns among those that are up.
-func (d *drill) pick(turn int) *reader {
-	for i := range d.readers {
-		if r := d.readers[(turn+i)%len(d.readers)]; r.up.Load() {
+// pick is the balancer's choice: the nodes that are up, in turns.
+func (d *drill) pick(turn int) *readNode {
+	for i := range d.readNodes {
+		if r := d.readNodes[(turn+i)%len(d.readNodes)]; r.up.Load() {
 			return r
 		}
 	}
 	return nil
 }
 
-// check is the balancer's look at a node. It is up when it answers, with or without its database, as docs/operate.md has it.
-func (d *drill) check(ctx context.Context, r *reader) {
-	for every(ctx, checkEvery) {
+// checkRepeatedly is the balancer's health check of a node. A node is up when it responds, with or without its
+// database, as docs/operate.md describes.
+func (d *drill) checkRepeatedly(ctx context.Context, r *readNode) {
+	for pause(ctx, checkEvery) {
 		h, err := r.health(ctx)
 		r.up.Store(err == nil && (h.Status == "healthy" || h.Status == "unhealthy"))
 	}
 }
 
-// every waits, and tells whether to go on.
-func every(ctx context.Context, pause time.Duration) bool {
+// pause waits, and returns false if the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(pause):
+	case <-time.After(d):
 		return true
 	}
 }

@@ -1,39 +1,40 @@
 //go:build linux
 
-// Command drill breaks everything that Assay leans on, one thing after the other, while it is at work, and counts what that cost.
+// Command drill breaks every server that Assay depends on, one after the other, while Assay is under load, and counts
+// what that costs.
 //
 //	make build && scripts/need postgres etcd haproxy patroni redis-server
-//	go run ./tools/drill                             # every fault by itself: some minutes
-//	go run ./tools/drill -update docs/operate.md  # and write the table down
-//	go run ./tools/drill -short                      # faults at the same time: about a minute
+//	go run ./tools/drill                             # one fault at a time: some minutes
+//	go run ./tools/drill -update docs/operate.md     # also write the table into the document
+//	go run ./tools/drill -short                      # several faults at once: about a minute
 //
-// # What is built
+// # Setup
 //
-// On loopback, in a temporary folder: three PostgreSQL servers under Patroni with etcd; HAProxy, which sends every connection to
-// the primary; a Redis that counts the limits; one node that publishes and three that read, all of them the real program. Each
-// read node reaches the store through a relay of its own, which can cut it off without a word.
+// On loopback, in a temporary folder: three PostgreSQL servers under Patroni with etcd; HAProxy, which sends every
+// connection to the primary; a Redis that counts the limits; one node that publishes and three that read, all of them
+// the real program. Each read node reaches the database through its own relay, which can silently cut it off.
 //
-// # What works meanwhile
+// # Load
 //
-//   - Readers ask every read node at a steady rate (load.go). An answer that is not what it should be, from a node that lives, is a
+//   - Readers send requests to every read node at a steady rate (load.go). A wrong response from a live node is a
 //     failed read.
-//   - An operator imports small files, one after the other, each again until it is acknowledged (importing.go). What was
-//     acknowledged must be in the store at the end, once.
-//   - An operator publishes historic hours, one after the other, beside the publisher's own minutes (publishing.go). What was
-//     acknowledged must be there, and nothing determined twice.
-//   - One client asks all nodes in turn for more than its limit (limits.go).
+//   - An operator imports small files one after the other, and repeats each until it is acknowledged (imports.go). At
+//     the end the database must have every acknowledged row exactly once.
+//   - An operator publishes historic hours one after the other, besides the publisher's minutes (publications.go).
+//     Every acknowledged hour must be published, and nothing computed twice.
+//   - One client sends more requests than its limit to all nodes in turn (limits.go).
 //
-// # What is broken
+// # Faults
 //
-// The faults are in faults.go, each after the one before has healed: the primary, the publisher, Redis and a read node are killed
-// as by a power cut; a node's connection to the store is cut; all read nodes are restarted one after the other. With -short
-// several happen at once, and none is waited for longer than needed.
+// The faults are in faults.go; each starts after the one before is repaired: the primary, the publisher, Redis and a
+// read node are killed as by a power cut; a node's connection to the database is cut; all read nodes are restarted one
+// after the other. With -short several happen at once, and none lasts longer than needed.
 //
-// # The verdict
+// # Verdict
 //
-// No failed read, no acknowledged write lost, no publication lost or doubled, no more requests admitted than the documentation
-// says, and assay verify green. A goal that is missed, or a fault that does not heal, ends the drill with status 1. No goal
-// is a time: how long things took is only reported.
+// No failed read, no acknowledged write lost, no publication lost or duplicated, no more requests admitted than the
+// documentation says, and assay verify succeeds. A missed goal, or a fault that is not repaired, ends the drill with
+// status 1. No goal is a time: times are only reported.
 package main
 
 import (
@@ -50,14 +51,14 @@ import (
 
 func main() { process.Main("drill", parseOptions, run) }
 
-// section is where the table stands in the document.
+// section is the part of the document for the table.
 const section report.Section = "drill"
 
 type options struct {
 	assay  string
 	short  bool
 	update string
-	args   []string // as given, to be written down with the result
+	args   []string // the command line, for the report
 }
 
 func parseOptions(args []string) (options, error) {
@@ -77,7 +78,7 @@ func parseOptions(args []string) (options, error) {
 		_, err = os.Stat(o.assay)
 	}
 	if err != nil {
-		return o, fmt.Errorf("-assay: %w; make build makes it", err)
+		return o, fmt.Errorf("-assay: %w; run make build", err)
 	}
 	if o.update != "" {
 		err = section.Check(o.update)
@@ -85,27 +86,28 @@ func parseOptions(args []string) (options, error) {
 	return o, err
 }
 
-// run holds the drill in a folder of its own and prints the report. What the servers wrote is kept when the drill fails.
+// run runs the drill in a temporary folder and prints the report. It keeps the folder with the servers' logs on
+// failure.
 func run(ctx context.Context, o options) error {
 	c, err := newCluster()
 	if err != nil {
 		return err
 	}
 	d := newDrill(c, o)
-	err = d.hold(ctx)
+	err = d.runAndReport(ctx)
 	d.stop()
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w\nwhat the servers wrote is in %s", err, c.Dir)
+		return fmt.Errorf("%w\nthe servers' logs are in %s", err, c.Dir)
 	}
 	return errors.Join(err, os.RemoveAll(c.Dir))
 }
 
-// hold starts everything, breaks it, and judges.
-func (d *drill) hold(ctx context.Context) error {
+// runAndReport starts everything, runs the faults and prints the report.
+func (d *drill) runAndReport(ctx context.Context) error {
 	if err := d.start(ctx); err != nil {
 		return err
 	}
-	r, err := d.breakAll(ctx)
+	r, err := d.runUnderLoad(ctx)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,10 +18,10 @@ import (
 	"github.com/assaydata/assay/tools/relay"
 )
 
-// patience is how long anything may take to come back. It is generous: what is waited for is that it comes back at all.
+// patience is how long anything may take to recover. It is generous: the drill checks that things recover at all.
 const patience = 3 * time.Minute
 
-// drill is everything that runs: the cluster below the store, Redis, and the nodes of the program.
+// drill is everything that runs: the database cluster, Redis, and the nodes of the program.
 type drill struct {
 	*cluster
 	options   options
@@ -31,41 +30,41 @@ type drill struct {
 	redis     *process.Process
 	publisher *process.Process
 	health    int       // port of the publisher
-	due       time.Time // the first minute that the publisher, as it was started last, has to print
-	readers   []*reader
-	begun     time.Time // of the history
-	log       tally
+	due       time.Time // the first minute that the publisher has to print since its last start
+	readNodes []*readNode
+	begun     time.Time // start of the history
+	journal   journal
 	balanced  atomic.Bool // the load goes through a balancer
 	starts    []time.Time // of read nodes
 }
 
-// reader is a node that reads. Its store is behind a relay.
-type reader struct {
+// readNode is a node that reads. It reaches the database through a relay.
+type readNode struct {
 	name    string
 	port    int
 	relay   *relay.Relay
 	process *process.Process
-	// life is odd while the node has to answer every request. It is raised with each loss and each return, so that a request
-	// that was under way in between can be told.
-	life atomic.Int64
-	up   atomic.Bool // by its last check, for the balancer
-	cut  bool        // from the store; of the main goroutine
+	// lifecycle is odd while the node has to serve every request. Each kill and each return increments it, so that
+	// requests during a change can be told apart.
+	lifecycle atomic.Int64
+	up        atomic.Bool // by the balancer's last check
+	cut       bool        // off from the database; belongs to the main goroutine
 }
 
 func newDrill(c *cluster, o options) *drill {
 	d := &drill{cluster: c, options: o, begun: time.Now().UTC().Truncate(24 * time.Hour).Add(-unpublished - published)}
-	for i := range readNodes {
-		d.readers = append(d.readers, &reader{name: fmt.Sprintf("read%d", i+1)})
+	for i := range readNodeCount {
+		d.readNodes = append(d.readNodes, &readNode{name: fmt.Sprintf("read%d", i+1)})
 	}
 	return d
 }
 
-// readNodes is how many nodes read.
-const readNodes = 3
+// readNodeCount is the number of nodes that read.
+const readNodeCount = 3
 
 // start starts everything, with a history to read and to publish.
 func (d *drill) start(ctx context.Context) error {
-	ports, err := process.SparePorts(2 + readNodes)
+	ports, err := process.SparePorts(2 + readNodeCount)
 	if err != nil {
 		return err
 	}
@@ -82,17 +81,17 @@ func (d *drill) start(ctx context.Context) error {
 	if err := d.startPublisher(); err != nil {
 		return err
 	}
-	for i, r := range d.readers {
+	for i, r := range d.readNodes {
 		r.port = ports[2+i]
 		if r.relay, err = relay.Open(process.Loopback(d.Proxy)); err != nil {
 			return err
 		}
-		if err := d.startReader(r); err != nil {
+		if err := d.startReadNode(r); err != nil {
 			return err
 		}
 	}
-	for _, r := range d.readers {
-		if err := d.awaitReader(ctx, r); err != nil {
+	for _, r := range d.readNodes {
+		if err := d.awaitReadNode(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -100,9 +99,9 @@ func (d *drill) start(ctx context.Context) error {
 	return err
 }
 
-// prepare makes the signing key, a history whose last days are published, and a key to read it with.
+// prepare makes the signing key, a history whose last days are published, and an API key.
 func (d *drill) prepare(ctx context.Context) error {
-	if err := keepHistory(d.Dir, historyFile(d.begun)); err != nil {
+	if err := writeHistory(d.Dir, historyFile(d.begun)); err != nil {
 		return err
 	}
 	for _, line := range []string{
@@ -119,13 +118,13 @@ func (d *drill) prepare(ctx context.Context) error {
 	return err
 }
 
-// folder has the signing key.
+// folder holds the signing key.
 func (d *drill) folder() string { return filepath.Join(d.Dir, "publisher") }
 
-// commandPatience is longer than a command waits for anything by itself.
+// commandPatience is longer than any timeout of a command.
 const commandPatience = time.Minute
 
-// assay runs a command of the program and gives what it prints.
+// assay runs a command of the program and returns its output.
 func (d *drill) assay(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
@@ -138,10 +137,10 @@ func (d *drill) assay(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// serve starts a node of the program. When it should outlive us it is killed.
+// serve starts a node of the program. It is killed if the drill dies.
 func (d *drill) serve(name, store string, port int, args ...string) (*process.Process, error) {
 	return process.Command{
-		Name: name, Dir: d.Dir, LastWill: syscall.SIGKILL, Program: d.options.assay,
+		Name: name, Dir: d.Dir, DeathSignal: syscall.SIGKILL, Program: d.options.assay,
 		Env:  []string{"ASSAY_DIR=" + d.folder(), "ASSAY_STORE=" + store},
 		Args: append([]string{"serve", "--addr", process.Loopback(port)}, args...),
 	}.Start()
@@ -154,26 +153,28 @@ func (d *drill) startPublisher() (err error) {
 }
 
 func (d *drill) startRedis(ctx context.Context) (err error) {
-	d.redis, err = d.run("redis", "redis-server", "--bind", "127.0.0.1", "--port", fmt.Sprint(d.redisPort), "--save", "", "--appendonly", "no")
+	d.redis, err = d.run("redis", "redis-server", "--bind", "127.0.0.1", "--port", fmt.Sprint(d.redisPort), "--save", "",
+		"--appendonly", "no")
 	if err != nil {
 		return err
 	}
-	return d.redis.Await(ctx, patience, func(ctx context.Context) error { return answers(ctx, d.redisPort) })
+	return d.redis.Await(ctx, patience, func(ctx context.Context) error { return listens(ctx, d.redisPort) })
 }
 
-// drainTime is some thirty checks of the balancer.
+// drainTime is about thirty health checks of the balancer.
 const drainTime = "3s"
 
-func (d *drill) startReader(r *reader) (err error) {
+func (d *drill) startReadNode(r *readNode) (err error) {
 	d.starts = append(d.starts, time.Now())
 	store := strings.Replace(d.url(), process.Loopback(d.Proxy), r.relay.Address(), 1)
-	r.process, err = d.serve(r.name, store, r.port, "--role", "read", "--drain", drainTime, "--log-level", "warn", "--key-limit", "1000000",
-		"--trusted-proxies", "127.0.0.0/8", "--limits", fmt.Sprintf("redis://127.0.0.1:%d", d.redisPort))
+	r.process, err = d.serve(r.name, store, r.port, "--role", "read", "--drain", drainTime, "--log-level", "warn",
+		"--key-limit", "1000000", "--trusted-proxies", "127.0.0.0/8", "--limits",
+		fmt.Sprintf("redis://127.0.0.1:%d", d.redisPort))
 	return err
 }
 
-// awaitReader waits until a node is well, and has it counted as living.
-func (d *drill) awaitReader(ctx context.Context, r *reader) error {
+// awaitReadNode waits until a node is healthy, and marks it as live.
+func (d *drill) awaitReadNode(ctx context.Context, r *readNode) error {
 	err := r.process.Await(ctx, patience, func(ctx context.Context) error {
 		h, err := r.health(ctx)
 		if err == nil && h.Status != "healthy" {
@@ -182,35 +183,35 @@ func (d *drill) awaitReader(ctx context.Context, r *reader) error {
 		return err
 	})
 	if err == nil {
-		r.life.Add(1)
+		r.lifecycle.Add(1)
 	}
 	return err
 }
 
-// lives tells whether the node has to answer.
-func (r *reader) lives() bool { return r.life.Load()%2 == 1 }
+// isLive reports whether the node has to serve every request.
+func (r *readNode) isLive() bool { return r.lifecycle.Load()%2 == 1 }
 
-// lose has the node's answers not counted any more, and then ends it.
-func (r *reader) lose() {
-	r.life.Add(1)
+// kill marks the node as not live, and then kills it.
+func (r *readNode) kill() {
+	r.lifecycle.Add(1)
 	r.process.Kill()
 }
 
-// cutOff takes the store away from the node, as a broken switch does: without a word.
-func (r *reader) cutOff() error {
+// cutOff silently drops the node's traffic to the database, as a broken switch does.
+func (r *readNode) cutOff() error {
 	r.cut = true
 	return r.relay.Set(relay.Silent)
 }
 
-// reconnect ends what cutOff did.
-func (r *reader) reconnect() error {
+// reconnect undoes cutOff.
+func (r *readNode) reconnect() error {
 	r.cut = false
 	return r.relay.Set(relay.None)
 }
 
-// stop ends what runs, the nodes before what they lean on.
+// stop ends everything, the nodes before the servers they depend on.
 func (d *drill) stop() {
-	for _, r := range d.readers {
+	for _, r := range d.readNodes {
 		if r.process != nil {
 			r.process.Kill()
 		}
@@ -224,9 +225,4 @@ func (d *drill) stop() {
 		}
 	}
 	d.cluster.stop()
-}
-
-// client asks nodes. A node that takes longer has failed.
-func client() *http.Client {
-	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 }

@@ -11,6 +11,7 @@ import (
 )
 
 func TestReport_Check(t *testing.T) {
+	t.Parallel()
 	f := func(p phase, change func(*results), want string) {
 		t.Helper()
 		before := phase{name: "before", reads: 1, writes: 5, hours: make([]time.Time, 1)}
@@ -22,36 +23,49 @@ func TestReport_Check(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", p, err, want)
 		}
 	}
-	f(phase{reads: 5, writes: 5, overshoot: 120, mayOvershoot: 120}, nil, "")
-	f(phase{name: "cut", reads: 5, failed: 2, failure: "read1: no answer"}, nil, "cut: 2 failed reads, the first: read1: no answer")
+	f(phase{reads: 5, writes: 5, overshoot: 120, allowedOvershoot: 120}, nil, "")
+	f(phase{name: "cut", reads: 5, failed: 2, failure: "read1: no answer"}, nil,
+		"cut: 2 failed reads, the first: read1: no answer")
 	f(phase{reads: 5, lostWrites: 1}, nil, "1 acknowledged writes lost")
-	f(phase{reads: 5, lost: 1}, nil, "1 publications lost and 0 doubled")
-	f(phase{reads: 5, doubled: 2}, nil, "0 publications lost and 2 doubled")
-	f(phase{reads: 5, overshoot: 1}, nil, "1 requests admitted beyond the limit, where 0 may be")
+	f(phase{reads: 5, lost: 1}, nil, "1 publications lost and 0 duplicated")
+	f(phase{reads: 5, duplicated: 2}, nil, "0 publications lost and 2 duplicated")
+	f(phase{reads: 5, overshoot: 1}, nil, "1 requests admitted beyond the limit, 0 allowed")
 	f(phase{reads: 5}, func(r *results) { r.rows = 8 }, "8 transactions and 9 ids")
 	f(phase{reads: 5}, func(r *results) { r.ids = 10 }, "9 transactions and 10 ids")
 	f(phase{reads: 5}, func(r *results) { r.verifyErr = errors.New("a chain is broken") }, "a chain is broken")
-	f(phase{}, nil, "nobody has read anything")
+	f(phase{}, nil, "no reads")
 	f(phase{reads: 5}, func(r *results) { r.phases = r.phases[1:] }, "0 acknowledged writes and 0 acknowledged hours")
 }
 
 func TestReport_Table(t *testing.T) {
+	t.Parallel()
 	r := &results{verify: "verified: 7 values", phases: []*phase{
 		{name: "the load begins"},
-		{name: "primary killed", reads: 90, failed: 1, writes: 20, hours: make([]time.Time, 3), took: 23400 * time.Millisecond, since: "the loss"},
+		{
+			name:   "primary killed",
+			reads:  90,
+			failed: 1,
+			writes: 20,
+			hours:  make([]time.Time, 3),
+			took:   23400 * time.Millisecond,
+			since:  "the loss",
+		},
 	}}
 	got := r.table()
-	for _, want := range []string{"| primary killed | 1 / 90 | 0 / 20 | 0 / 3 | 0 | 23.4 s after the loss | 0 (0) |", "`assay verify` at the end: verified: 7 values.\n"} {
+	for _, want := range []string{
+		"| primary killed | 1 / 90 | 0 / 20 | 0 / 3 | 0 | 23.4 s after the loss | 0 (0) |",
+		"`assay verify` at the end: verified: 7 values.\n",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nlacks %s", got, want)
 		}
 	}
 	if strings.Contains(got, "the load begins") {
-		t.Errorf("%s\nhas a row for what is no fault", got)
+		t.Errorf("%s\nhas a row for the start of the load", got)
 	}
 }
 
-// seconds are admissions that were decided at once.
+// seconds are admissions with immediate decisions.
 func seconds(at ...float64) (list []admission) {
 	for _, s := range at {
 		when := time.Unix(0, int64(s*1e9))
@@ -61,6 +75,7 @@ func seconds(at ...float64) (list []admission) {
 }
 
 func TestOvershoots(t *testing.T) {
+	t.Parallel()
 	f := func(admitted []admission, want int) {
 		t.Helper()
 		over := append(overshoots(admitted), 0)
@@ -85,12 +100,13 @@ func TestOvershoots(t *testing.T) {
 }
 
 func TestCountOvershoots_Allowed(t *testing.T) {
+	t.Parallel()
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	log := tally{phases: []*phase{{begun: at(0)}, {begun: at(100)}, {begun: at(150)}, {begun: at(220)}}}
-	log.countOvershoots(nil, []time.Time{at(149)}, []time.Time{at(10), at(160)})
+	j := journal{phases: []*phase{{begun: at(0)}, {begun: at(100)}, {begun: at(150)}, {begun: at(220)}}}
+	j.countOvershoots(nil, []time.Time{at(149)}, []time.Time{at(10), at(160)})
 	got := []int{}
-	for _, p := range log.phases {
-		got = append(got, p.mayOvershoot)
+	for _, p := range j.phases {
+		got = append(got, p.allowedOvershoot)
 	}
 	// The third phase begins within a window of the fallback, and a node was started again in it; the fourth begins later.
 	if want := []int{0, 120, 180, 0}; !slices.Equal(got, want) {
@@ -98,12 +114,13 @@ func TestCountOvershoots_Allowed(t *testing.T) {
 	}
 }
 
-func TestTally_At(t *testing.T) {
+func TestJournal_PhaseAt(t *testing.T) {
+	t.Parallel()
 	first, second := &phase{begun: time.Unix(10, 0)}, &phase{begun: time.Unix(20, 0)}
-	log := tally{phases: []*phase{first, second}}
+	j := journal{phases: []*phase{first, second}}
 	f := func(s int64, want *phase) {
 		t.Helper()
-		if log.at(time.Unix(s, 0)) != want {
+		if j.phaseAt(time.Unix(s, 0)) != want {
 			t.Errorf("another phase at %d", s)
 		}
 	}
@@ -115,6 +132,7 @@ func TestTally_At(t *testing.T) {
 }
 
 func TestHistoryRows(t *testing.T) {
+	t.Parallel()
 	file := historyFile(time.Now().Add(-2 * time.Hour))
 	if n := historyRows(file); n != 4 || strings.Count(string(file), "H100 SXM") != n {
 		t.Errorf("%d rows in\n%s", n, file)

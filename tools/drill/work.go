@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// breakAll has everything at work, lets the faults happen, and counts.
-func (d *drill) breakAll(ctx context.Context) (*results, error) {
-	d.log.begin("the load begins") // no fault: what comes in before the first
+// runUnderLoad runs the faults under load and counts what they cost.
+func (d *drill) runUnderLoad(ctx context.Context) (*results, error) {
+	d.journal.begin("the load begins") // no fault: everything before the first one
 	work, rest := context.WithCancel(ctx)
 	defer rest()
 	var load sync.WaitGroup
-	for i, r := range d.readers {
-		load.Go(func() { d.read(work, i) })
-		load.Go(func() { d.check(work, r) })
+	for i, r := range d.readNodes {
+		load.Go(func() { d.readRepeatedly(work, i) })
+		load.Go(func() { d.checkRepeatedly(work, r) })
 	}
 	var admitted []admission
-	load.Go(func() { admitted = d.exceed(work) })
+	load.Go(func() { admitted = d.exceedLimit(work) })
 	operators, running := errgroup.WithContext(ctx)
 	patient, giveUp := context.WithCancel(running)
 	defer giveUp()
-	operators.Go(func() error { return d.imports(patient, work) })
-	operators.Go(func() error { return d.publishes(patient, work) })
-	err := d.faults(running)
+	operators.Go(func() error { return d.importRepeatedly(patient, work) })
+	operators.Go(func() error { return d.publishRepeatedly(patient, work) })
+	err := d.runFaults(running)
 	rest()
 	load.Wait()
 	defer time.AfterFunc(patience, giveUp).Stop()
@@ -43,13 +43,13 @@ func (d *drill) breakAll(ctx context.Context) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.log.countOvershoots(admitted, fallbacks, d.starts[readNodes:])
-	return d.judge(ctx)
+	d.journal.countOvershoots(admitted, fallbacks, d.starts[readNodeCount:])
+	return d.evaluate(ctx)
 }
 
-// faults lets happen those of this form, one after the other.
-func (d *drill) faults(ctx context.Context) error {
-	if _, err := d.awaitPublication(ctx, time.Now()); err != nil { // everything is at work
+// runFaults runs the faults of the short or the long form, one after the other.
+func (d *drill) runFaults(ctx context.Context) error {
+	if _, err := d.awaitPublication(ctx, time.Now()); err != nil { // everything works
 		return err
 	}
 	for _, f := range faults {
@@ -57,7 +57,7 @@ func (d *drill) faults(ctx context.Context) error {
 			continue
 		}
 		fmt.Println("drill:", f.name)
-		p := d.log.begin(f.name)
+		p := d.journal.begin(f.name)
 		if err := f.do(d, ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}

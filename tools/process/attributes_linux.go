@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// DieWithUs makes the kernel send the signal to a child when the thread that started it ends, however that comes about.
-// A group of its own keeps Ctrl-C away from the child: we hear it and stop things in order.
-func DieWithUs(s syscall.Signal, as *syscall.Credential) *syscall.SysProcAttr {
+// EndWithParent makes the kernel send the signal to a child when the thread that started it ends, for any reason. The
+// child gets its own process group, so that Ctrl-C reaches only the parent, which stops its children in order.
+func EndWithParent(s syscall.Signal, as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: s, Setpgid: true, Credential: as}
 }
 
-// Unprivileged is the account for servers that refuse to run as root, when we are root; else nil, ourselves.
+// Unprivileged is the account for servers that refuse to run as root, or nil if the current user is not root.
 func Unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -4,5 +4,6 @@ package process
 
 import "syscall"
 
-// DieWithUs is a promise only Linux keeps; elsewhere the programs that use it compile, but they read /proc and so do not run.
-func DieWithUs(syscall.Signal, *syscall.Credential) *syscall.SysProcAttr { return nil }
+// EndWithParent does nothing outside Linux. The programs that use it compile there, but they read /proc, so they do not
+// run.
+func EndWithParent(syscall.Signal, *syscall.Credential) *syscall.SysProcAttr { return nil }

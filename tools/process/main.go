@@ -11,10 +11,14 @@ import (
 	"syscall"
 )
 
-// Main is the main function of a tool that starts servers: it reads the options, runs, and ends with the status. An interrupt ends
-// the context, so that what was started is stopped in order; a second one ends the tool at once.
-func Main[Options any](name string, parse func(args []string) (Options, error), run func(context.Context, Options) error) {
-	runtime.LockOSThread() // children die with the thread that started them (see DieWithUs), so it must live as long as we do
+// Main is the main function of a tool that starts servers: it parses the options, runs the tool and exits with the
+// status. An interrupt ends the context, so that the tool stops its servers in order; a second one ends it at once.
+func Main[Options any](
+	name string,
+	parse func(args []string) (Options, error),
+	run func(context.Context, Options) error,
+) {
+	runtime.LockOSThread() // children end with the thread that started them, see EndWithParent
 	o, err := parse(os.Args[1:])
 	if errors.Is(err, flag.ErrHelp) {
 		return

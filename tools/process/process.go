@@ -1,6 +1,6 @@
-// Package process runs other programs beside ours and ends them: the servers that a benchmark measures, and those that a drill
-// breaks. What a server writes goes to a file, whose end explains why it did not start, and no server outlives us, however we
-// end.
+// Package process starts and stops other programs: the servers that a benchmark measures, that a drill breaks, or
+// that a test needs. The output of a server goes to a file, whose last lines explain why it did not start. No server
+// outlives the process that started it.
 package process
 
 import (
@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Command says how a server is started.
+// Command is how to start a server.
 type Command struct {
-	Name     string              // of its output: Dir/Name.log
-	Dir      string              // where its output goes, and where it runs
-	As       *syscall.Credential // whom it runs as; nil is ourselves
-	Env      []string            // beside our own environment
-	LastWill syscall.Signal      // what it gets should we die before it
-	Program  string
-	Args     []string
+	Name        string              // names its output: Dir/Name.log
+	Dir         string              // working folder, also of its output
+	As          *syscall.Credential // account to run as; nil for the current user
+	Env         []string            // added to the current environment
+	DeathSignal syscall.Signal      // sent to it if this process dies first
+	Program     string
+	Args        []string
 }
 
 // Process is a server that was started.
@@ -35,17 +35,22 @@ type Process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// Start starts the server. Call it on the main goroutine only, locked to its thread: a child dies with the thread that started
-// it (see DieWithUs).
+// Start starts the server. Call it only on the main goroutine, locked to its thread: a child ends with the thread that
+// started it (see EndWithParent).
 func (c Command) Start() (*Process, error) {
 	program, err := exec.LookPath(c.Program)
 	if err == nil {
-		program, err = filepath.Abs(program) // it runs in another folder than we do
+		program, err = filepath.Abs(program) // it runs in another folder
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
-	p := &Process{Name: c.Name, Log: filepath.Join(c.Dir, c.Name+".log"), cmd: exec.Command(program, c.Args...), done: make(chan struct{})}
+	p := &Process{
+		Name: c.Name,
+		Log:  filepath.Join(c.Dir, c.Name+".log"),
+		cmd:  exec.Command(program, c.Args...),
+		done: make(chan struct{}),
+	}
 	out, err := os.OpenFile(p.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
@@ -53,12 +58,12 @@ func (c Command) Start() (*Process, error) {
 	defer out.Close()
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = c.Dir, out, out
 	p.cmd.Env = append(os.Environ(), c.Env...)
-	p.cmd.SysProcAttr = DieWithUs(c.LastWill, c.As)
+	p.cmd.SysProcAttr = EndWithParent(c.DeathSignal, c.As)
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	go func() {
-		p.cmd.Wait() // its output tells why it ended
+		p.cmd.Wait() // its output says why it ended
 		close(p.done)
 	}()
 	return p, nil
@@ -67,7 +72,7 @@ func (c Command) Start() (*Process, error) {
 // Pid is the number of the process.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Ended tells whether the process has ended.
+// Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.done:
@@ -77,10 +82,10 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// stopPatience is how long a server may take to end by itself: longer than ours takes at most for what is under way.
+// stopPatience is how long a server may take to end after SIGTERM: longer than Assay takes to finish open requests.
 const stopPatience = 20 * time.Second
 
-// Stop asks the process to end and makes sure that it did.
+// Stop sends SIGTERM and, if that does not end the process in time, kills it.
 func (p *Process) Stop() {
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -90,13 +95,13 @@ func (p *Process) Stop() {
 	}
 }
 
-// Kill ends the process as a power cut does.
+// Kill kills the process and waits for its end.
 func (p *Process) Kill() {
 	p.cmd.Process.Kill()
 	<-p.done
 }
 
-// Await calls ready until it succeeds, the process ends or the time is over.
+// Await calls ready until it succeeds, the process ends or the time is up.
 func (p *Process) Await(ctx context.Context, limit time.Duration, ready func(context.Context) error) error {
 	err := Await(ctx, p.Name+" ready", limit, func(ctx context.Context) error {
 		err := ready(ctx)
@@ -111,7 +116,7 @@ func (p *Process) Await(ctx context.Context, limit time.Duration, ready func(con
 	return nil
 }
 
-// Explain adds the last lines the process wrote to err.
+// Explain adds the last lines of the process's output to err.
 func (p *Process) Explain(err error) error {
 	text, readErr := os.ReadFile(p.Log)
 	if readErr != nil || len(text) == 0 {
@@ -126,7 +131,7 @@ func Tail(text []byte) string {
 	return strings.TrimSpace(string(text[max(0, len(text)-most):]))
 }
 
-// TrimLog keeps a server that logs every request from filling the disk; it goes on writing at the new end.
+// TrimLog empties a large log, so that a server that logs every request does not fill the disk.
 func (p *Process) TrimLog() error {
 	const most = 32 << 20
 	info, err := os.Stat(p.Log)
@@ -136,10 +141,10 @@ func (p *Process) TrimLog() error {
 	return os.Truncate(p.Log, 0)
 }
 
-// final is an error after which there is no use in trying again.
+// final is an error that a retry cannot fix.
 type final struct{ error }
 
-// Await calls ready until it succeeds or the time is over.
+// Await calls ready until it succeeds or the time is up.
 func Await(ctx context.Context, what string, limit time.Duration, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -161,7 +166,7 @@ func Await(ctx context.Context, what string, limit time.Duration, ready func(con
 	}
 }
 
-// SparePorts finds n ports of 127.0.0.1 that nobody listens on. All are held until the last is found, so none comes twice.
+// SparePorts finds n unused ports of 127.0.0.1. It holds all of them until the last is found, so all differ.
 func SparePorts(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {

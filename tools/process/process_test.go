@@ -12,11 +12,17 @@ import (
 	"time"
 )
 
-// start starts a shell's command. The thread stays with the test, so that the child does.
+// start runs a shell script. The goroutine keeps its thread, because the child ends with it.
 func start(t *testing.T, script string) *Process {
 	t.Helper()
 	runtime.LockOSThread()
-	p, err := Command{Name: "shell", Dir: t.TempDir(), LastWill: syscall.SIGKILL, Program: "sh", Args: []string{"-c", script}}.Start()
+	p, err := Command{
+		Name:        "shell",
+		Dir:         t.TempDir(),
+		DeathSignal: syscall.SIGKILL,
+		Program:     "sh",
+		Args:        []string{"-c", script},
+	}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,15 +30,18 @@ func start(t *testing.T, script string) *Process {
 	return p
 }
 
-func TestAwait_ToldWhyItEnded(t *testing.T) {
+func TestAwait_ExplainsTheEnd(t *testing.T) {
+	t.Parallel()
 	p := start(t, "echo the port is taken; exit 3")
 	err := p.Await(t.Context(), time.Minute, func(context.Context) error { return errors.New("no answer") })
-	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "the port is taken") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") ||
+		!strings.Contains(err.Error(), "the port is taken") {
 		t.Errorf("got %v, want the status and the last output", err)
 	}
 }
 
-func TestStop_Asks(t *testing.T) {
+func TestStop_SendsTerm(t *testing.T) {
+	t.Parallel()
 	p := start(t, `trap 'echo goodbye; exit' TERM; echo ready; while :; do sleep 0.05; done`)
 	says := func(text string) func(context.Context) error {
 		return func(context.Context) error {
@@ -51,7 +60,8 @@ func TestStop_Asks(t *testing.T) {
 	}
 }
 
-func TestKill_DoesNotAsk(t *testing.T) {
+func TestKill_SendsNoTerm(t *testing.T) {
+	t.Parallel()
 	p := start(t, `trap 'echo goodbye; exit' TERM; while :; do sleep 0.05; done`)
 	p.Kill()
 	if got, err := os.ReadFile(p.Log); err != nil || len(got) > 0 || !p.Ended() {
@@ -60,6 +70,7 @@ func TestKill_DoesNotAsk(t *testing.T) {
 }
 
 func TestStart_NoSuchProgram(t *testing.T) {
+	t.Parallel()
 	_, err := Command{Name: "ghost", Dir: t.TempDir(), Program: "no-such-program"}.Start()
 	if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "start ghost") {
 		t.Errorf("got %v", err)
@@ -67,6 +78,7 @@ func TestStart_NoSuchProgram(t *testing.T) {
 }
 
 func TestSparePorts_AllDifferent(t *testing.T) {
+	t.Parallel()
 	ports, err := SparePorts(20)
 	if err != nil {
 		t.Fatal(err)

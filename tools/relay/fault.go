@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pass hands bytes on as the fault of the moment allows.
-func (r *Relay) pass(to net.Conn, bytes []byte) error {
+// write forwards bytes as the current fault allows.
+func (r *Relay) write(to net.Conn, bytes []byte) error {
 	began := time.Now()
 	for len(bytes) > 0 {
 		fault, changed, closed := r.state()
@@ -22,7 +22,7 @@ func (r *Relay) pass(to net.Conn, bytes []byte) error {
 		case fault == Trickle:
 			part, wait = bytes[:1], trickleEvery
 		}
-		if wait > 0 && !elapses(wait, changed) {
+		if wait > 0 && !waitUnlessChanged(wait, changed) {
 			continue
 		}
 		n, err := to.Write(part)
@@ -40,8 +40,8 @@ func (r *Relay) state() (fault Fault, changed chan struct{}, closed bool) {
 	return r.fault, r.changed, r.closed
 }
 
-// elapses waits, and tells whether the whole time has passed before the fault changed.
-func elapses(wait time.Duration, changed chan struct{}) bool {
+// waitUnlessChanged waits, and returns false if the fault changes first.
+func waitUnlessChanged(wait time.Duration, changed chan struct{}) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

@@ -1,7 +1,5 @@
-// Package relay stands between a program and a server that it leans on, and spoils what passes the way networks do. Tests and
-// drills use it to see what becomes of the program.
-//
-// A relay passes bytes until it is told of a fault. It knows nothing of what it carries, so it does for any protocol over TCP.
+// Package relay forwards TCP connections between a program and a server, and injects network faults: silence, delay,
+// resets. Tests and drills use it to see how the program copes. It works with any protocol over TCP.
 package relay
 
 import (
@@ -12,17 +10,17 @@ import (
 	"time"
 )
 
-// Fault is what happens to connections, those that are there and new ones.
+// Fault is what happens to connections, both open and new ones.
 type Fault string
 
 // The faults.
 const (
-	None    Fault = ""        // everything passes
-	Silent  Fault = "silent"  // connections are made and stay, and nothing passes; what was sent arrives once the fault is over
-	Slow    Fault = "slow"    // everything arrives slowBy later
+	None    Fault = ""        // everything is forwarded
+	Silent  Fault = "silent"  // connections stay open, and bytes are held until the fault is over
+	Slow    Fault = "slow"    // everything is delayed by slowBy
 	Trickle Fault = "trickle" // one byte at a time, trickleEvery apart
 	Reset   Fault = "reset"   // every connection is reset
-	Down    Fault = "down"    // every connection is reset, and no new one can be made
+	Down    Fault = "down"    // every connection is reset, and new ones are refused
 )
 
 // Faults are all but None.
@@ -33,7 +31,7 @@ const (
 	trickleEvery = 20 * time.Millisecond
 )
 
-// Relay is one address that leads to a server. It is safe for concurrent use.
+// Relay is an address that forwards to a server. It is safe for concurrent use.
 type Relay struct {
 	address string
 	target  string
@@ -47,7 +45,7 @@ type Relay struct {
 	closed   bool
 }
 
-// Open listens on a spare port of loopback for connections to target, which is HOST:PORT.
+// Open listens on a spare loopback port and forwards connections to target, which is HOST:PORT.
 func Open(target string) (*Relay, error) {
 	r := &Relay{address: "127.0.0.1:0", target: target, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
 	r.mu.Lock()
@@ -55,14 +53,14 @@ func Open(target string) (*Relay, error) {
 	return r, r.listenLocked()
 }
 
-// Address is where the relay listens, as HOST:PORT. It stays the same.
+// Address is where the relay listens, as HOST:PORT. It never changes.
 func (r *Relay) Address() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.address
 }
 
-// Set begins a fault, or ends it with None. It takes effect at once, also on what is on its way.
+// Set begins a fault, or ends it with None. It takes effect immediately, also on bytes in transit.
 func (r *Relay) Set(fault Fault) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,18 +74,18 @@ func (r *Relay) Set(fault Fault) error {
 		r.resetLocked()
 	}
 	if fault == Down {
-		return r.hushLocked()
+		return r.stopListeningLocked()
 	}
 	return r.listenLocked()
 }
 
-// Close ends all connections, and returns once nothing is left running.
+// Close ends all connections and returns when all goroutines have ended.
 func (r *Relay) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	close(r.changed)
 	r.resetLocked()
-	err := r.hushLocked()
+	err := r.stopListeningLocked()
 	r.mu.Unlock()
 	r.work.Wait()
 	return err
@@ -106,7 +104,7 @@ func (r *Relay) listenLocked() error {
 	return nil
 }
 
-func (r *Relay) hushLocked() error {
+func (r *Relay) stopListeningLocked() error {
 	if r.listener == nil {
 		return nil
 	}
@@ -117,7 +115,7 @@ func (r *Relay) hushLocked() error {
 
 func (r *Relay) resetLocked() {
 	for conn := range r.conns {
-		_ = conn.(*net.TCPConn).SetLinger(0) // so that the other side sees a reset, not an end, whoever closes it first
+		_ = conn.(*net.TCPConn).SetLinger(0) // so that the other side sees a reset, not an orderly end
 	}
 	for conn := range r.conns {
 		_ = conn.Close()
@@ -132,30 +130,30 @@ func (r *Relay) accept(listener net.Listener) {
 			return
 		}
 		if err == nil {
-			r.work.Go(func() { r.carry(conn) })
+			r.work.Go(func() { r.forward(conn) })
 		}
 	}
 }
 
-// carry connects a client with the server until one of them ends.
-func (r *Relay) carry(client net.Conn) {
-	if !r.keep(client) {
+// forward connects a client with the server until one of them ends.
+func (r *Relay) forward(client net.Conn) {
+	if !r.register(client) {
 		return
 	}
-	defer r.drop(client)
+	defer r.remove(client)
 	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", r.target)
-	if err != nil || !r.keep(server) {
+	if err != nil || !r.register(server) {
 		return
 	}
-	defer r.drop(server)
+	defer r.remove(server)
 	var back sync.WaitGroup
 	back.Go(func() { r.copy(client, server) })
 	r.copy(server, client)
 	back.Wait()
 }
 
-// keep remembers a connection, so that a fault can end it.
-func (r *Relay) keep(conn net.Conn) bool {
+// register adds a connection, so that a fault can end it. It returns false if a fault ended it.
+func (r *Relay) register(conn net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.conns[conn] = true
@@ -166,20 +164,20 @@ func (r *Relay) keep(conn net.Conn) bool {
 	return true
 }
 
-func (r *Relay) drop(conn net.Conn) {
+func (r *Relay) remove(conn net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.conns, conn)
 	_ = conn.Close()
 }
 
-// copy carries one direction, and ends both when it ends.
+// copy forwards one direction, and ends both when it ends.
 func (r *Relay) copy(to, from net.Conn) {
 	defer func() { _, _ = to.Close(), from.Close() }()
-	room := make([]byte, 32<<10)
+	buffer := make([]byte, 32<<10)
 	for {
-		n, err := from.Read(room)
-		if r.pass(to, room[:n]) != nil || err != nil {
+		n, err := from.Read(buffer)
+		if r.write(to, buffer[:n]) != nil || err != nil {
 			return
 		}
 	}

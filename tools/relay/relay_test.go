@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// echo is a server that sends back what it gets.
+// echo is a server that sends back what it receives.
 func echo(t *testing.T) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,8 +73,8 @@ func (r *rig) send(text string) {
 	}
 }
 
-// gets waits for the text to come back, and tells how long that took.
-func (r *rig) gets(text string) time.Duration {
+// receives waits for the text to come back, and returns how long that took.
+func (r *rig) receives(text string) time.Duration {
 	r.t.Helper()
 	began, got := time.Now(), make([]byte, len(text))
 	if _, err := io.ReadFull(r.conn, got); err != nil || string(got) != text {
@@ -84,19 +84,21 @@ func (r *rig) gets(text string) time.Duration {
 }
 
 func TestRelay_Passes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.dial()
 	r.send("hello")
-	r.gets("hello")
+	r.receives("hello")
 	if err := r.conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.conn.Read(make([]byte, 1)); err == nil {
-		t.Error("the connection goes on after its end")
+		t.Error("the connection is still open after its end")
 	}
 }
 
 func TestRelay_SilentThenAll(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.dial()
 	r.set(Silent)
@@ -110,33 +112,35 @@ func TestRelay_SilentThenAll(t *testing.T) {
 	r.dial()
 	r.send("new")
 	r.set(None)
-	r.gets("new")
+	r.receives("new")
 	r.conn = old
 	r.send("and more")
-	r.gets("held and more")
+	r.receives("held and more")
 }
 
 func TestRelay_SlowAndTrickle(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.dial()
 	r.set(Slow)
 	r.send("late")
-	if took := r.gets("late"); took < slowBy {
+	if took := r.receives("late"); took < slowBy {
 		t.Errorf("slow: %v, want at least %v", took, slowBy)
 	}
 	r.set(Trickle)
 	r.send("drops")
-	if took := r.gets("drops"); took < 5*trickleEvery {
+	if took := r.receives("drops"); took < 5*trickleEvery {
 		t.Errorf("trickle: %v, want at least %v", took, 5*trickleEvery)
 	}
 }
 
 func TestRelay_ResetAndDown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, fault := range []Fault{Reset, Down} {
 		r.dial()
 		r.send("hello")
-		r.gets("hello")
+		r.receives("hello")
 		r.set(fault)
 		if _, err := r.conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%s: %v, want a reset", fault, err)
@@ -155,10 +159,11 @@ func TestRelay_ResetAndDown(t *testing.T) {
 	}
 	r.dial()
 	r.send("again")
-	r.gets("again")
+	r.receives("again")
 }
 
 func TestRelay_Closed(t *testing.T) {
+	t.Parallel()
 	r, err := Open(echo(t))
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +183,6 @@ func TestRelay_Closed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Set(None) == nil {
-		t.Error("a closed relay takes a fault")
+		t.Error("a closed relay accepts a fault")
 	}
 }

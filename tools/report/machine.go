@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// By says when something was measured, and by which of our tools.
+// By is the line with the date and the command of a measurement.
 func By(at time.Time, tool string, args []string) string {
 	command := strings.Join(append([]string{"go run", tool}, args...), " ")
 	return fmt.Sprintf("Measured on %s by `%s`:\n", at.UTC().Format(time.DateOnly), command)
 }
 
-// CPU says what the machine computes with.
+// CPU describes the processor of the machine.
 func CPU() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -37,7 +37,7 @@ func parseCPU(info string) string {
 	return fmt.Sprintf("%s, %d cores", model, cores)
 }
 
-// Load is how many processes have wanted a core in the last minute, on the average: on a busy machine figures are worse.
+// Load is the load average of the last minute: on a busy machine the figures are worse.
 func Load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

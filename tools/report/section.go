@@ -1,5 +1,5 @@
-// Package report writes down what was measured, and on what: the benchmark and the drill keep their figures in the documents,
-// each between two markers, so that the text around them is written by hand.
+// Package report writes measured figures, with the date, the command and the machine, into documents. Each result has a
+// section between two markers; the text around it is written by hand.
 package report
 
 import (
@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// Section names the part of a Markdown file that a result is written to: what lies between its two markers.
+// Section names a part of a Markdown file between two markers.
 type Section string
 
 func (s Section) begin() string { return "<!-- " + string(s) + ":begin -->" }
 func (s Section) end() string   { return "<!-- " + string(s) + ":end -->" }
 
-// Check finds out before the measurement whether its result can be written down; no path is no file to write.
+// Check returns an error if the file cannot take the result, so that it shows before the measurement. An empty path is
+// no file.
 func (s Section) Check(path string) error {
 	if path == "" {
 		return nil
@@ -25,7 +26,7 @@ func (s Section) Check(path string) error {
 	return err
 }
 
-// Update writes the result.
+// Update writes the result into the file.
 func (s Section) Update(path, block string) error {
 	text, err := replaceBlock(path, s, block)
 	if err != nil {
@@ -34,7 +35,7 @@ func (s Section) Update(path, block string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// replaceBlock is the file's text with the block between the section's markers. A missing file is an empty one.
+// replaceBlock returns the file's text with the block between the section's markers. A missing file counts as empty.
 func replaceBlock(path string, s Section, block string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +48,7 @@ func replaceBlock(path string, s Section, block string) (string, error) {
 	return changed, nil
 }
 
-// between puts the block between the section's markers in the text, which are added at its end where there are none.
+// between puts the block between the section's markers, which it adds at the end of the text if they are missing.
 func between(text string, s Section, block string) (string, error) {
 	begin, end := strings.Index(text, s.begin()), strings.Index(text, s.end())
 	block = s.begin() + "\n" + block + s.end()

@@ -3,6 +3,7 @@ package report
 import "testing"
 
 func TestBetween(t *testing.T) {
+	t.Parallel()
 	const s = Section("some")
 	const begin, end = "<!-- some:begin -->", "<!-- some:end -->"
 	const block = begin + "\nnew\n" + end

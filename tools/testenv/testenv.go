@@ -1,9 +1,10 @@
-// Package testenv says which servers the tests may use. scripts/with-services starts PostgreSQL and Redis and names them in the
-// environment.
+// Package testenv says which servers the tests may use. scripts/with-services starts PostgreSQL and Redis and names
+// them in the environment.
 //
-// A test that needs a server which is not there is skipped with a reason that begins with NOT COVERED, which fails the run of
-// scripts/go-test. ASSAY_TEST_ENGINES leaves servers out on purpose: ASSAY_TEST_ENGINES=sqlite runs only what needs neither
-// PostgreSQL nor Redis, and each test it leaves out is skipped with a reason that begins with LEFT OUT.
+// A test that needs a missing server is skipped with a reason that begins with NOT COVERED, which fails
+// the run of scripts/go-test. ASSAY_TEST_ENGINES leaves servers out on purpose: ASSAY_TEST_ENGINES=sqlite runs only
+// what needs neither PostgreSQL nor Redis, and each test it leaves out is skipped with a reason that begins with LEFT
+// OUT.
 package testenv
 
 import (

@@ -41,7 +41,7 @@ func StartStandby(t *testing.T) *Standby {
 	//nolint:gosec // whoever runs the tests says where the programs and the server are
 	copying := exec.CommandContext(t.Context(), filepath.Join(programs, "pg_basebackup"), "--dbname", server, "--pgdata", filepath.Join(folder, "data"),
 		"--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync")
-	copying.Dir, copying.SysProcAttr = folder, process.DieWithUs(syscall.SIGKILL, as)
+	copying.Dir, copying.SysProcAttr = folder, process.EndWithParent(syscall.SIGKILL, as)
 	if out, err := copying.CombinedOutput(); err != nil {
 		t.Skipf("NOT COVERED: a replica of PostgreSQL; the server of %s cannot be copied: %v\n%s", Variable, err, out)
 	}
@@ -50,7 +50,7 @@ func StartStandby(t *testing.T) *Standby {
 	s := &Standby{ports[0]}
 	runtime.LockOSThread() // a server ends with the thread that started it, and that stays with the test
 	running, err := process.Command{
-		Name: "standby", Dir: folder, As: as, LastWill: syscall.SIGQUIT, Program: filepath.Join(programs, "postgres"),
+		Name: "standby", Dir: folder, As: as, DeathSignal: syscall.SIGQUIT, Program: filepath.Join(programs, "postgres"),
 		Args: slices.Concat([]string{"-D", "data", "-p", fmt.Sprint(s.port)}, standbySettings, sharedSettings(t, server)),
 	}.Start()
 	must(t, err)

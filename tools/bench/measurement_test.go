@@ -11,6 +11,7 @@ import (
 )
 
 func TestThousands(t *testing.T) {
+	t.Parallel()
 	f := func(v float64, want string) {
 		t.Helper()
 		if got := thousands(v); got != want {
@@ -23,14 +24,15 @@ func TestThousands(t *testing.T) {
 	f(1234567.8, "1,234,568")
 }
 
-// told is a finding that is known beforehand.
-type told struct{ good bool }
+// fixed is a measurement with a known result.
+type fixed struct{ good bool }
 
-func (t told) print(w io.Writer) { fmt.Fprintln(w, "shown") }
-func (t told) markdown() string  { return "written\n" }
-func (t told) judge(v *verdicts) { v.add(t.good, "the word is %s", "good") }
+func (t fixed) print(w io.Writer) { fmt.Fprintln(w, "shown") }
+func (t fixed) markdown() string  { return "written\n" }
+func (t fixed) judge(v *verdicts) { v.add(t.good, "the word is %s", "good") }
 
 func TestConclude(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "speed.md")
 	const before = "# Speed\n<!-- bench:begin -->\nserver\n<!-- bench:end -->\n<!-- engine:begin -->\nold\n<!-- engine:end -->\n"
 	f := func(good bool, wantOut, wantErr string) {
@@ -39,22 +41,23 @@ func TestConclude(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		err := conclude(&out, options{update: path}, engineSection, told{good})
+		err := conclude(&out, options{update: path}, engineSection, fixed{good})
 		wantError(t, err, wantErr)
 		if out.String() != wantOut {
 			t.Errorf("printed %q, want %q", out.String(), wantOut)
 		}
-		// What was measured is written down, good or bad, and in its own section only.
+		// The result is written, good or bad, and into its section only.
 		got, err := os.ReadFile(path)
 		if want := strings.Replace(before, "old", "written", 1); err != nil || string(got) != want {
 			t.Errorf("the file is %q, %v; want %q", got, err, want)
 		}
 	}
 	f(true, "shown\npass  the word is good\n", "")
-	f(false, "shown\nFAIL  the word is good\n", "1 of the floors not reached")
+	f(false, "shown\nFAIL  the word is good\n", "1 floors missed")
 }
 
 func TestMeasured(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 3, 1, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // still February in UTC
 	got := heading(at, []string{"-engine", "-update", "docs/performance.md"}) + machineList("a CPU", "go1", "wrk 2")
 	want := "Measured on 2026-02-28 by `go run ./tools/bench -engine -update docs/performance.md`:\n- a CPU\n- go1, wrk 2\n\n"

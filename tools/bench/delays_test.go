@@ -21,7 +21,8 @@ func answering(t *testing.T, f func(w http.ResponseWriter, r *http.Request)) *as
 }
 
 // What counts is the last node: the others had it long before.
-func TestCrowd_WatchWaitsForTheLast(t *testing.T) {
+func TestNodeSet_WatchWaitsForTheLast(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	quick := answering(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "new") })
 	late := answering(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -30,7 +31,7 @@ func TestCrowd_WatchWaitsForTheLast(t *testing.T) {
 		}
 	})
 	begun := time.Now()
-	seen := crowd{quick, late}.watch(t.Context(), readingScenario, func(status int, body []byte) bool {
+	seen := nodeSet{quick, late}.watch(t.Context(), priceScenario, func(status int, body []byte) bool {
 		return status == http.StatusOK && string(body) == "new"
 	})
 	got, err := seen(begun, begun.Add(time.Hour))
@@ -42,25 +43,29 @@ func TestCrowd_WatchWaitsForTheLast(t *testing.T) {
 	}
 }
 
-func TestCrowd_WatchTellsTheLastAnswer(t *testing.T) {
+func TestNodeSet_WatchReturnsTheLastResponse(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	node := answering(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "still old") })
-	_, err := crowd{node}.watch(ctx, readingScenario, func(int, []byte) bool { cancel(); return false })(time.Now(), time.Now())
-	wantError(t, err, "node: last answer 200 still old")
+	seen := nodeSet{node}.watch(ctx, priceScenario, func(int, []byte) bool { cancel(); return false })
+	_, err := seen(time.Now(), time.Now())
+	wantError(t, err, "node: last response 200 still old")
 	full := answering(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) })
-	_, err = crowd{full}.watch(t.Context(), readingScenario, func(int, []byte) bool { return false })(time.Now(), time.Now())
-	wantError(t, err, "the limiter refuses us")
+	seen = nodeSet{full}.watch(t.Context(), priceScenario, func(int, []byte) bool { return false })
+	_, err = seen(time.Now(), time.Now())
+	wantError(t, err, "the limiter refuses the request")
 }
 
 func TestSummarize(t *testing.T) {
-	var all []wait
+	t.Parallel()
+	var all []delay
 	for i := range 100 {
-		all = append(all, wait{sinceStart: time.Duration(100 - i)})
+		all = append(all, delay{sinceStart: time.Duration(100 - i)})
 	}
-	f := func(all []wait, want summary) {
+	f := func(all []delay, want summary) {
 		t.Helper()
-		if got := summarize(all, func(w wait) time.Duration { return w.sinceStart }); got != want {
+		if got := summarize(all, func(w delay) time.Duration { return w.sinceStart }); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
@@ -70,6 +75,7 @@ func TestSummarize(t *testing.T) {
 }
 
 func TestKeyID(t *testing.T) {
+	t.Parallel()
 	f := func(key, want string) {
 		t.Helper()
 		if got := keyID(key); got != want {
@@ -81,6 +87,7 @@ func TestKeyID(t *testing.T) {
 }
 
 func TestFallbacks(t *testing.T) {
+	t.Parallel()
 	f := func(body string, want int64, wantErr string) {
 		t.Helper()
 		node := answering(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
@@ -92,6 +99,6 @@ func TestFallbacks(t *testing.T) {
 	}
 	f(`{"limits":{"mode":"shared","fallbacks":3}}`, 3, "")
 	f(`{"limits":{"mode":"local","fallbacks":3}}`, 3, "")
-	f(`{"limits":{"mode":"local","fallbacks":0}}`, 0, "not by Redis")
-	f(`{}`, 0, "not by Redis")
+	f(`{"limits":{"mode":"local","fallbacks":0}}`, 0, "not in Redis")
+	f(`{}`, 0, "not in Redis")
 }

@@ -17,14 +17,15 @@ const (
 	importPause = 500 * time.Millisecond
 	retryPause  = 200 * time.Millisecond
 
-	// The history is days that nobody has published, for the operator to do so, and then some that are.
+	// The history starts with unpublished days, which the operator publishes, and ends with published ones.
 	unpublished = 120 * 24 * time.Hour
 	published   = 3 * 24 * time.Hour
 )
 
-// appendRow adds a transaction in the form that is imported.
+// appendRow adds a transaction as a CSV row.
 func appendRow(b *bytes.Buffer, id string, at time.Time, cents int) {
-	fmt.Fprintf(b, "%s,drill,%s,H100 SXM,us-east,2.%02d,1,1,Alder,true\n", id, at.UTC().Format("2006-01-02T15:04:05.000Z"), cents%100)
+	fmt.Fprintf(b, "%s,drill,%s,H100 SXM,us-east,2.%02d,1,1,Alder,true\n", id, at.UTC().Format("2006-01-02T15:04:05.000Z"),
+		cents%100)
 }
 
 // historyFile has two transactions for every hour until now.
@@ -36,19 +37,19 @@ func historyFile(begin time.Time) []byte {
 	return b.Bytes()
 }
 
-// historyName is where the history is kept for the end, when rows are counted.
+// historyName is the file of the history, which is counted at the end.
 const historyName = "history.csv"
 
-func keepHistory(dir string, file []byte) error {
+func writeHistory(dir string, file []byte) error {
 	return os.WriteFile(filepath.Join(dir, historyName), file, 0o600)
 }
 
-// historyRows is how many rows a history file has.
+// historyRows is the number of rows of a history file.
 func historyRows(file []byte) int { return bytes.Count(file, []byte("\n")) - 1 }
 
-// imports writes small files with rows of now, and imports each until that is acknowledged: an operator does not know what
-// has become of an import that broke off, and simply runs it again. It goes on until there is no more work.
-func (d *drill) imports(ctx, work context.Context) error {
+// importRepeatedly writes small files with current rows, and imports each until that is acknowledged: an operator does
+// not know how far an aborted import got, and simply runs it again. It ends with the work context.
+func (d *drill) importRepeatedly(ctx, work context.Context) error {
 	for n := 0; work.Err() == nil; n++ {
 		b := bytes.NewBufferString(rowsHeader)
 		for i := range rowsAFile {
@@ -58,41 +59,41 @@ func (d *drill) imports(ctx, work context.Context) error {
 		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
 			return err
 		}
-		if err := d.until(ctx, "import", "transactions", name); err != nil {
+		if err := d.retry(ctx, "import", "transactions", name); err != nil {
 			return err
 		}
 		var err error
-		d.log.note(func(p *phase) {
+		d.journal.record(func(p *phase) {
 			p.writes += rowsAFile
-			err = keep(name, d.kept(p), fmt.Sprintf("%d.csv", n))
+			err = moveFile(name, d.importedFolder(p), fmt.Sprintf("%d.csv", n))
 		})
 		if err != nil {
 			return err
 		}
-		every(work, importPause)
+		pause(work, importPause)
 	}
 	return nil
 }
 
-// until runs a command again and again until it succeeds.
-func (d *drill) until(ctx context.Context, args ...string) error {
+// retry runs a command until it succeeds.
+func (d *drill) retry(ctx context.Context, args ...string) error {
 	for {
 		_, err := d.assay(ctx, args...)
 		if err == nil {
 			return nil
 		}
-		if !every(ctx, retryPause) {
+		if !pause(ctx, retryPause) {
 			return err
 		}
 	}
 }
 
-// kept is the folder of the files that were acknowledged in a phase.
-func (d *drill) kept(p *phase) string {
+// importedFolder is the folder of the files whose import was acknowledged in a phase.
+func (d *drill) importedFolder(p *phase) string {
 	return filepath.Join(d.Dir, "imported", p.begun.UTC().Format("150405.000"))
 }
 
-func keep(file, folder, name string) error {
+func moveFile(file, folder, name string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}

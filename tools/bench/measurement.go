@@ -11,15 +11,15 @@ import (
 	"github.com/assaydata/assay/tools/report"
 )
 
-// finding is what a run has found out, in the forms it is told in.
-type finding interface {
+// measurement is the result of a run.
+type measurement interface {
 	print(w io.Writer)
-	markdown() string // what goes between the section's markers
+	markdown() string // for the section of the document
 	judge(v *verdicts)
 }
 
-// conclude prints what was found, writes it down where -update says, and judges it.
-func conclude(w io.Writer, o options, s report.Section, f finding) error {
+// conclude prints a result, writes it into the document of -update, and judges it.
+func conclude(w io.Writer, o options, s report.Section, f measurement) error {
 	f.print(w)
 	if o.update != "" {
 		if err := s.Update(o.update, f.markdown()); err != nil {
@@ -27,7 +27,7 @@ func conclude(w io.Writer, o options, s report.Section, f finding) error {
 		}
 	}
 	if o.short {
-		fmt.Fprintln(w, "-short: everything ran without an error; the numbers are not judged.")
+		fmt.Fprintln(w, "-short: everything ran without an error; numbers are not judged.")
 		return nil
 	}
 	v := verdicts{w: w}
@@ -35,7 +35,7 @@ func conclude(w io.Writer, o options, s report.Section, f finding) error {
 	return v.err()
 }
 
-// verdicts prints a line for each floor, and remembers how many were not reached.
+// verdicts prints a line for each floor and counts those that were missed.
 type verdicts struct {
 	w      io.Writer
 	failed int
@@ -52,15 +52,15 @@ func (v *verdicts) add(ok bool, format string, args ...any) {
 
 func (v *verdicts) err() error {
 	if v.failed > 0 {
-		return fmt.Errorf("%d of the floors not reached", v.failed)
+		return fmt.Errorf("%d floors missed", v.failed)
 	}
 	return nil
 }
 
-// heading says when and by which command.
+// heading is the date and the command.
 func heading(at time.Time, args []string) string { return report.By(at, "./tools/bench", args) }
 
-// machineList says what was measured on, and with which programs.
+// machineList is the machine and the versions of the programs.
 func machineList(cpu string, versions ...string) string {
 	return fmt.Sprintf("- %s\n- %s\n\n", cpu, strings.Join(versions, ", "))
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The program ends each of these commands with a line for people. Numbers are found by the words behind them, so that
-// another number in the line does no harm.
+// The program ends each of these commands with a line of text. The parsers find a number by the words after it, so
+// other numbers in the line do no harm.
 
 // imported is what "imported: 1,000 new, 5 known before, 0 rejected (0.5 s, 2,000 rows/s)" says.
 type imported struct {
@@ -40,7 +40,7 @@ func parseVerified(out string) (v verified, err error) {
 	})
 }
 
-// parseLine finds the line with the prefix and in it each number by the words that follow it.
+// parseLine finds the line with the prefix, and in it each number by the words that follow.
 func parseLine(out, prefix string, numbers map[string]*int) error {
 	for line := range strings.Lines(out) {
 		rest, found := strings.CutPrefix(line, prefix)
@@ -58,7 +58,7 @@ func parseLine(out, prefix string, numbers map[string]*int) error {
 	return fmt.Errorf("no line that begins with %q in %q", prefix, out)
 }
 
-// numberBefore reads a number such as 1,234,567 that stands directly before the words.
+// numberBefore reads a number such as 1,234,567 directly before the words.
 func numberBefore(line, words string) (int, error) {
 	before, _, found := strings.Cut(line, words)
 	if !found {
