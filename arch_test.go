@@ -91,8 +91,8 @@ var packages = map[string]struct {
 		why: "it computes what would have been published, and proves nothing",
 	},
 	"internal/demo": {
-		may: ". internal/coding internal/ingest internal/memory internal/publish internal/sites internal/store " +
-			"internal/tokens",
+		may: ". internal/coding internal/family internal/ingest internal/memory internal/publish internal/registry " +
+			"internal/sites internal/store internal/tokens",
 		why: "a synthetic market is imported like a real feed",
 	},
 	"internal/dashboard": {may: "", why: "the pages are files that use the API like any other program"},

@@ -1,11 +1,34 @@
-// Package demo is a synthetic market, for trying the service out and for testing it. The market is a pure function of a
-// seed and time; its transactions go through ingest and are published like those of any other feed, without a shortcut.
-// The late ones arrive after their slots have been published, as they do in life.
+// Package demo is a synthetic market, for trying the service out and for testing it. It is a pure function of a seed
+// and time, and its rows are imported and published like those of any other feed. Some arrive after their hour was
+// published, as they do in life.
+//
+// # The price of a rental
+//
+// The logarithm of a price is a sum. Its parts, from the slow to the quick:
+//
+//   - the trend of the GPU model: older generations get cheaper faster (market.go)
+//   - factors that move from day to day: the whole market, its data-center and its consumer half, the Hopper
+//     generation, and each GPU model's own; they make prices correlate (path.go)
+//   - the launch of a GPU model, whose first renters pay a premium and which presses on the prices of older models;
+//     and a price cut by the largest provider, which the others follow within days (events.go)
+//   - the time of the week and of the day, a little
+//   - the region's spread, which returns to its mean; the provider's premium, which lasts; the size of the deal; and
+//     chance
+//
+// A factor moves by random shocks and is pulled back to its mean. Shocks come in clusters: a GARCH(1,1) process makes
+// large ones more likely after large ones. Regimes switch every few months: a tight market pulls prices up, a glut
+// pulls them down, and both make them more volatile than a calm one. Utilization follows the same factors.
+//
+// The sizes of deals have a heavy tail, weekends are quieter than weekdays, and in thin regions some hours and a few
+// days have no trade, so that the index has gaps there. The global index of a GPU model has none after its launch.
+//
+// Everything is computed with whole numbers, so that rows are the same on every machine: see micro.
 package demo
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,11 +44,15 @@ import (
 // months is how much history a new demo has.
 const months = 24
 
-// Settings that a demo's database carries.
+// Settings of a demo's database.
 const (
-	settingSeed = "demo_seed"
-	settingFed  = "demo_fed" // arrivals up to this instant have been delivered
+	settingSeed   = "demo_seed"
+	settingMarket = "demo_market" // the version of the market
+	settingFed    = "demo_fed"    // arrivals up to this instant have been delivered
 )
+
+// marketVersion changes with every change of the rows that a seed gives: another version's market cannot be continued.
+const marketVersion = "2"
 
 // Demo feeds a store from a synthetic market.
 type Demo struct {
@@ -35,18 +62,18 @@ type Demo struct {
 	Now       func() time.Time
 	Log       *slog.Logger
 
-	days    int // of history when not months; a test's is short
+	days    int // of history, instead of months; for tests
 	market  *Market
 	catalog assay.Catalog
 	fed     int64
-	pending []Arrival // generated and not yet delivered, in the order of arrival
+	pending []Arrival // generated and not delivered yet, in order of arrival
 	hour    int64     // the next hour to generate
 }
 
-// Progress hears how far a long step has come, from 0 to 1.
+// Progress is called as a long step advances, from 0 to 1.
 type Progress func(step string, done float64)
 
-// Prepare brings the store up to now: a new one gets its history, a known one what it missed. It can be broken off and
+// Prepare brings the store up to now: a new one gets its history, a known one what it missed. It can be interrupted and
 // repeated at any point.
 func (d *Demo) Prepare(ctx context.Context, progress Progress) error {
 	now := d.Now().UnixMilli()
@@ -54,31 +81,30 @@ func (d *Demo) Prepare(ctx context.Context, progress Progress) error {
 	if err != nil {
 		return err
 	}
-	if err := d.deliver(ctx, now, false, func(done float64) { progress("importing transactions", done) }); err != nil {
+	late, err := d.deliver(ctx, now, func(done float64) { progress("importing transactions", done) })
+	if err != nil {
 		return err
 	}
 	publisher := *d.Publisher
-	publisher.Now = func() time.Time { return time.UnixMilli(now) } // an hour that has ended meanwhile is not delivered yet
+	publisher.Now = func() time.Time { return time.UnixMilli(now) } // an hour that ends meanwhile is not delivered yet
 	if known {
 		_, err = publisher.CatchUp(ctx)
 	} else {
 		start, span := d.fed, float64(max(1, now-d.fed))
-		_, err = publisher.Backfill(ctx, start, now, func(at int64) { progress("publishing the index", float64(at-start)/span) })
+		_, err = publisher.Backfill(ctx, start, now, func(at int64) {
+			progress("publishing the index", float64(at-start)/span)
+		})
 	}
 	if err != nil {
 		return err
 	}
-	if err := d.deliver(ctx, now, true, func(float64) {}); err != nil {
+	if err := importAll(ctx, ingest.Transactions(d.options(now)), slices.Values(late)); err != nil {
 		return err
 	}
 	if err := publisher.Realtime(ctx); err != nil {
 		return err
 	}
-	from, err := d.toldUntil(ctx, now)
-	if err != nil {
-		return err
-	}
-	if err := d.tell(ctx, from, now); err != nil {
+	if err := d.bringFamilies(ctx, now); err != nil {
 		return err
 	}
 	return d.advance(ctx, now)
@@ -90,30 +116,57 @@ func (d *Demo) open(ctx context.Context, now int64) (known bool, err error) {
 		return false, err
 	}
 	d.market = NewMarket(d.Seed, d.catalog)
-	seed, err := d.Store.Setting(ctx, settingSeed)
+	settings, err := d.settings(ctx)
 	if err != nil {
 		return false, err
 	}
-	fed, err := d.Store.Setting(ctx, settingFed)
-	if err != nil {
+	if err := d.check(ctx, settings); err != nil {
 		return false, err
 	}
-	switch {
-	case seed != "" && seed != strconv.FormatInt(d.Seed, 10):
-		return false, fmt.Errorf("the database holds the market of seed %s, not %d: use that seed, or another --dir or --store", seed, d.Seed)
-	case fed != "":
-		d.fed, err = strconv.ParseInt(fed, 10, 64)
-		return true, err
+	if settings.fed != "" {
+		d.fed, err = strconv.ParseInt(settings.fed, 10, 64)
+		known = true
+	} else {
+		d.fed = d.begin(now)
+	}
+	if err == nil {
+		err = d.Store.SetSetting(ctx, settingMarket, marketVersion)
+	}
+	if err == nil {
+		err = d.Store.SetSetting(ctx, settingSeed, strconv.FormatInt(d.Seed, 10))
+	}
+	return known, err
+}
+
+type settings struct{ seed, market, fed string }
+
+func (d *Demo) settings(ctx context.Context) (s settings, err error) {
+	if s.seed, err = d.Store.Setting(ctx, settingSeed); err != nil {
+		return s, err
+	}
+	if s.market, err = d.Store.Setting(ctx, settingMarket); err != nil {
+		return s, err
+	}
+	s.fed, err = d.Store.Setting(ctx, settingFed)
+	return s, err
+}
+
+// check refuses a store whose rows are not of this market.
+func (d *Demo) check(ctx context.Context, s settings) error {
+	if s.seed != "" && s.seed != strconv.FormatInt(d.Seed, 10) {
+		return fmt.Errorf("the database holds the market of seed %s, not %d: use that seed, or another --dir or --store",
+			s.seed, d.Seed)
 	}
 	_, filled, err := d.Store.FirstTransaction(ctx)
-	if err != nil {
-		return false, err
+	switch {
+	case err != nil || !filled:
+		return err
+	case s.seed == "":
+		return errors.New("the database holds transactions that are not the demo's: use another --dir or --store")
+	case s.market != marketVersion:
+		return errors.New("the database holds the demo market of another release: use another --dir or --store")
 	}
-	if seed == "" && filled {
-		return false, fmt.Errorf("the database holds transactions that are not the demo's: use another --dir or --store")
-	}
-	d.fed = d.begin(now)
-	return false, d.Store.SetSetting(ctx, settingSeed, strconv.FormatInt(d.Seed, 10))
+	return nil
 }
 
 // begin is where the history of a demo that is new at the given instant begins.
@@ -124,31 +177,30 @@ func (d *Demo) begin(now int64) int64 {
 	return assay.MonthsBack(now, months)
 }
 
-// deliver imports the arrivals in (fed, until]: the late ones, or the others.
-func (d *Demo) deliver(ctx context.Context, until int64, late bool, progress func(float64)) error {
-	importer := d.importer(until)
+// deliver imports the arrivals in (fed, until] but for the late ones, which it returns: they come when their hour is
+// published.
+func (d *Demo) deliver(ctx context.Context, until int64, progress func(float64)) (late []assay.Transaction, err error) {
+	importer := ingest.Transactions(d.options(until))
 	var rows []Arrival
-	// What arrives late was executed up to maxLate before.
+	// A late row was executed up to maxLate before it arrives.
 	begin := max(assay.StartOfDay(d.fed-maxLate), d.begin(until))
 	for hour := begin; hour <= until; hour += assay.Hour {
 		rows = d.market.AppendHour(rows[:0], hour)
 		for i := range rows {
-			if a := &rows[i]; a.Late() == late && a.At > d.fed && a.At <= until {
-				if err := importer.Add(ctx, a.Transaction); err != nil {
-					return err
-				}
+			switch a := &rows[i]; {
+			case a.At <= d.fed || a.At > until:
+			case a.Late():
+				late = append(late, a.Transaction)
+			default:
+				err = importer.Add(ctx, a.Transaction)
+			}
+			if err != nil {
+				return nil, err
 			}
 		}
 		progress(float64(hour-begin) / float64(max(1, until-begin)))
 	}
-	return importer.Flush(ctx)
-}
-
-func (d *Demo) importer(now int64) *ingest.Importer[assay.Transaction] {
-	return ingest.Transactions(ingest.Options{
-		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return now },
-		Rejected: func(r ingest.Reject) { d.Log.Error("demo row rejected", "source", r.File, "reason", r.Reason) },
-	})
+	return late, importer.Flush(ctx)
 }
 
 func (d *Demo) advance(ctx context.Context, now int64) error {
@@ -159,7 +211,7 @@ func (d *Demo) advance(ctx context.Context, now int64) error {
 // tick is how often the feed delivers.
 const tick = time.Second
 
-// Feed goes on delivering transactions as they arrive, until the context ends. Prepare must have succeeded before.
+// Feed delivers transactions as they arrive, until the context ends. Prepare must have succeeded before.
 func (d *Demo) Feed(ctx context.Context) error {
 	d.hour = assay.StartOfDay(d.fed - maxLate)
 	ticker := time.NewTicker(tick)
@@ -183,7 +235,7 @@ func (d *Demo) feed(ctx context.Context, now int64) error {
 		d.pending = slices.DeleteFunc(d.pending, func(a Arrival) bool { return a.At <= d.fed })
 		slices.SortStableFunc(d.pending, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	}
-	importer, n := d.importer(now), 0
+	importer, n := ingest.Transactions(d.options(now)), 0
 	for n < len(d.pending) && d.pending[n].At <= now {
 		if err := importer.Add(ctx, d.pending[n].Transaction); err != nil {
 			return err
@@ -197,28 +249,8 @@ func (d *Demo) feed(ctx context.Context, now int64) error {
 		return err
 	}
 	d.pending = slices.Delete(d.pending, 0, n)
-	if err := d.tell(ctx, d.fed, now); err != nil {
+	if err := d.bringFamilies(ctx, now); err != nil {
 		return err
 	}
 	return d.advance(ctx, now)
-}
-
-// tell imports what the families beside the transactions have to say of (from, until].
-func (d *Demo) tell(ctx context.Context, from, until int64) error {
-	for _, family := range []func(context.Context, int64, int64) error{d.read, d.observe, d.readModels, d.openSites} {
-		if err := family(ctx, from, until); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// toldUntil is until when the families have told what they had to say: as far as the feed has come, or nothing yet where one
-// of them is missing, as in a folder from before it was there. What is known changes nothing.
-func (d *Demo) toldUntil(ctx context.Context, now int64) (int64, error) {
-	c, err := d.Store.Counters(ctx)
-	if err != nil || min(c.Utilization, slices.Min(c.Observed[:])) > 0 {
-		return d.fed, err
-	}
-	return min(d.fed, d.begin(now)), nil
 }

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +21,10 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// halfPast is when the demos of these tests begin: in the middle of an hour, with a fixing behind it.
+// halfPast is when the demos of these tests begin: in the middle of an hour, half an hour after a fixing.
 var halfPast = marketAt(2026, 3, 9) + 20*assay.Hour + assay.Hour/2
 
-// newDemo is a demo with a history of some days, whose clock stands.
+// newDemo is a demo with a history of some days, whose clock stands still.
 func newDemo(db *store.DB, days int, now int64) *Demo {
 	return runningDemo(db, days, func() time.Time { return time.UnixMilli(now) })
 }
@@ -39,6 +39,15 @@ func runningDemo(db *store.DB, days int, now func() time.Time) *Demo {
 
 func silent(string, float64) {}
 
+// skipInShort skips a test that does a lot of work in one goroutine: the race detector, which runs the short form,
+// would find nothing in it.
+func skipInShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long and in one goroutine")
+	}
+}
+
 func mustPrepare(t *testing.T, d *Demo) {
 	t.Helper()
 	if err := d.Prepare(t.Context(), silent); err != nil {
@@ -46,9 +55,9 @@ func mustPrepare(t *testing.T, d *Demo) {
 	}
 }
 
-// state is everything a demo brings about.
-type state struct {
-	transactions []assay.Transaction // without their receipts, which say how they came in batches
+// outcome is everything that a demo leaves in its store.
+type outcome struct {
+	transactions []assay.Transaction // without their receipts, which depend on the batches
 	late         int
 	points       map[seriesName][]assay.Point
 	coverage     store.Coverage
@@ -60,11 +69,11 @@ type seriesName struct {
 	grain assay.Grain
 }
 
-func readState(t *testing.T, db *store.DB) state {
+func readOutcome(t *testing.T, db *store.DB) outcome {
 	t.Helper()
 	ctx := t.Context()
-	s := state{points: map[seriesName][]assay.Point{}}
-	var errs [6]error
+	s := outcome{points: map[seriesName][]assay.Point{}}
+	var errs [5]error
 	s.transactions, errs[0] = db.AppendWindow(ctx, nil, math.MinInt64, math.MaxInt64)
 	for i := range s.transactions {
 		s.transactions[i].Receipt = 0
@@ -86,7 +95,9 @@ func readState(t *testing.T, db *store.DB) state {
 				for _, r := range revisions {
 					s.points[seriesName{line, grain}] = append(s.points[seriesName{line, grain}], r.Point)
 				}
-				errs[5] = cmp.Or(errs[5], err)
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}
@@ -96,9 +107,9 @@ func readState(t *testing.T, db *store.DB) state {
 	return s
 }
 
-func wantState(t *testing.T, db *store.DB, want state) {
+func wantOutcome(t *testing.T, db *store.DB, want outcome) {
 	t.Helper()
-	got := readState(t, db)
+	got := readOutcome(t, db)
 	if got.late != want.late || !slices.Equal(got.transactions, want.transactions) {
 		t.Errorf("%d transactions are stored, %d of them late; want %d and %d, and the same ones",
 			len(got.transactions), got.late, len(want.transactions), want.late)
@@ -109,12 +120,13 @@ func wantState(t *testing.T, db *store.DB, want state) {
 		}
 	}
 	if !reflect.DeepEqual(got.coverage, want.coverage) || got.seed != want.seed || got.fed != want.fed {
-		t.Errorf("coverage %v, seed %s, fed %s; want %v, %s, %s", got.coverage, got.seed, got.fed, want.coverage, want.seed, want.fed)
+		t.Errorf("coverage %v, seed %s, fed %s; want %v, %s, %s",
+			got.coverage, got.seed, got.fed, want.coverage, want.seed, want.fed)
 	}
 }
 
-// wantNoHole checks that every GPU's global hourly series has each hour from one slot to another.
-func (s state) wantNoHole(t *testing.T, first, last int64) {
+// wantNoGap checks that every GPU's global hourly series has each hour from one slot to another.
+func (s outcome) wantNoGap(t *testing.T, first, last int64) {
 	t.Helper()
 	for _, gpu := range assay.DefaultCatalog().GPUs {
 		points := s.points[seriesName{assay.Line{GPU: gpu.Name, Region: assay.Global}, assay.Hourly}]
@@ -126,7 +138,7 @@ func (s state) wantNoHole(t *testing.T, first, last int64) {
 			at += assay.Hour
 		}
 		if at != last+assay.Hour || len(points) != int((at-first)/assay.Hour) {
-			t.Errorf("%s: %d hourly points, without a hole from %s to before %s, want them to %s", gpu.Name, len(points),
+			t.Errorf("%s: %d hourly points, without a gap from %s to before %s, want them to %s", gpu.Name, len(points),
 				assay.FormatInstant(first), assay.FormatInstant(at), assay.FormatInstant(last))
 		}
 	}
@@ -139,16 +151,15 @@ func arrivals(begin, by int64) []Arrival {
 }
 
 func TestPrepare_NewStore(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	t.Parallel()
+	skipInShort(t)
 	db := storetest.Open(t)
 	const days = 3
 	begin := assay.StartOfDay(halfPast) - days*assay.Day
 	steps := map[string]float64{}
 	err := newDemo(db, days, halfPast).Prepare(t.Context(), func(step string, done float64) {
 		if done < steps[step] || done > 1 {
-			t.Errorf("%s went from %f to %f", step, steps[step], done)
+			t.Errorf("progress of %s goes from %f to %f", step, steps[step], done)
 		}
 		steps[step] = done
 	})
@@ -156,21 +167,22 @@ func TestPrepare_NewStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(steps) != 2 {
-		t.Errorf("heard of the steps %v, want two", steps)
+		t.Errorf("progress has the steps %v, want two", steps)
 	}
-	s, rows := readState(t, db), arrivals(begin, halfPast)
+	s, rows := readOutcome(t, db), arrivals(begin, halfPast)
 	if len(s.transactions) != len(rows) {
 		t.Errorf("%d transactions are stored, want the %d that have arrived", len(s.transactions), len(rows))
 	}
 	if fed := strconv.FormatInt(halfPast, 10); s.fed != fed || s.seed != "1" {
-		t.Errorf("the store remembers seed %q, fed to %q; want 1 and %s", s.seed, s.fed, fed)
+		t.Errorf("the store has seed %q and was fed up to %q; want 1 and %s", s.seed, s.fed, fed)
 	}
-	s.wantNoHole(t, begin+assay.Hour, halfPast-assay.Hour/2)
+	s.wantNoGap(t, begin+assay.Hour, halfPast-assay.Hour/2)
 	wantWithoutLate(t, s, rows)
 }
 
-// wantWithoutLate checks the hourly values of all models: late rows are stored, but came when their hour was published.
-func wantWithoutLate(t *testing.T, s state, rows []Arrival) {
+// wantWithoutLate checks the hourly values of all GPU models: late rows are stored, but do not count in the published
+// hour.
+func wantWithoutLate(t *testing.T, s outcome, rows []Arrival) {
 	t.Helper()
 	late := 0
 	slots := map[assay.Line]map[int64][]assay.Transaction{}
@@ -183,11 +195,11 @@ func wantWithoutLate(t *testing.T, s state, rows []Arrival) {
 		if slots[line] == nil {
 			slots[line] = map[int64][]assay.Transaction{}
 		}
-		slot := index.Plain().NextSlot(assay.Hourly, a.ExecutedAt)
+		slot := methodology.NextSlot(assay.Hourly, a.ExecutedAt)
 		slots[line][slot] = append(slots[line][slot], a.Transaction)
 	}
 	if late == 0 {
-		t.Error("no row is late: the test has nothing to tell")
+		t.Error("no row is late: the test checks nothing")
 	}
 	if s.late != late {
 		t.Errorf("%d rows are listed as late, want %d", s.late, late)
@@ -201,7 +213,7 @@ func wantWithoutLate(t *testing.T, s state, rows []Arrival) {
 	}
 }
 
-// average is the index over the verified ones of the transactions.
+// average is the index over the verified transactions.
 func average(all []assay.Transaction) assay.Nanos {
 	var c index.Calculator
 	rows := make([]int32, len(all))
@@ -209,65 +221,90 @@ func average(all []assay.Transaction) assay.Nanos {
 		rows[i] = int32(i)
 	}
 	c.Load(all)
-	d, _ := c.Compute(rows, index.Plain())
+	d, _ := c.Compute(rows, methodology)
 	return d.Value
 }
 
-func TestPrepare_FollowsFromTheSeed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
-	one, two, other := storetest.Open(t), storetest.Open(t), storetest.Open(t)
-	mustPrepare(t, newDemo(one, 1, halfPast))
-	mustPrepare(t, newDemo(two, 1, halfPast))
-	want := readState(t, one)
-	wantState(t, two, want)
-
-	d := newDemo(other, 1, halfPast)
-	d.Seed = 2
-	mustPrepare(t, d)
-	if got := readState(t, other); reflect.DeepEqual(got.points, want.points) {
-		t.Error("seeds 1 and 2 publish the same points")
-	}
+// oneDay is the outcome of a demo of one day, prepared once for all tests that compare with it.
+func oneDay(t *testing.T) outcome {
+	t.Helper()
+	clean.once.Do(func() {
+		db := storetest.Open(t)
+		mustPrepare(t, newDemo(db, 1, halfPast))
+		clean.outcome = readOutcome(t, db)
+	})
+	return clean.outcome
 }
 
-// Broken off at one step after the other, the demo comes to what it would have come to in one go.
-func TestPrepare_BrokenOffAndRepeated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
-	clean, db := storetest.Open(t), storetest.Open(t)
-	mustPrepare(t, newDemo(clean, 1, halfPast))
-	want := readState(t, clean)
+var clean struct {
+	once    sync.Once
+	outcome outcome
+}
 
-	f := func(ctx context.Context, d *Demo, progress Progress, reached func(state) bool) {
+func TestPrepare_FollowsFromTheSeed(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	want := oneDay(t)
+	t.Run("the same", func(t *testing.T) {
+		t.Parallel()
+		db := storetest.Open(t)
+		mustPrepare(t, newDemo(db, 1, halfPast))
+		wantOutcome(t, db, want)
+	})
+	t.Run("another", func(t *testing.T) {
+		t.Parallel()
+		db := storetest.Open(t)
+		d := newDemo(db, 1, halfPast)
+		d.Seed = 2
+		mustPrepare(t, d)
+		if got := readOutcome(t, db); reflect.DeepEqual(got.points, want.points) {
+			t.Error("seeds 1 and 2 publish the same points")
+		}
+	})
+}
+
+// Interrupted at one step after another and repeated, the demo arrives where it would have arrived at once.
+func TestPrepare_InterruptedAndRepeated(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	db, want := storetest.Open(t), oneDay(t)
+	f := func(name string, ctx context.Context, d *Demo, progress Progress, reached func(outcome) bool) {
 		t.Helper()
-		if err := d.Prepare(ctx, progress); !errors.Is(err, context.Canceled) {
-			t.Errorf("broken off, Prepare gives the error %v", err)
-		}
-		s := readState(t, db)
-		if !reached(s) || s.fed != "" {
-			t.Errorf("broke off elsewhere: seed %q, %d transactions, %d lines covered, fed %q", s.seed, len(s.transactions), len(s.coverage), s.fed)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := d.Prepare(ctx, progress)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("when interrupted, Prepare returns the error %v", err)
+			}
+			s := readOutcome(t, db)
+			if !reached(s) || s.fed != "" {
+				t.Errorf("interrupted elsewhere: seed %q, %d transactions, %d lines covered, fed %q",
+					s.seed, len(s.transactions), len(s.coverage), s.fed)
+			}
+		})
 	}
-	f(storetest.BreakAt(t, 20), newDemo(db, 1, halfPast), silent, func(s state) bool { return s.seed == "" })
-	f(storetest.BreakAt(t, 300), newDemo(db, 1, halfPast), silent, func(s state) bool { return s.seed != "" && len(s.transactions) == 0 })
+	f("before the seed", storetest.BreakAt(t, 20), newDemo(db, 1, halfPast), silent,
+		func(s outcome) bool { return s.seed == "" })
+	f("before the import", storetest.BreakAt(t, 300), newDemo(db, 1, halfPast), silent,
+		func(s outcome) bool { return s.seed != "" && len(s.transactions) == 0 })
 	ctx, cancel := context.WithCancel(t.Context())
-	f(ctx, newDemo(db, 1, halfPast), func(step string, _ float64) {
+	cancelAtPublishing := func(step string, _ float64) {
 		if step == "publishing the index" {
 			cancel()
 		}
-	}, func(s state) bool { return len(s.transactions) > 0 && len(s.coverage) == 0 })
+	}
+	f("before the publication", ctx, newDemo(db, 1, halfPast), cancelAtPublishing,
+		func(s outcome) bool { return len(s.transactions) > 0 && len(s.coverage) == 0 })
 	ctx, cancel = context.WithCancel(t.Context())
 	d := newDemo(db, 1, halfPast)
 	d.Publisher.Log = slog.New(cancelling{slog.DiscardHandler, cancel})
-	f(ctx, d, silent, func(s state) bool { return len(s.coverage) > 0 && len(s.transactions) < len(want.transactions) })
+	f("before the late rows", ctx, d, silent,
+		func(s outcome) bool { return len(s.coverage) > 0 && len(s.transactions) < len(want.transactions) })
 
 	mustPrepare(t, newDemo(db, 1, halfPast))
-	wantState(t, db, want)
+	wantOutcome(t, db, want)
 }
 
-// cancelling ends a context as soon as something is logged: of the publisher, that is the first publication.
+// cancelling cancels a context on the first log line: for the publisher, that is the first publication.
 type cancelling struct {
 	slog.Handler
 	cancel context.CancelFunc
@@ -279,36 +316,34 @@ func (c cancelling) Enabled(context.Context, slog.Level) bool {
 }
 
 func TestPrepare_RestartAfterThreeDays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	t.Parallel()
+	skipInShort(t)
 	db := storetest.Open(t)
 	const days = 2
 	begin, later := assay.StartOfDay(halfPast)-days*assay.Day, halfPast+3*assay.Day
 	mustPrepare(t, newDemo(db, days, halfPast))
-	before := readState(t, db)
+	before := readOutcome(t, db)
 	mustPrepare(t, newDemo(db, days+3, later))
-	after := readState(t, db)
+	after := readOutcome(t, db)
 
-	after.wantNoHole(t, begin+assay.Hour, later-assay.Hour/2)
+	after.wantNoGap(t, begin+assay.Hour, later-assay.Hour/2)
 	if rows := arrivals(begin, later); len(after.transactions) != len(rows) {
 		t.Errorf("%d transactions are stored, want the %d that have arrived", len(after.transactions), len(rows))
 	}
 	for name, points := range before.points {
 		if !slices.Equal(after.points[name][:len(points)], points) {
-			t.Errorf("the restart has changed %v", name)
+			t.Errorf("the restart changed %v", name)
 		}
 	}
 	mustPrepare(t, newDemo(db, days+3, later))
-	wantState(t, db, after)
+	wantOutcome(t, db, after)
 }
 
-// Time goes on while a demo is prepared. An hour that ends meanwhile is left to the publisher's loop: its last rows have
-// not been delivered.
+// Time passes while a demo is prepared. An hour that ends meanwhile is left to the publisher's loop: its last rows are
+// not delivered yet.
 func TestPrepare_HourEndsMeanwhile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	t.Parallel()
+	skipInShort(t)
 	db := storetest.Open(t)
 	begin := assay.StartOfDay(halfPast) - assay.Day
 	f := func(now int64) {
@@ -316,48 +351,65 @@ func TestPrepare_HourEndsMeanwhile(t *testing.T) {
 		d := newDemo(db, 1, now)
 		d.Publisher.Now = func() time.Time { return time.UnixMilli(now + assay.Hour) }
 		mustPrepare(t, d)
-		readState(t, db).wantNoHole(t, begin+assay.Hour, now-assay.Hour/2)
+		readOutcome(t, db).wantNoGap(t, begin+assay.Hour, now-assay.Hour/2)
 	}
 	f(halfPast)
-	f(halfPast + 2*assay.Hour) // known by now
+	f(halfPast + 2*assay.Hour) // now the store has a history
 }
 
 func TestPrepare_Refused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
-	f := func(db *store.DB, d *Demo, want string) {
+	t.Parallel()
+	f := func(name string, seed int64, change func(db *store.DB) error, want string) {
 		t.Helper()
-		before := readState(t, db)
-		err := d.Prepare(t.Context(), silent)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got the error %v, want one with %q", err, want)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := storetest.Open(t)
+			row := arrivals(halfPast-assay.Day, halfPast)[0].Transaction
+			_, err := db.AppendTransactions(t.Context(), []assay.Transaction{row})
+			if err == nil {
+				err = change(db)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := readOutcome(t, db)
+			d := newDemo(db, 1, halfPast)
+			d.Seed = seed
+			err = d.Prepare(t.Context(), silent)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got the error %v, want one with %q", err, want)
+			}
+			wantOutcome(t, db, before)
+		})
+	}
+	set := func(settings ...string) func(db *store.DB) error {
+		return func(db *store.DB) error {
+			for i := 0; i < len(settings); i += 2 {
+				if err := db.SetSetting(t.Context(), settings[i], settings[i+1]); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
-		wantState(t, db, before)
 	}
-	db := storetest.Open(t)
-	mustPrepare(t, newDemo(db, 1, halfPast))
-	d := newDemo(db, 1, halfPast+assay.Day)
-	d.Seed = 2
-	f(db, d, "the database holds the market of seed 1, not 2: use that seed, or another --dir or --store")
-
-	foreign := storetest.Open(t)
-	row := arrivals(halfPast-assay.Day, halfPast)[0].Transaction
-	if _, err := foreign.AppendTransactions(t.Context(), []assay.Transaction{row}); err != nil {
-		t.Fatal(err)
-	}
-	f(foreign, newDemo(foreign, 1, halfPast), "the database holds transactions that are not the demo's: use another --dir or --store")
+	f("another seed", 2, set(settingSeed, "1", settingMarket, marketVersion),
+		"the database holds the market of seed 1, not 2: use that seed, or another --dir or --store")
+	f("no demo", 1, set(),
+		"the database holds transactions that are not the demo's: use another --dir or --store")
+	f("another release", 1, set(settingSeed, "1"),
+		"the database holds the demo market of another release: use another --dir or --store")
 }
 
-// bubbleClock is the bubble's clock, moved to an instant.
+// bubbleClock is the clock of a synctest bubble, moved to an instant.
 func bubbleClock(at int64) func() time.Time {
 	ahead := time.Until(time.UnixMilli(at))
 	return func() time.Time { return time.Now().Add(ahead) }
 }
 
-// The feed and the publisher run side by side, as they do in the program. Before the hour ends, the store has what its
-// index needs, so that no line has a hole.
+// The feed and the publisher run side by side, as they do in the program. Before the hour ends, the store has the rows
+// that its index needs, so that no line has a gap.
 func TestFeed_DeliversBeforeTheHourEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		one := halfPast + assay.Hour/2
@@ -373,12 +425,13 @@ func TestFeed_DeliversBeforeTheHourEnds(t *testing.T) {
 		synctest.Wait()
 		begin := assay.StartOfDay(one) - assay.Day
 		delivered, err := db.CountTransactions(ctx)
-		if least, most := len(arrivals(begin, one-1-assay.Second)), len(arrivals(begin, one-1)); err != nil || delivered < least || delivered > most {
+		least, most := len(arrivals(begin, one-1-assay.Second)), len(arrivals(begin, one-1))
+		if err != nil || delivered < least || delivered > most {
 			t.Errorf("a millisecond before the hour %d rows are stored (%v), want %d to %d", delivered, err, least, most)
 		}
 		<-time.After(2 * time.Second)
 		synctest.Wait()
-		readState(t, db).wantNoHole(t, begin+assay.Hour, one)
+		readOutcome(t, db).wantNoGap(t, begin+assay.Hour, one)
 
 		cancel()
 		for range 2 {
@@ -391,20 +444,20 @@ func TestFeed_DeliversBeforeTheHourEnds(t *testing.T) {
 
 // A demo that is stopped while it feeds and started again has every row once.
 func TestFeed_StoppedAndStarted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	t.Parallel()
+	skipInShort(t)
 	db := storetest.Open(t)
 	now := halfPast
 	clock := func() time.Time { return time.UnixMilli(now) }
 	begin := assay.StartOfDay(now) - assay.Day
 	f := func(d *Demo) {
 		t.Helper()
-		if n, err := db.CountTransactions(t.Context()); err != nil || n != len(arrivals(begin, now)) {
-			t.Errorf("at %s %d rows are stored (%v), want %d", assay.FormatInstant(now), n, err, len(arrivals(begin, now)))
+		n, err := db.CountTransactions(t.Context())
+		if want := len(arrivals(begin, now)); err != nil || n != want {
+			t.Errorf("at %s %d rows are stored (%v), want %d", assay.FormatInstant(now), n, err, want)
 		}
 		if d.fed > now {
-			t.Errorf("at %s the demo believes to be at %s", assay.FormatInstant(now), assay.FormatInstant(d.fed))
+			t.Errorf("at %s the demo has fed up to %s", assay.FormatInstant(now), assay.FormatInstant(d.fed))
 		}
 	}
 	for range 2 {
@@ -419,7 +472,7 @@ func TestFeed_StoppedAndStarted(t *testing.T) {
 			}
 			f(d)
 			if len(d.pending) > 0 && d.pending[0].At <= now {
-				t.Errorf("what was delivered at %s is kept", assay.FormatInstant(d.pending[0].At))
+				t.Errorf("the row delivered at %s is still pending", assay.FormatInstant(d.pending[0].At))
 			}
 		}
 		now += assay.Hour

@@ -13,8 +13,8 @@ import (
 	"github.com/assaydata/assay/internal/tokens"
 )
 
-// twoYears are the models' days of the two years before November 2026.
-func twoYears() (known []assay.Observed[assay.ModelDay]) {
+// modelHistory is the models' days of the two years before November 2026.
+func modelHistory() (known []assay.Observed[assay.ModelDay]) {
 	m := NewMarket(1, assay.DefaultCatalog())
 	for day := marketAt(2024, 11, 1); day < marketAt(2026, 11, 1); day += assay.Day {
 		for _, model := range m.AppendModels(nil, day) {
@@ -24,12 +24,13 @@ func twoYears() (known []assay.Observed[assay.ModelDay]) {
 	return known
 }
 
-func TestModels_AreBelievable(t *testing.T) {
-	labs, known := assay.DefaultCatalog().Labs, twoYears()
+func TestModels_ArePlausible(t *testing.T) {
+	t.Parallel()
+	labs, known := assay.DefaultCatalog().Labs, modelHistory()
 	models, seen := map[string]map[string]bool{}, map[string]bool{}
 	for _, o := range known {
 		if seen[o.Key] {
-			t.Fatalf("%s stands twice", o.Key)
+			t.Fatalf("%s appears twice", o.Key)
 		}
 		seen[o.Key] = true
 		if models[o.Value.Lab] == nil {
@@ -39,7 +40,7 @@ func TestModels_AreBelievable(t *testing.T) {
 	}
 	for _, lab := range labs {
 		if n := len(models[lab.Lab]); n < 6 || n > 30 {
-			t.Errorf("%s has %d models in two years: few come and go", lab.Lab, n)
+			t.Errorf("%s has %d models in two years, want 6 to 30", lab.Lab, n)
 		}
 	}
 	prices := tokens.Prices(known, labs, index.Schedule{index.Plain()})
@@ -59,9 +60,10 @@ func TestModels_AreBelievable(t *testing.T) {
 }
 
 func TestModels_CostsMove(t *testing.T) {
+	t.Parallel()
 	families := map[string][]string{}
 	moved := map[string][3]bool{}
-	for _, c := range tokens.Costs(twoYears(), assay.DefaultCatalog().Labs) {
+	for _, c := range tokens.Costs(modelHistory(), assay.DefaultCatalog().Labs) {
 		if c.Index < 5*assay.One || c.Index > 200*assay.One {
 			t.Fatalf("%+v", c)
 		}
@@ -77,7 +79,9 @@ func TestModels_CostsMove(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"anthropic": "[all fable haiku opus sonnet]", "openai": "[all codex flagship image mini nano pro]", "google": "[all flash image lite pro]",
+		"anthropic": "[all fable haiku opus sonnet]",
+		"openai":    "[all codex flagship image mini nano pro]",
+		"google":    "[all flash image lite pro]",
 	}
 	for lab, names := range want {
 		if got := fmt.Sprint(families[lab]); got != names {
@@ -86,39 +90,44 @@ func TestModels_CostsMove(t *testing.T) {
 	}
 }
 
-// A demo that was prepared in two steps has the models' days of one that was prepared at once: all that have ended.
-func TestModels_Feed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+// A demo that was prepared in two steps has the models' days of one that was prepared at once: all that have ended. So
+// has one whose folder is from before the demo had models.
+func TestModels_SameHistory(t *testing.T) {
+	t.Parallel()
+	history := func(fed ...int64) []string {
+		db := storetest.Open(t)
+		d := openedDemo(t, db, 3, halfPast)
+		for _, now := range fed {
+			if err := d.bringFamilies(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			d.fed = now
+		}
+		return modelKeys(t, db)
 	}
-	once, twice := storetest.Open(t), storetest.Open(t)
-	mustPrepare(t, newDemo(once, 3, halfPast))
-	mustPrepare(t, newDemo(twice, 3, halfPast-20*assay.Hour)) // half past midnight: the day before has just come
-	later := newDemo(twice, 3, halfPast)
-	mustPrepare(t, later)
-	mustPrepare(t, newDemo(twice, 3, halfPast)) // again, for nothing
-	// A folder of a demo that knew no models yet gets their history.
+	want := history(halfPast)
+	if first, last := want[0][:10], want[len(want)-1][:10]; first != "2026-03-05" || last != "2026-03-08" {
+		t.Errorf("the days are %s to %s", first, last)
+	}
+	f := func(name string, got []string) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			if !slices.Equal(got, want) {
+				t.Errorf("%d models' days, want the %d that come at once", len(got), len(want))
+			}
+		})
+	}
+	halfPastMidnight := halfPast - 20*assay.Hour // the numbers of the day before have just come
+	f("in two steps", history(halfPastMidnight, halfPast))
+	f("repeated", history(halfPast, halfPast))
+
 	old := storetest.Open(t)
-	known := newDemo(old, 3, halfPast)
-	known.catalog, known.fed = assay.DefaultCatalog(), halfPast-assay.Hour
-	known.market = NewMarket(known.Seed, known.catalog)
-	from, err := known.toldUntil(t.Context(), halfPast)
-	if err == nil {
-		err = known.tell(t.Context(), from, halfPast)
-	}
-	if err != nil {
+	d := openedDemo(t, old, 3, halfPast)
+	d.fed = halfPast - assay.Hour
+	if err := d.bringFamilies(t.Context(), halfPast); err != nil {
 		t.Fatal(err)
 	}
-	got, want := modelKeys(t, twice), modelKeys(t, once)
-	if history := modelKeys(t, old); !slices.Equal(history, want) {
-		t.Errorf("an old folder gets %d models' days, a new one %d", len(history), len(want))
-	}
-	if len(want) == 0 || !slices.Equal(got, want) {
-		t.Errorf("two steps gave %d models' days, one %d, or others", len(got), len(want))
-	}
-	if first, last := want[0][:10], want[len(want)-1][:10]; first != "2026-03-05" || last != "2026-03-08" {
-		t.Errorf("they are of %s to %s", first, last)
-	}
+	f("an old folder", modelKeys(t, old))
 }
 
 func modelKeys(t *testing.T, db *store.DB) (keys []string) {
@@ -136,7 +145,7 @@ func modelKeys(t *testing.T, db *store.DB) (keys []string) {
 }
 
 func BenchmarkModels_TwoYears(b *testing.B) {
-	known, labs := twoYears(), assay.DefaultCatalog().Labs
+	known, labs := modelHistory(), assay.DefaultCatalog().Labs
 	b.ReportMetric(float64(len(known)), "rows")
 	for b.Loop() {
 		tokens.Prices(known, labs, index.Schedule{index.Plain()})

@@ -1,20 +1,17 @@
 package demo
 
 import (
-	"context"
 	"fmt"
+	"iter"
 	"math"
-	"math/rand/v2"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/ingest"
-	"github.com/assaydata/assay/internal/sites"
 )
 
-// The demo has firstSites at the beginning of November 2024, when its capacity was counted first, and one more every day.
+// The demo has firstSites when its capacity is first counted, and one more every day.
 const (
 	firstSites = 2400
-	sitesBegin = bornHour * assay.Hour
+	sitesBegin = firstCount * assay.Hour
 )
 
 // The ages at which a site changes: building begins, it opens, and some are enlarged.
@@ -27,7 +24,7 @@ const (
 // fleet is what a site may be filled with.
 type fleet struct {
 	chips, generation string
-	watts             int64 // a GPU, with all that it takes to run it
+	watts             int64 // per GPU, cooling and network included
 	weight            int64
 }
 
@@ -51,20 +48,20 @@ var fleets = [...]fleet{
 	{"", "", 1200, 2},
 }
 
-// owners are those who have GPUs for themselves, and newcomers are who rents them out beside the market's providers. The
-// names are invented.
+// owners have GPUs for their own use; newcomers rent them out, as the market's providers do. The names are invented.
 var (
 	owners = [...]string{
-		"Aldermoor Research", "Bellwether Institute", "Corviston Bank", "Dunmere University", "Eastreach Automotive", "Fallowgate Energy", "Glimmerholt Media",
-		"Harrowfen National Laboratory", "Ironbridge Genomics", "Juniper Strait Authority", "Kingsloch Telecom", "Larkhollow Health", "Mirefield Weather Service",
-		"Nettlecombe Search", "Oakumvale Robotics",
+		"Aldermoor Research", "Bellwether Institute", "Corviston Bank", "Dunmere University", "Eastreach Automotive",
+		"Fallowgate Energy", "Glimmerholt Media", "Harrowfen National Laboratory", "Ironbridge Genomics",
+		"Juniper Strait Authority", "Kingsloch Telecom", "Larkhollow Health", "Mirefield Weather Service", "Nettlecombe Search", "Oakumvale Robotics",
 	}
 	newcomers = [...]string{
-		"Amberlock Compute", "Brackenfold", "Cindertrace Cloud", "Driftmark GPU", "Elmsworth Tensor", "Flintrow", "Gossamer Racks", "Hollowell Compute",
-		"Inkwater Cloud", "Jasperline", "Kilnbrook Systems", "Loamfield AI",
+		"Amberlock Compute", "Brackenfold", "Cindertrace Cloud", "Driftmark GPU", "Elmsworth Tensor", "Flintrow",
+		"Gossamer Racks", "Hollowell Compute", "Inkwater Cloud", "Jasperline", "Kilnbrook Systems", "Loamfield AI",
 	}
 	customers = [...]string{
-		"Paperwing Labs", "Northlight Models", "Tallgrass AI", "Quietstone Research", "Vellum Studio", "Harborline Bank", "Sundial Robotics", "Greywater Genomics",
+		"Paperwing Labs", "Northlight Models", "Tallgrass AI", "Quietstone Research", "Vellum Studio", "Harborline Bank",
+		"Sundial Robotics", "Greywater Genomics",
 	}
 	siteHalls      = [...]string{"Campus", "Hall A", "Hall B", "North", "South", "West", "Yard", "Park"}
 	siteTiers      = [...]string{"Tier III", "Tier III", "Tier III", "Tier IV", "Tier II"}
@@ -72,7 +69,7 @@ var (
 	ownCategories  = [...]string{"AI supercomputer", "Research", "Enterprise", "Sovereign AI"}
 )
 
-// siteBorn is when a site is first heard of: of the first ones before the demo begins, each of the others on a day of its own.
+// siteBorn is when a site is announced: the first ones before the demo begins, each of the others on its own day.
 func siteBorn(n int64) int64 {
 	if n < firstSites {
 		return sitesBegin - (firstSites-n)*assay.Day/2
@@ -80,7 +77,7 @@ func siteBorn(n int64) int64 {
 	return sitesBegin + (n-firstSites)*assay.Day + int64(scramble(uint64(n))%uint64(assay.Day))
 }
 
-// siteChanged tells whether a site is another at one instant than at one before.
+// siteChanged tells whether a site changes in (from, until].
 func siteChanged(n, from, until int64) bool {
 	for _, age := range [...]int64{0, buildingAge, openAge, largerAge} {
 		if at := siteBorn(n) + age; from < at && at <= until {
@@ -105,14 +102,16 @@ var (
 	}()
 )
 
-// siteAt gives a site of a seed as it is at an instant, at which it must have been born.
+// siteAt returns site n of a seed as it is at an instant, when it must have been announced.
 func siteAt(seed, n, at int64) assay.Site {
-	d := &dice{*rand.NewPCG(mix(uint64(seed), 300), uint64(n))}
+	d := &dice{}
+	d.Seed(mix(uint64(seed), 300), uint64(n))
 	t, f := &towns[townWeights.draw(d)], &fleets[fleetWeights.draw(d)]
 	s := assay.Site{
-		ID: fmt.Sprintf("site-%05d", n), City: t.name, Country: t.country, GPUTypes: f.chips, ChipGeneration: f.generation, DCTier: siteWord(d, siteTiers[:]),
+		ID: fmt.Sprintf("site-%05d", n), City: t.name, Country: t.country,
+		GPUTypes: f.chips, ChipGeneration: f.generation, DCTier: siteWord(d, siteTiers[:]),
 	}
-	s.Latitude, s.Longitude = degrees(t.latitude+0.12*d.bell()), degrees(t.longitude+0.12*d.bell())
+	s.Latitude, s.Longitude = degrees(t.latitude, d.bell()), degrees(t.longitude, d.bell())
 	s.IsNeocloud = d.below(100) < 74
 	s.Company, s.Category = siteOwner(d, s.IsNeocloud)
 	s.SiteName = fmt.Sprintf("%s %s %d", t.name, siteWord(d, siteHalls[:]), n%97+1)
@@ -154,29 +153,20 @@ func siteOwner(d *dice, rents bool) (company, category string) {
 
 func siteWord(d *dice, words []string) string { return words[d.below(int64(len(words)))] }
 
-// degrees rounds an angle to four decimals, which is about ten metres.
-func degrees(angle float64) assay.Micros { return assay.Micros(math.Round(angle*1e4)) * 100 }
+// degrees is an angle at some distance from a town's, rounded to four decimals, which is about ten meters.
+func degrees(town float64, distance micro) assay.Micros {
+	away := 12 * distance / 100 // up to 0.42 degrees
+	return assay.Micros((int64(math.Round(town*1e6))+away+540_000_050)/100*100 - 540_000_000)
+}
 
-// openSites imports the sites that have changed in (from, until], as they are then; when there are none yet, all of them.
-func (d *Demo) openSites(ctx context.Context, from, until int64) error {
-	counters, err := d.Store.Counters(ctx)
-	if err != nil {
-		return err
-	}
-	if counters.Observed[assay.FamilySites] == 0 {
-		from = math.MinInt64
-	}
-	importer := ingest.Observations(ingest.Options{
-		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return until }, Revise: true,
-		Rejected: func(r ingest.Reject) { d.Log.Error("demo site rejected", "reason", r.Reason) },
-	}, sites.Family)
-	for n := int64(0); siteBorn(n) <= until; n++ {
-		if !siteChanged(n, from, until) {
-			continue
-		}
-		if err := importer.Add(ctx, sites.Family.Row(siteAt(d.Seed, n, until))); err != nil {
-			return err
+// sites are the sites that change in (from, until], as they are then; all of them when the demo begins with them.
+func (d *Demo) sites(from, until int64) iter.Seq[assay.Site] {
+	all := from <= d.begin(until)
+	return func(yield func(assay.Site) bool) {
+		for n := int64(0); siteBorn(n) <= until; n++ {
+			if (all || siteChanged(n, from, until)) && !yield(siteAt(d.Seed, n, until)) {
+				return
+			}
 		}
 	}
-	return importer.Flush(ctx)
 }

@@ -1,54 +1,61 @@
 package demo
 
 import (
-	"context"
+	"iter"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/ingest"
 )
 
-// readingEvery is how far apart the demo's utilization readings stand, in full hours.
+// readingEvery is the time between the demo's utilization readings, in full hours.
 const readingEvery = 6 * assay.Hour
 
-// source of the readings.
+// readingSource is the source of the readings.
 const readingSource = "demo-capacity"
 
-// AppendReadings appends how much of each GPU's capacity is rented in each region at an instant.
+// firstCount is the first hour of November 2024, when the demo's capacity was first counted.
+const firstCount = 1_730_419_200_000 / assay.Hour
+
+// AppendReadings appends how much of each GPU model's capacity is rented in each region at an instant. Where prices are
+// high, capacity is scarce: the share follows the factors of the price.
 func (m *Market) AppendReadings(dst []assay.UtilizationReading, at int64) []assay.UtilizationReading {
 	n := at / assay.Hour
+	t := m.path.tide(n)
 	for g := range m.models {
+		model := &m.models[g]
+		if model.launch != nil && at < model.launch.at {
+			continue
+		}
+		tightness := micro(0)
+		for _, l := range model.loads {
+			tightness += times(t[l.factor], l.beta)
+		}
 		for r := range m.regions {
-			model, region := &m.models[g], &m.regions[r]
-			salt := mix(model.salt, region.salt)
+			region := &m.regions[r]
+			salt := mix(model.salt, uint64(region.factor))
 			tracked := 400*model.weight + int64(salt%uint64(200*model.weight))
-			tracked += tracked * (n - bornHour) / (8 * 8766) // capacity grows by an eighth a year
-			share := 0.74 + 0.08*(2*unit(salt)-1) + 0.06*noise(salt, n, 21*24) + 0.03*noise(salt+1, n, 18) + 0.03*week(n)
-			rented := int64(share * float64(tracked))
+			tracked += tracked * (n - firstCount) / (8 * 8766) // capacity grows by an eighth a year
+			share := 760_000 + 5*(2*unit(salt)-million)/100 + tightness/2 + t[region.factor] +
+				noise(salt, n, 18)/50 + 2*week(n)/100
 			dst = append(dst, assay.UtilizationReading{
-				Source: readingSource, At: at, GPU: model.name, Region: region.name, Rented: min(max(rented, 0), tracked), Tracked: tracked,
+				Source: readingSource, At: at, GPU: model.name, Region: region.name,
+				Rented: times(tracked, min(max(share, 350_000), 985_000)), Tracked: tracked,
 			})
 		}
 	}
 	return dst
 }
 
-// bornHour is the first hour of November 2024, when the demo's capacity was counted first.
-const bornHour = 1_730_419_200_000 / assay.Hour
-
-// read imports the readings of (from, until].
-func (d *Demo) read(ctx context.Context, from, until int64) error {
-	importer := ingest.Utilization(ingest.Options{
-		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return until },
-		Rejected: func(r ingest.Reject) { d.Log.Error("demo reading rejected", "source", r.File, "reason", r.Reason) },
-	})
-	var readings []assay.UtilizationReading
-	for at := from/readingEvery*readingEvery + readingEvery; at <= until; at += readingEvery {
-		readings = d.market.AppendReadings(readings[:0], at)
-		for _, r := range readings {
-			if err := importer.Add(ctx, r); err != nil {
-				return err
+// utilization are the readings of (from, until].
+func (d *Demo) utilization(from, until int64) iter.Seq[assay.UtilizationReading] {
+	return func(yield func(assay.UtilizationReading) bool) {
+		var readings []assay.UtilizationReading
+		for at := from/readingEvery*readingEvery + readingEvery; at <= until; at += readingEvery {
+			readings = d.market.AppendReadings(readings[:0], at)
+			for _, r := range readings {
+				if !yield(r) {
+					return
+				}
 			}
 		}
 	}
-	return importer.Flush(ctx)
 }
