@@ -1,17 +1,20 @@
 package verify
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +25,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// exported makes a bundle of the days in [from, to).
+// exported exports the days in [from, to).
 func exported(t *testing.T, db *store.DB, from, to int64) (dir string, report Report) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "bundle")
@@ -38,7 +41,7 @@ func verifyBundle(t *testing.T, dir string) (Report, error) {
 	return Bundle(t.Context(), dir, nil, nil)
 }
 
-// Any days that follow one another make a bundle that proves itself, without the database.
+// A bundle of any consecutive days can be proven without the database.
 func TestBundle_AnyPeriod(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -47,19 +50,23 @@ func TestBundle_AnyPeriod(t *testing.T) {
 	db := openMarket(t)
 	for from := 4; from <= 10; from++ {
 		for to := from + 1; to <= 11; to++ {
-			dir, wrote := exported(t, db, instant(from, 0), instant(to, 0))
-			got, err := verifyBundle(t, dir)
-			if err != nil {
-				t.Fatalf("from %d to %d March: %v", from, to, err)
-			}
-			if got.Records == 0 || got.Records != wrote.Records || got.Transactions != wrote.Transactions || got.Manifests != wrote.Manifests {
-				t.Errorf("from %d to %d March: written %+v, verified %+v", from, to, wrote, got)
-			}
+			t.Run(fmt.Sprintf("%d to %d March", from, to), func(t *testing.T) {
+				t.Parallel()
+				dir, wrote := exported(t, db, instant(from, 0), instant(to, 0))
+				got, err := verifyBundle(t, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got.Unsigned, got.PublicKeys = 0, nil // an export does not report these
+				if got.Records == 0 || !reflect.DeepEqual(got, wrote) {
+					t.Errorf("exported %+v, verified %+v", wrote, got)
+				}
+			})
 		}
 	}
 }
 
-// A bundle of everything proves what the database proves, and says how long it will take.
+// A bundle of everything proves the same as the database, and reports its progress.
 func TestBundle_Everything(t *testing.T) {
 	t.Parallel()
 	dir, _ := exported(t, openMarket(t), instant(1, 0), instant(30, 0))
@@ -73,14 +80,14 @@ func TestBundle_Everything(t *testing.T) {
 	}
 	head := readHead(t, dir)
 	if head.From != "2026-03-04" || head.To != "2026-03-11" {
-		t.Errorf("the bundle is of %s to %s, want the days that have something", head.From, head.To)
+		t.Errorf("the bundle is of %s to %s, want the days with data", head.From, head.To)
 	}
 	if _, err := Bundle(t.Context(), dir, make([]byte, ed25519.PublicKeySize), nil); !errors.Is(err, ErrDiffers) {
 		t.Errorf("with another key: %v", err)
 	}
 }
 
-func TestBundle_NothingThere(t *testing.T) {
+func TestExport_NothingPublished(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bundle")
 	_, err := Export(t.Context(), openMarket(t), dir, ExportOptions{From: instant(1, 0), To: instant(3, 0)})
@@ -89,15 +96,16 @@ func TestBundle_NothingThere(t *testing.T) {
 	}
 	left, err := filepath.Glob(dir + "*")
 	if err != nil || len(left) > 0 {
-		t.Errorf("an export that failed has left %v, %v", left, err)
+		t.Errorf("a failed export has left %v, %v", left, err)
 	}
 }
 
-func TestBundle_KeepsWhatIsThere(t *testing.T) {
+func TestExport_KeepsAnExistingFolder(t *testing.T) {
 	t.Parallel()
 	db := openMarket(t)
 	dir, _ := exported(t, db, instant(5, 0), instant(6, 0))
-	if _, err := Export(t.Context(), db, dir, ExportOptions{From: instant(5, 0), To: instant(7, 0)}); err == nil || !strings.Contains(err.Error(), "exists") {
+	_, err := Export(t.Context(), db, dir, ExportOptions{From: instant(5, 0), To: instant(7, 0)})
+	if err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("exported over a bundle: %v", err)
 	}
 	if _, err := verifyBundle(t, dir); err != nil {
@@ -105,27 +113,53 @@ func TestBundle_KeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// What is received, restated and signed while a bundle is written is not in it.
-func TestBundle_WhileOthersWrite(t *testing.T) {
+// A bundle leaves out what is received, restated and signed while it is written.
+func TestExport_WhileOthersWrite(t *testing.T) {
 	t.Parallel()
-	written := 0
-	for n := int64(1); n < 200; n += n/3 + 1 {
+	whileWriting(t, 200, func(ctx context.Context, t *testing.T, db *store.DB) {
 		dir := filepath.Join(t.TempDir(), "bundle")
-		wrote := whileWriting(t, n, func(ctx context.Context, db *store.DB) {
-			if _, err := Export(ctx, db, dir, ExportOptions{From: instant(4, 0), To: instant(30, 0)}); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if wrote {
-			written++
+		if _, err := Export(ctx, db, dir, ExportOptions{From: instant(4, 0), To: instant(30, 0)}); err != nil {
+			t.Fatal(err)
 		}
 		if _, err := verifyBundle(t, dir); err != nil {
-			t.Fatalf("written at use %d: %v", n, err)
+			t.Fatal(err)
+		}
+	})
+}
+
+// A write that fails leaves its error alone, and nothing is flushed after it.
+func TestWriteFile_StopsAtTheFirstError(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "file")
+	failed := errors.New("failed")
+	err := writeFile(name, func(w *bufio.Writer) error {
+		if _, err := w.WriteString("half of it"); err != nil {
+			return err
+		}
+		return failed
+	})
+	text, readErr := os.ReadFile(name)
+	if !errors.Is(err, failed) || err.Error() != failed.Error() || readErr != nil || len(text) != 0 {
+		t.Errorf("the error is %v, and the file has %q (%v)", err, text, readErr)
+	}
+}
+
+// A file without its header is reported once: by the error of the read, or by the columns.
+func TestBundle_Header(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := &bundle{dir: dir}
+	defer b.close()
+	f := func(text, want string) {
+		t.Helper()
+		write(t, filepath.Join(dir, coversFile), []byte(text))
+		if err := b.readCovers(); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	if written < 5 {
-		t.Errorf("only %d exports saw somebody write", written)
-	}
+	f("", "covers.csv: EOF")
+	f("gpu_name,granularity\n", "covers.csv: the first line does not name the columns")
+	f(strings.Join(coverColumns, ",")+"\nH200\n", "covers.csv: record on line 2: wrong number of fields")
 }
 
 func readHead(t *testing.T, dir string) (head bundleHead) {
@@ -140,8 +174,8 @@ func readHead(t *testing.T, dir string) (head bundleHead) {
 	return head
 }
 
-// mend writes the sums anew, as who forges a bundle would.
-func mend(t *testing.T, dir string) {
+// updateSums recomputes the sums of all files, as a forger would.
+func updateSums(t *testing.T, dir string) {
 	t.Helper()
 	head := readHead(t, dir)
 	for name := range head.Files {
@@ -184,7 +218,7 @@ func readFiles(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// TestBundle_AnyByte damages one byte of one file. Only when the bundle was exported is a word for people.
+// TestBundle_AnyByte changes one byte of one file. Only the time of the export is not checked.
 func TestBundle_AnyByte(t *testing.T) {
 	t.Parallel()
 	dir, _ := exported(t, openMarket(t), instant(6, 0), instant(9, 0))
@@ -200,7 +234,7 @@ func TestBundle_AnyByte(t *testing.T) {
 			damaged[i] ^= byte(1 + random.IntN(255))
 			write(t, filepath.Join(dir, name), damaged)
 			if _, err := verifyBundle(t, dir); err == nil {
-				t.Errorf("byte %d of %s, %q instead of %q: not noticed", i, name, damaged[i], files[name][i])
+				t.Errorf("byte %d of %s, %q instead of %q: not detected", i, name, damaged[i], files[name][i])
 			} else if !strings.Contains(err.Error(), name) && name != bundleFile {
 				t.Errorf("byte %d of %s: the error does not name the file: %v", i, name, err)
 			}
@@ -208,7 +242,7 @@ func TestBundle_AnyByte(t *testing.T) {
 		write(t, filepath.Join(dir, name), files[name])
 	}
 	if _, err := verifyBundle(t, dir); err != nil {
-		t.Errorf("put back as it was: %v", err)
+		t.Errorf("restored: %v", err)
 	}
 }
 
@@ -217,8 +251,8 @@ func isExportedAt(head []byte, i int) bool {
 	return i >= from && i < from+len(assay.InstantLayout)
 }
 
-// TestBundle_FilesGone wants every file that bundle.json lists.
-func TestBundle_FilesGone(t *testing.T) {
+// Every file that bundle.json lists must exist.
+func TestBundle_MissingFile(t *testing.T) {
 	t.Parallel()
 	dir, _ := exported(t, openMarket(t), instant(6, 0), instant(7, 0))
 	for name, text := range readFiles(t, dir) {
@@ -232,67 +266,119 @@ func TestBundle_FilesGone(t *testing.T) {
 	}
 }
 
-// TestBundle_Forged changes what a value rests on, and the sums with it. What no value of the period rests on can be
-// changed by who writes the sums anew, too: comments of a methodology, who said something, when and why, the order of
+// forger changes the files of a bundle, and the sums with them.
+type forger struct {
+	dir    string
+	files  map[string][]byte
+	random *rand.Rand
+}
+
+func newForger(t *testing.T, seed uint64) *forger {
+	t.Helper()
+	dir, _ := exported(t, openMarket(t), instant(4, 0), instant(11, 0))
+	return &forger{dir: dir, files: readFiles(t, dir), random: rand.New(rand.NewPCG(6, seed))}
+}
+
+// wantRejected writes a forged file, wants the verification to fail, and restores the file.
+func (f *forger) wantRejected(t *testing.T, name string, forged []byte, what string) {
+	t.Helper()
+	write(t, filepath.Join(f.dir, name), forged)
+	updateSums(t, f.dir)
+	_, err := verifyBundle(t, f.dir)
+	if err == nil {
+		t.Errorf("%s, %s: not detected", name, what)
+	} else if !errors.Is(err, ErrDiffers) {
+		t.Errorf("%s, %s: it fails for another reason: %v", name, what, err)
+	}
+	write(t, filepath.Join(f.dir, name), f.files[name])
+}
+
+// replace forges a file by replacing one text in it.
+func (f *forger) replace(t *testing.T, name, old, replacement string) {
+	t.Helper()
+	f.wantRejected(t, name, bytes.Replace(f.files[name], []byte(old), []byte(replacement), 1), replacement)
+}
+
+// TestBundle_Forged changes data that a value depends on, and the sums with it. A forger can change data that no
+// value of the period depends on: comments of a methodology, who verified something, when and why, the order of
 // receipts between two publications.
 func TestBundle_Forged(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	dir, _ := exported(t, openMarket(t), instant(4, 0), instant(11, 0))
-	files := readFiles(t, dir)
-	random := rand.New(rand.NewPCG(6, 2026))
-	refused := func(name string, forged []byte, what string) {
-		t.Helper()
-		write(t, filepath.Join(dir, name), forged)
-		mend(t, dir)
-		if _, err := verifyBundle(t, dir); err == nil {
-			t.Errorf("%s, %s: not noticed", name, what)
-		} else if !errors.Is(err, ErrDiffers) {
-			t.Errorf("%s, %s: it fails for another reason: %v", name, what, err)
-		}
-		write(t, filepath.Join(dir, name), files[name])
+	for i, name := range []string{recordsFile, manifestsFile} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newForger(t, uint64(i)).forgeLines(t, name)
+		})
 	}
-	for _, name := range []string{recordsFile, manifestsFile} {
-		for range 80 {
-			i := random.IntN(len(files[name]) - 1) // not the end of the last line
-			forged := bytes.Clone(files[name])
-			forged[i] ^= byte(1 << random.IntN(8))
-			refused(name, forged, string(forged[max(0, i-40):i+1]))
-		}
-		lines := bytes.SplitAfter(files[name], []byte("\n"))
-		for range 10 {
-			i := random.IntN(len(lines) - 2)
-			if bytes.HasPrefix(lines[i], []byte(`{"day":"2026-03-09"`)) {
-				continue // the day waits for its next manifest, so nobody misses this one
-			}
-			refused(name, bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil), "without line "+string(lines[i][:80]))
-			refused(name, bytes.Join(slices.Insert(slices.Clone(lines), i, lines[i]), nil), "twice line "+string(lines[i][:80]))
-		}
+	t.Run(transactionsFile, func(t *testing.T) {
+		t.Parallel()
+		newForger(t, 2).forgeCells(t, transactionsFile, slices.DeleteFunc(slices.Clone(transactionColumns), isReceipt))
+	})
+	t.Run(verificationsFile, func(t *testing.T) {
+		t.Parallel()
+		newForger(t, 3).forgeCells(t, verificationsFile, []string{"id", "source", "executed_at", "verified"})
+	})
+	t.Run(methodologyFolder, func(t *testing.T) {
+		t.Parallel()
+		f, name := newForger(t, 4), filepath.Join(methodologyFolder, "1.1.0.toml")
+		f.replace(t, name, "decimals  = 3", "decimals  = 4")
+		f.replace(t, name, "providers    = 2", "providers    = 3")
+		f.replace(t, name, "upper = 95", "upper = 90")
+		f.replace(t, name, "provider_share = 60", "provider_share = 70")
+		f.replace(t, name, "03-08T00", "03-08T01")
+		f.replace(t, name, `"1.1.0"`, `"1.1.1"`)
+		f.replace(t, name, "16:00", "17:00")
+	})
+	t.Run(bundleFile, func(t *testing.T) {
+		t.Parallel()
+		f := newForger(t, 5)
+		f.replace(t, bundleFile, `"from": "2026-03-04"`, `"from": "2026-03-05"`)
+		f.replace(t, bundleFile, `"from": "2026-03-04"`, `"from": "2026-03-03"`)
+		f.replace(t, bundleFile, `"to": "2026-03-11"`, `"to": "2026-03-10"`)
+		f.replace(t, bundleFile, `"to": "2026-03-11"`, `"to": "2026-03-12"`)
+		f.replace(t, bundleFile, `"2026-03-10"`, `"2026-03-11"`)
+	})
+}
+
+// A receipt may change as long as it stays between the same two publications.
+func isReceipt(column string) bool { return column == "receipt" }
+
+// forgeLines flips bits of a file, and deletes and repeats lines.
+func (f *forger) forgeLines(t *testing.T, name string) {
+	t.Helper()
+	text := f.files[name]
+	for range 80 {
+		i := f.random.IntN(len(text) - 1) // not the end of the last line
+		forged := bytes.Clone(text)
+		forged[i] ^= byte(1 << f.random.IntN(8))
+		f.wantRejected(t, name, forged, string(forged[max(0, i-40):i+1]))
 	}
-	forgeCells(t, files[transactionsFile], []string{"id", "source", "executed_at", "gpu_name", "region", "price", "gpus", "hours", "provider", "verified"}, random, transactionsFile, refused)
-	forgeCells(t, files[verificationsFile], []string{"id", "source", "executed_at", "verified"}, random, verificationsFile, refused)
-	for _, rule := range [][2]string{{"decimals  = 3", "decimals  = 4"}, {"providers    = 2", "providers    = 3"}, {"upper = 95", "upper = 90"}, {"provider_share = 60", "provider_share = 70"}, {"03-08T00", "03-08T01"}, {`"1.1.0"`, `"1.1.1"`}, {"16:00", "17:00"}} {
-		name := filepath.Join(methodologyFolder, "1.1.0.toml")
-		refused(name, bytes.Replace(files[name], []byte(rule[0]), []byte(rule[1]), 1), rule[1])
-	}
-	for _, days := range [][2]string{{`"from": "2026-03-04"`, `"from": "2026-03-05"`}, {`"from": "2026-03-04"`, `"from": "2026-03-03"`}, {`"to": "2026-03-11"`, `"to": "2026-03-10"`}, {`"to": "2026-03-11"`, `"to": "2026-03-12"`}, {`"2026-03-10"`, `"2026-03-11"`}} {
-		refused(bundleFile, bytes.Replace(files[bundleFile], []byte(days[0]), []byte(days[1]), 1), days[1])
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for range 10 {
+		i := f.random.IntN(len(lines) - 2)
+		if bytes.HasPrefix(lines[i], []byte(`{"day":"2026-03-09"`)) {
+			continue // the day is unsigned again, so its old manifest may be missing
+		}
+		without, twice := slices.Delete(slices.Clone(lines), i, i+1), slices.Insert(slices.Clone(lines), i, lines[i])
+		f.wantRejected(t, name, bytes.Join(without, nil), "without line "+string(lines[i][:80]))
+		f.wantRejected(t, name, bytes.Join(twice, nil), "twice line "+string(lines[i][:80]))
 	}
 }
 
-// forgeCells changes cells of the given columns of some rows, so that each still reads as what it was.
-func forgeCells(t *testing.T, text []byte, columns []string, random *rand.Rand, name string, refused func(name string, forged []byte, what string)) {
+// forgeCells changes cells of the given columns in some rows, so that each still parses.
+func (f *forger) forgeCells(t *testing.T, name string, columns []string) {
 	t.Helper()
-	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(f.files[name])).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, column := range columns {
 		at := slices.Index(rows[0], column)
 		for range 6 {
-			row := 1 + random.IntN(len(rows)-1)
+			row := 1 + f.random.IntN(len(rows)-1)
 			if unpublished(rows, row) {
 				continue
 			}
@@ -303,14 +389,14 @@ func forgeCells(t *testing.T, text []byte, columns []string, random *rand.Rand, 
 			if err := w.WriteAll(rows); err != nil {
 				t.Fatal(err)
 			}
-			refused(name, out.Bytes(), column+" "+was+" → "+rows[row][at]+" of "+rows[row][0])
+			f.wantRejected(t, name, out.Bytes(), column+" "+was+" → "+rows[row][at]+" of "+rows[row][0])
 			rows[row][at] = was
 		}
 	}
 }
 
-// unpublished tells of transactions and verifications of which no value knows: late ones that nobody has taken up,
-// those of the day that has not ended, and B200s, which are often too few for a value.
+// unpublished tells whether no value depends on a row: it is late and not restated, or of the day that has not ended,
+// or a B200, of which there are often too few for a value.
 func unpublished(rows [][]string, row int) bool {
 	id, at := rows[row][0], rows[row][2]
 	return id == "late-2" || id == "late-5" || at >= assay.FormatInstant(instant(9, 20)) || strings.HasPrefix(id, "B200")

@@ -16,179 +16,191 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// patient is a market whose tables a test changes past the store and puts back.
-type patient struct {
+// tampered is a market whose tables a test changes directly in SQL, and restores.
+type tampered struct {
 	t   *testing.T
 	db  *store.DB
 	raw *sql.DB
 }
 
-func newPatient(t *testing.T) *patient {
+func newTampered(t *testing.T) *tampered {
 	t.Helper()
 	dir := t.TempDir()
 	marketIn(t, dir)
-	p := &patient{t: t, db: storetest.OpenIn(t, dir)}
-	var err error
-	// One connection, because what is kept lies in its own temporary tables.
-	if p.raw, err = sql.Open("sqlite", filepath.Join(dir, store.FileName)+"?_pragma=busy_timeout(30000)&_pragma=synchronous(off)"); err != nil {
+	file := filepath.Join(dir, store.FileName) + "?_pragma=busy_timeout(30000)&_pragma=synchronous(off)"
+	raw, err := sql.Open("sqlite", file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	p.raw.SetMaxOpenConns(1)
-	t.Cleanup(func() { p.raw.Close() })
-	return p
+	return tamper(t, storetest.OpenIn(t, dir), raw)
 }
 
-// exec runs a statement and gives how many rows it touched.
-func (p *patient) exec(query string, args ...any) int64 {
-	p.t.Helper()
-	result, err := p.raw.Exec(query, args...)
+func tamper(t *testing.T, db *store.DB, raw *sql.DB) *tampered {
+	t.Helper()
+	raw.SetMaxOpenConns(1) // the saved tables are temporary ones of a connection
+	t.Cleanup(func() { raw.Close() })
+	return &tampered{t: t, db: db, raw: raw}
+}
+
+// exec runs a statement and counts the rows that it changed.
+func (m *tampered) exec(query string, args ...any) int64 {
+	m.t.Helper()
+	result, err := m.raw.Exec(query, args...)
 	if err != nil && strings.Contains(err.Error(), "datatype mismatch") {
-		return 0 // a key takes nothing but numbers
+		return 0 // a key accepts only numbers
 	}
 	if err != nil {
-		p.t.Fatalf("%s %v: %v", query, args, err)
+		m.t.Fatalf("%s %v: %v", query, args, err)
 	}
 	n, err := result.RowsAffected()
 	if err != nil {
-		p.t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	return n
 }
 
-func (p *patient) keep(table string) {
-	p.t.Helper()
-	p.exec(fmt.Sprintf(`CREATE TEMP TABLE kept_%[1]s AS SELECT * FROM %[1]s`, table))
+func (m *tampered) save(table string) {
+	m.t.Helper()
+	m.exec(fmt.Sprintf(`CREATE TEMP TABLE saved_%[1]s AS SELECT * FROM %[1]s`, table))
 }
 
-func (p *patient) restore(table string) {
-	p.t.Helper()
-	p.exec(fmt.Sprintf(`DELETE FROM %[1]s`, table))
-	p.exec(fmt.Sprintf(`INSERT INTO %[1]s SELECT * FROM kept_%[1]s`, table))
+func (m *tampered) restore(table string) {
+	m.t.Helper()
+	m.exec(fmt.Sprintf(`DELETE FROM %[1]s`, table))
+	m.exec(fmt.Sprintf(`INSERT INTO %[1]s SELECT * FROM saved_%[1]s`, table))
 }
 
-// places are how a difference tells where it is.
-var places = map[string]string{
-	"transaction":  `transactions? \S+.*, executed (at|in the hour from) \d{4}-`,
-	"slot":         `(H100 SXM|H200|B200|A100 SXM4|)\S* \S* (daily|hourly)( at \d{4}-\d\d-\d\dT|, revision|: the chain| from |: there are records|: the time| has another)`,
-	"manifest":     `manifest (of \d{4}-\d\d-\d\d, revision \d|of \d{4}-\d\d-\d\dT|of \d{4}-\d\d-\d\d: |\d+ is missing)`,
-	"receipt":      `receipt \d+`,
-	"verification": `verification (\d+|of transaction)`,
-	"publication":  `publication \d+`,
-	"methodology":  `methodology`,
-	"count":        `there were \d+ of kind`,                 // of rows at the end of a list, which are gone
-	"instant":      `at -?\d+ ms|an instant of another type`, // of what has an instant beyond all years
-	"series":       `series \d+, (daily|hourly) of GPU \d+`,
-	"row":          `row \d+ of \w+: sql: Scan error`, // of what is not of its type
-	"ids":          `the table of transaction ids`,
+// locations are the ways in which an error says where the difference is.
+var locations = map[string]*regexp.Regexp{
+	"transaction": regexp.MustCompile(`transactions? \S+.*, executed (at|in the hour from) \d{4}-`),
+	"slot": regexp.MustCompile(`(H100 SXM|H200|B200|A100 SXM4|)\S* \S* (daily|hourly)` +
+		`( at \d{4}-\d\d-\d\dT|, revision|: the chain| from |: there are records|: the time| has another)`),
+	"manifest": regexp.MustCompile(
+		`manifest (of \d{4}-\d\d-\d\d, revision \d|of \d{4}-\d\d-\d\dT|of \d{4}-\d\d-\d\d: |\d+ is missing)`),
+	"receipt":      regexp.MustCompile(`receipt \d+`),
+	"verification": regexp.MustCompile(`verification (\d+|of transaction)`),
+	"publication":  regexp.MustCompile(`publication \d+`),
+	"methodology":  regexp.MustCompile(`methodology`),
+	"count":        regexp.MustCompile(`there were \d+ of kind`),                 // rows at the end of a list are missing
+	"instant":      regexp.MustCompile(`at -?\d+ ms|an instant of another type`), // outside the calendar
+	"series":       regexp.MustCompile(`series \d+, (daily|hourly) of GPU \d+`),
+	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type
+	"ids":          regexp.MustCompile(`the table of transaction ids`),
 }
 
-// wantDifference wants a verification to fail, and to name a place of one of the kinds.
-func (p *patient) wantDifference(what string, kinds string) {
-	p.t.Helper()
-	_, err := Database(p.t.Context(), p.db, Options{})
+// wantDifference wants a verification to fail, and to name one of the locations.
+func (m *tampered) wantDifference(what, wanted string) {
+	m.t.Helper()
+	_, err := Database(m.t.Context(), m.db, Options{})
 	if err == nil {
-		p.t.Errorf("%s: not noticed", what)
+		m.t.Errorf("%s: not detected", what)
 		return
 	}
 	if !errors.Is(err, ErrDiffers) && !errors.Is(err, store.ErrDamaged) {
-		p.t.Errorf("%s: it fails for another reason: %v", what, err)
+		m.t.Errorf("%s: it fails for another reason: %v", what, err)
 	}
-	for kind := range strings.FieldsSeq(kinds + " row") {
-		if regexp.MustCompile(places[kind]).MatchString(err.Error()) {
+	for name := range strings.FieldsSeq(wanted + " row") {
+		if locations[name].MatchString(err.Error()) {
 			return
 		}
 	}
-	p.t.Errorf("%s: the error names no place of the kinds %s: %v", what, kinds, err)
+	m.t.Errorf("%s: the error names none of the locations %s: %v", what, wanted, err)
 }
 
-func (p *patient) wantWell() {
-	p.t.Helper()
-	if _, err := Database(p.t.Context(), p.db, Options{}); err != nil {
-		p.t.Fatalf("put back as it was: %v", err)
+func (m *tampered) wantIntact() {
+	m.t.Helper()
+	if _, err := Database(m.t.Context(), m.db, Options{}); err != nil {
+		m.t.Fatalf("restored: %v", err)
 	}
 }
 
-// tables are what Verify proves, with the rows that matter to it and the kinds of places that a difference may name.
+// tables are the tables that Database proves, with the rows that matter and the locations that an error may name.
 var tables = []struct {
-	name, where, kinds string
-	except             []string
+	name, where, locations string
+	except                 []string // columns
 }{
-	{"segments", "1", "transaction slot instant", nil},
-	{"sources", "1", "transaction verification", nil},
-	{"providers", "1", "transaction", nil},
-	{"gpus", "gpu_name IN ('H100 SXM', 'H200', 'B200')", "transaction publication series", []string{"free"}}, // who may read without a key
-	{"regions", "region IN ('us-east', 'eu-west')", "transaction slot series", nil},
-	{"receipts", "1", "receipt verification count", nil},
-	{"transaction_ids", "1", "transaction ids", nil},
-	{"verifications", "1", "verification receipt", nil},
-	{"methodologies", "1", "methodology count", nil},
-	{"publications", "1", "publication count", nil},
-	{"publication_covers", "1", "publication", nil},
-	{"coverage", "1", "slot", nil},
-	{"series", "1", "slot series", nil},
-	{"records", "1", "slot instant", nil},
-	{"points", "1", "slot", nil},
-	{"manifests", "1", "manifest count", nil},
-	{"unsigned_days", "1", "manifest", nil},
+	{name: "segments", where: "1", locations: "transaction slot instant"},
+	{name: "sources", where: "1", locations: "transaction verification"},
+	{name: "providers", where: "1", locations: "transaction"},
+	{
+		name: "gpus", where: "gpu_name IN ('H100 SXM', 'H200', 'B200')", locations: "transaction publication series",
+		except: []string{"free"}, // whether it is readable without a key
+	},
+	{name: "regions", where: "region IN ('us-east', 'eu-west')", locations: "transaction slot series"},
+	{name: "receipts", where: "1", locations: "receipt verification count"},
+	{name: "transaction_ids", where: "1", locations: "transaction ids"},
+	{name: "verifications", where: "1", locations: "verification receipt"},
+	{name: "methodologies", where: "1", locations: "methodology count"},
+	{name: "publications", where: "1", locations: "publication count"},
+	{name: "publication_covers", where: "1", locations: "publication"},
+	{name: "coverage", where: "1", locations: "slot"},
+	{name: "series", where: "1", locations: "slot series"},
+	{name: "records", where: "1", locations: "slot instant"},
+	{name: "points", where: "1", locations: "slot"},
+	{name: "manifests", where: "1", locations: "manifest count"},
+	{name: "unsigned_days", where: "1", locations: "manifest"},
 }
 
-// TestVerify_AnyColumn changes each column of each table by as little as one bit, and at its far end.
-func TestVerify_AnyColumn(t *testing.T) {
+// TestDatabase_AnyColumn changes each column of each table, in single bits and by a lot.
+func TestDatabase_AnyColumn(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	p := newPatient(t)
-	random := rand.New(rand.NewPCG(3, 2026))
-	for _, table := range tables {
-		p.keep(table.name)
-		for _, column := range p.columns(table.name) {
-			if slices.Contains(table.except, column) {
-				continue
-			}
-			for _, row := range p.someRows(table.name, table.where, random) {
-				for _, change := range changes(row[column], random) {
-					what := fmt.Sprintf("%s.%s %v → %v", table.name, column, show(row[column]), show(change))
-					if p.change(table.name, column, row, change) {
-						p.wantDifference(what, table.kinds)
-						p.restore(table.name)
+	for i, table := range tables {
+		t.Run(table.name, func(t *testing.T) {
+			t.Parallel()
+			m := newTampered(t)
+			random := rand.New(rand.NewPCG(3, uint64(i)))
+			m.save(table.name)
+			for _, column := range m.columns(table.name) {
+				if slices.Contains(table.except, column) {
+					continue
+				}
+				for _, row := range m.someRows(table.name, table.where, random) {
+					for _, change := range changes(row[column], random) {
+						what := fmt.Sprintf("%s.%s %v → %v", table.name, column, show(row[column]), show(change))
+						if m.change(table.name, column, row, change) {
+							m.wantDifference(what, table.locations)
+							m.restore(table.name)
+						}
 					}
 				}
 			}
-		}
-		p.wantWell()
+			m.wantIntact()
+		})
 	}
 }
 
-func (p *patient) columns(table string) (names []string) {
-	p.t.Helper()
-	rows, err := p.raw.Query(`SELECT name FROM pragma_table_info($1)`, table)
+func (m *tampered) columns(table string) (names []string) {
+	m.t.Helper()
+	rows, err := m.raw.Query(`SELECT name FROM pragma_table_info($1)`, table)
 	if err != nil {
-		p.t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			p.t.Fatal(err)
+			m.t.Fatal(err)
 		}
 		names = append(names, name)
 	}
 	if rows.Err() != nil || len(names) == 0 {
-		p.t.Fatalf("table %s has no columns: %v", table, rows.Err())
+		m.t.Fatalf("table %s has no columns: %v", table, rows.Err())
 	}
 	return names
 }
 
-// someRows gives the first row of a table, the last, and one between.
-func (p *patient) someRows(table, where string, random *rand.Rand) (some []map[string]any) {
-	p.t.Helper()
-	rows, err := p.raw.Query(fmt.Sprintf(`SELECT * FROM %s WHERE %s`, table, where))
+// someRows reads the first row of a table, the last, and one between.
+func (m *tampered) someRows(table, where string, random *rand.Rand) (some []map[string]any) {
+	m.t.Helper()
+	rows, err := m.raw.Query(fmt.Sprintf(`SELECT * FROM %s WHERE %s`, table, where))
 	if err != nil {
-		p.t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	defer rows.Close()
-	names := p.columnsOf(rows)
+	names := m.columnsOf(rows)
 	var all []map[string]any
 	for rows.Next() {
 		values, into := make([]any, len(names)), make([]any, len(names))
@@ -196,7 +208,7 @@ func (p *patient) someRows(table, where string, random *rand.Rand) (some []map[s
 			into[i] = &values[i]
 		}
 		if err := rows.Scan(into...); err != nil {
-			p.t.Fatal(err)
+			m.t.Fatal(err)
 		}
 		row := map[string]any{}
 		for i, name := range names {
@@ -205,7 +217,7 @@ func (p *patient) someRows(table, where string, random *rand.Rand) (some []map[s
 		all = append(all, row)
 	}
 	if rows.Err() != nil || len(all) == 0 {
-		p.t.Fatalf("table %s has no rows: %v", table, rows.Err())
+		m.t.Fatalf("table %s has no rows: %v", table, rows.Err())
 	}
 	some = append(some, all[0])
 	if len(all) > 1 {
@@ -214,16 +226,16 @@ func (p *patient) someRows(table, where string, random *rand.Rand) (some []map[s
 	return some
 }
 
-func (p *patient) columnsOf(rows *sql.Rows) []string {
-	p.t.Helper()
+func (m *tampered) columnsOf(rows *sql.Rows) []string {
+	m.t.Helper()
 	names, err := rows.Columns()
 	if err != nil {
-		p.t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	return names
 }
 
-// changes are values that differ from the given one by a little.
+// changes are values that differ a little from the given one.
 func changes(value any, random *rand.Rand) []any {
 	switch v := value.(type) {
 	case int64:
@@ -244,7 +256,7 @@ func changes(value any, random *rand.Rand) []any {
 		}
 		return append(changed, v[:len(v)-1])
 	}
-	return []any{int64(1), "text", ""} // where there was nothing
+	return []any{int64(1), "text", ""} // it was NULL
 }
 
 func show(value any) string {
@@ -254,65 +266,68 @@ func show(value any) string {
 	return fmt.Sprintf("%q", fmt.Sprint(value))
 }
 
-// change sets a column of a row. It gives false when the table does not take the value: it is of another type and
-// becomes the same again, or the row would be there twice.
-func (p *patient) change(table, column string, row map[string]any, value any) bool {
-	p.t.Helper()
+// change sets a column of a row. It returns false if the table does not accept the value: it has another type and is
+// converted back, or the row would exist twice.
+func (m *tampered) change(table, column string, row map[string]any, value any) bool {
+	m.t.Helper()
 	where, args := "1", []any{value}
 	for name, was := range row {
 		args = append(args, was)
 		where += fmt.Sprintf(" AND %s IS $%d", name, len(args))
 	}
-	n := p.exec(fmt.Sprintf(`UPDATE OR IGNORE %s SET %s = $1 WHERE %s`, table, column, where), args...)
+	n := m.exec(fmt.Sprintf(`UPDATE OR IGNORE %s SET %s = $1 WHERE %s`, table, column, where), args...)
 	if n > 1 {
-		p.t.Fatalf("%s: %d rows are changed", table, n)
+		m.t.Fatalf("%s: %d rows are changed", table, n)
 	}
 	return n == 1
 }
 
-func TestVerify_AnyRowGone(t *testing.T) {
+func TestDatabase_AnyRowMissing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	p := newPatient(t)
-	random := rand.New(rand.NewPCG(4, 2026))
-	for _, table := range tables {
-		p.keep(table.name)
-		for _, row := range p.someRows(table.name, table.where, random) {
-			where, args := "1", []any{}
-			for name, was := range row {
-				args = append(args, was)
-				where += fmt.Sprintf(" AND %s IS $%d", name, len(args))
+	for i, table := range tables {
+		t.Run(table.name, func(t *testing.T) {
+			t.Parallel()
+			m := newTampered(t)
+			random := rand.New(rand.NewPCG(4, uint64(i)))
+			m.save(table.name)
+			for _, row := range m.someRows(table.name, table.where, random) {
+				where, args := "1", []any{}
+				for name, value := range row {
+					args = append(args, value)
+					where += fmt.Sprintf(" AND %s IS $%d", name, len(args))
+				}
+				if n := m.exec(fmt.Sprintf(`DELETE FROM %s WHERE %s`, table.name, where), args...); n != 1 {
+					t.Fatalf("%s: %d rows are deleted", table.name, n)
+				}
+				m.wantDifference(fmt.Sprintf("%s without %v", table.name, row), table.locations+" receipt count")
+				m.restore(table.name)
 			}
-			if n := p.exec(fmt.Sprintf(`DELETE FROM %s WHERE %s`, table.name, where), args...); n != 1 {
-				t.Fatalf("%s: %d rows are gone", table.name, n)
-			}
-			p.wantDifference(fmt.Sprintf("%s without %v", table.name, row), table.kinds+" receipt count")
-			p.restore(table.name)
-		}
+			m.wantIntact()
+		})
 	}
-	p.wantWell()
 }
 
-// damageOneRow wants a statement that changes, adds or removes one row of a table to be noticed, and takes it back.
-func (p *patient) damageOneRow(table, damage, kinds string) {
-	p.t.Helper()
-	p.keep(table)
-	if n := p.exec(damage); n != 1 {
-		p.t.Fatalf("%s: %d rows", damage, n)
+// damageOneRow runs a statement that changes, adds or deletes one row, wants it to be detected, and restores the table.
+func (m *tampered) damageOneRow(table, damage, wanted string) {
+	m.t.Helper()
+	m.save(table)
+	if n := m.exec(damage); n != 1 {
+		m.t.Fatalf("%s: %d rows", damage, n)
 	}
-	p.wantDifference(damage, kinds)
-	p.restore(table)
+	m.wantDifference(damage, wanted)
+	m.restore(table)
 }
 
-func TestVerify_AnyRowMore(t *testing.T) {
+func TestDatabase_AnyExtraRow(t *testing.T) {
 	t.Parallel()
-	p := newPatient(t)
-	f := func(table, insert, kinds string) {
+	m := newTampered(t)
+	f := func(table, insert, wanted string) {
 		t.Helper()
-		p.damageOneRow(table, insert, kinds)
-		p.exec(`DROP TABLE kept_` + table)
+		m.damageOneRow(table, insert, wanted)
+		m.exec(`DROP TABLE saved_` + table)
 	}
 	f("segments", `INSERT INTO segments SELECT max(segment) + 1, rows, checksum, body FROM segments`, "transaction")
 	f("transaction_ids", `INSERT INTO transaction_ids SELECT hash + 1, segment FROM transaction_ids LIMIT 1`, "ids")
@@ -325,44 +340,44 @@ func TestVerify_AnyRowMore(t *testing.T) {
 	f("publication_covers", `INSERT INTO publication_covers SELECT version + 1000, gpu_id, grain, from_ms, to_ms FROM publication_covers LIMIT 1`, "publication")
 	f("coverage", `INSERT INTO coverage SELECT gpu_id, grain, to_ms + 3600000, to_ms + 7200000 FROM coverage LIMIT 1`, "slot")
 	f("series", `INSERT INTO series SELECT max(series_id) + 1, gpu_id, 5, grain, 1, head FROM series`, "slot")
-	// A record beside another of its slot, one far away, and one of a series that is not there; each with its point.
+	// A second record of a slot, one far away, and one of a series that does not exist; each with its point.
 	for _, r := range []string{"series_id, at, revision + 7", "series_id, at + 315360000000, revision", "series_id + 1000, at, revision"} {
-		p.keep("points")
-		p.exec(`INSERT INTO points SELECT ` + r + `, value_nanos, version FROM points WHERE series_id = 1 LIMIT 1`)
+		m.save("points")
+		m.exec(`INSERT INTO points SELECT ` + r + `, value_nanos, version FROM points WHERE series_id = 1 LIMIT 1`)
 		f("records", `INSERT INTO records SELECT `+r+`, sequence, body FROM records WHERE series_id = 1 LIMIT 1`, "slot")
-		p.restore("points")
-		p.exec(`DROP TABLE kept_points`)
+		m.restore("points")
+		m.exec(`DROP TABLE saved_points`)
 	}
 	f("points", `INSERT INTO points SELECT series_id, at, revision + 7, value_nanos, version FROM points LIMIT 1`, "slot")
 	f("points", `INSERT INTO points SELECT series_id + 1000, at, revision, value_nanos, version FROM points LIMIT 1`, "slot")
 	f("manifests", `INSERT INTO manifests SELECT max(sequence) + 1, day + 1, revision, records, digest, signed_at, previous, hash, public_key, signature
 		FROM manifests`, "count")
-	p.wantWell()
+	m.wantIntact()
 }
 
-// TestVerify_SlippedIn has the store itself write one more transaction under a receipt that is long past, as nobody
-// could who does not know the checksums: then its receipt or its slot tells.
-func TestVerify_SlippedIn(t *testing.T) {
+// TestDatabase_InsertedWithOldReceipt lets the store write one more transaction under an old receipt, with valid
+// checksums: then its receipt or its slot differs.
+func TestDatabase_InsertedWithOldReceipt(t *testing.T) {
 	t.Parallel()
-	f := func(gpu string, at int64, receipt int, kinds string) {
+	f := func(gpu string, at int64, receipt int, wanted string) {
 		t.Helper()
-		p := newPatient(t)
+		m := newTampered(t)
 		for _, table := range []string{"receipts", "counters"} {
-			p.keep(table)
+			m.save(table)
 		}
-		p.exec(`DELETE FROM receipts WHERE receipt >= $1`, receipt)
-		p.exec(`UPDATE counters SET value = $1 WHERE name = 'receipt'`, receipt-1)
-		if _, err := p.db.AppendTransactions(t.Context(), []assay.Transaction{late(gpu, at, 99)}); err != nil {
+		m.exec(`DELETE FROM receipts WHERE receipt >= $1`, receipt)
+		m.exec(`UPDATE counters SET value = $1 WHERE name = 'receipt'`, receipt-1)
+		if _, err := m.db.AppendTransactions(t.Context(), []assay.Transaction{late(gpu, at, 99)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, table := range []string{"receipts", "counters"} {
-			p.restore(table)
+			m.restore(table)
 		}
-		p.wantDifference("slipped in", kinds)
+		m.wantDifference("inserted", wanted)
 	}
-	f("H100 SXM", instant(6, 3), 2, "slot")          // where it would have counted
-	f("H100 SXM", marketEnd, 3, "receipt")           // where nothing is published yet
+	f("H100 SXM", instant(6, 3), 2, "slot")          // it would have counted
+	f("H100 SXM", marketEnd, 3, "receipt")           // nothing is published there yet
 	f("RTX 5090", instant(1, 0), 1, "receipt")       // before the market began
-	f("A100 SXM4", instant(20, 0), 13, "receipt")    // with what had come last
-	f("H100 SXM", instant(6, 3), 14, "receipt slot") // with an event
+	f("A100 SXM4", instant(20, 0), 13, "receipt")    // the last receipt
+	f("H100 SXM", instant(6, 3), 14, "receipt slot") // the receipt of a verification
 }

@@ -5,9 +5,11 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,10 +19,13 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// marketReport is what there is to prove of the market.
-var marketReport = Report{Transactions: 475, Records: 377, Manifests: 11, Unsigned: 2, PublicKeys: []string{base64.StdEncoding.EncodeToString(marketKey.Public().(ed25519.PublicKey))}}
+// marketReport is the report of the whole market.
+var marketReport = Report{
+	Transactions: 475, Records: 377, Manifests: 11, Unsigned: 2,
+	PublicKeys: []string{base64.StdEncoding.EncodeToString(marketKey.Public().(ed25519.PublicKey))},
+}
 
-func TestVerify_ProvesTheMarket(t *testing.T) {
+func TestDatabase_ProvesTheMarket(t *testing.T) {
 	t.Parallel()
 	db := openMarket(t)
 	f := func(o Options, want Report) {
@@ -35,10 +40,10 @@ func TestVerify_ProvesTheMarket(t *testing.T) {
 	}
 	f(Options{}, marketReport)
 	f(Options{Workers: 3, PublicKey: marketKey.Public().(ed25519.PublicKey)}, marketReport)
-	f(Options{GPU: "H200"}, marketReport) // all are read, and one is computed
+	f(Options{GPU: "H200"}, marketReport) // all are read, only one is computed
 }
 
-// The other tests damage what is in the market; so it must be in it.
+// The other tests depend on this content of the market.
 func TestMarket_HasEverything(t *testing.T) {
 	t.Parallel()
 	db := openMarket(t)
@@ -59,7 +64,11 @@ func TestMarket_HasEverything(t *testing.T) {
 		return n
 	}
 	waiting := 0
-	if err := db.EachLate(t.Context(), func(*store.Late) error { waiting++; return nil }); err != nil {
+	err = db.EachLate(t.Context(), func(*store.Late) error {
+		waiting++
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	f := func(what string, got, least int) {
@@ -76,7 +85,7 @@ func TestMarket_HasEverything(t *testing.T) {
 	f("series", len(ledger.Chains), 12)
 	f("first revisions", count(func(r *store.Record) bool { return r.Revision == 1 }), 10)
 	f("second revisions", count(func(r *store.Record) bool { return r.Revision == 2 }), 1)
-	f("values that are gone", count(func(r *store.Record) bool { return !r.HasValue }), 1)
+	f("withdrawn values", count(func(r *store.Record) bool { return !r.HasValue }), 1)
 	f("of the first methodology", count(func(r *store.Record) bool { return r.Methodology == "1.0.0" }), 100)
 	f("of the second methodology", count(func(r *store.Record) bool { return r.Methodology == "1.1.0" }), 50)
 	f("with outliers", count(func(r *store.Record) bool { return r.Adjusted.Winsorized > 0 }), 1)
@@ -85,36 +94,41 @@ func TestMarket_HasEverything(t *testing.T) {
 	f("with an unverified transaction", count(func(r *store.Record) bool { return r.Excluded.Unverified > 0 }), 1)
 }
 
-// Every period can be proven by itself, and what is damaged outside it does not matter to it.
-func TestVerify_Periods(t *testing.T) {
+// Every period can be proven alone, and damage outside it does not matter.
+func TestDatabase_Periods(t *testing.T) {
 	t.Parallel()
 	db := openMarket(t)
 	damaged := openMarket(t)
-	hurt := first("H100 SXM", instant(7, 3), true)
-	hour := hurt.ExecutedAt - hurt.ExecutedAt%assay.Hour
+	hour := first("H100 SXM", instant(7, 3), true).ExecutedAt / assay.Hour * assay.Hour
 	storetest.Exec(t, damaged, `UPDATE segments SET checksum = checksum + 1 WHERE segment >> 32 = $1`, hour/assay.Hour)
-	f := func(from, to int64, holds bool) {
-		t.Helper()
-		report, err := Database(t.Context(), db, Options{From: from, To: to})
-		if err != nil || report.Records == 0 {
-			t.Errorf("from %s to %s: %d records, %v", assay.FormatInstant(from), assay.FormatInstant(to), report.Records, err)
-		}
-		_, err = Database(t.Context(), damaged, Options{From: from, To: to})
-		if holds != (err != nil) || holds && !strings.Contains(err.Error(), assay.FormatInstant(hour)) {
-			t.Errorf("from %s to %s, damaged: %v", assay.FormatInstant(from), assay.FormatInstant(to), err)
-		}
+	for name, c := range map[string]struct {
+		from, to int64
+		affected bool // by the damage
+	}{
+		// Time is read in chunks of four days from the fixing at which it begins.
+		"a day of the same chunk": {from: instant(5, 0), to: instant(6, 0), affected: true},
+		"the damaged hour":        {from: instant(7, 0), to: instant(7, 9), affected: true},
+		"later days":              {from: instant(7, 22), to: instant(9, 0)},
+		"a later hour":            {from: instant(9, 12), to: instant(9, 13)},
+		"from before the damage":  {from: instant(5, 0), affected: true},
+		"up to the damaged hour":  {to: instant(7, 4), affected: true},
+		"from after the damage":   {from: instant(8, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report, err := Database(t.Context(), db, Options{From: c.from, To: c.to})
+			if err != nil || report.Records == 0 {
+				t.Errorf("intact: %d records, %v", report.Records, err)
+			}
+			_, err = Database(t.Context(), damaged, Options{From: c.from, To: c.to})
+			if c.affected != (err != nil) || c.affected && !strings.Contains(err.Error(), assay.FormatInstant(hour)) {
+				t.Errorf("damaged: %v", err)
+			}
+		})
 	}
-	// Time is read in parts of four days from the fixing on which it begins; a period touches the parts it touches.
-	f(instant(5, 0), instant(6, 0), true)
-	f(instant(7, 0), instant(7, 9), true)
-	f(instant(7, 22), instant(9, 0), false)
-	f(instant(9, 12), instant(9, 13), false)
-	f(instant(5, 0), 0, true)
-	f(0, instant(7, 4), true)
-	f(instant(8, 0), 0, false)
 }
 
-func TestVerify_NothingThere(t *testing.T) {
+func TestDatabase_NothingPublished(t *testing.T) {
 	t.Parallel()
 	f := func(db *store.DB, from, to int64) {
 		t.Helper()
@@ -127,7 +141,7 @@ func TestVerify_NothingThere(t *testing.T) {
 	f(openMarket(t), instant(20, 0), instant(21, 0))
 }
 
-func TestVerify_AnotherKey(t *testing.T) {
+func TestDatabase_AnotherKey(t *testing.T) {
 	t.Parallel()
 	_, err := Database(t.Context(), openMarket(t), Options{PublicKey: make([]byte, ed25519.PublicKeySize)})
 	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "manifest of 2026-03-04, revision 0: it is signed with another key") {
@@ -135,56 +149,58 @@ func TestVerify_AnotherKey(t *testing.T) {
 	}
 }
 
-// What comes while a verification runs is not its business, and must not look like a difference.
-func TestVerify_WhileOthersWrite(t *testing.T) {
+// Data that arrives while a verification runs is not a difference.
+func TestDatabase_WhileOthersWrite(t *testing.T) {
 	t.Parallel()
-	written := 0
-	for n := int64(1); n < 500; n += n/4 + 1 { // more uses than a verification makes
-		wrote := whileWriting(t, n, func(ctx context.Context, db *store.DB) {
-			got, err := Database(ctx, db, Options{})
-			if err != nil || got.Records < marketReport.Records {
-				t.Fatalf("written at use %d: %+v, %v", n, got, err)
-			}
-		})
-		if wrote {
-			written++
-		}
-	}
-	if written < 5 {
-		t.Errorf("only %d verifications saw somebody write", written)
-	}
-}
-
-// whileWriting does something with the market, and when it uses its context for the nth time, another process writes.
-func whileWriting(t *testing.T, n int64, do func(ctx context.Context, db *store.DB)) (wrote bool) {
-	t.Helper()
-	db := openMarket(t)
-	other := storetest.Another(t, db)
-	var mu sync.Mutex
-	over := false // a context may be used once more when all is over
-	ctx := storetest.AtUse(t.Context(), n, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !over {
-			wrote = true
-			writeMore(t, other)
+	whileWriting(t, 500, func(ctx context.Context, t *testing.T, db *store.DB) { // more uses than a verification makes
+		got, err := Database(ctx, db, Options{})
+		if err != nil || got.Records < marketReport.Records {
+			t.Fatalf("%+v, %v", got, err)
 		}
 	})
-	do(ctx, db)
-	mu.Lock()
-	defer mu.Unlock()
-	over = true
-	return wrote
 }
 
-// writeMore does to the market all that changes the ledger.
+// whileWriting calls work with a copy of the market, again and again. At the nth use of its context, another process
+// writes to the database; n grows up to a limit.
+func whileWriting(t *testing.T, limit int64, work func(ctx context.Context, t *testing.T, db *store.DB)) {
+	t.Helper()
+	var written atomic.Int64
+	t.Cleanup(func() { // after all subtests
+		if n := written.Load(); n < 5 && !t.Failed() {
+			t.Errorf("only %d of the runs saw a write", n)
+		}
+	})
+	for n := int64(1); n < limit; n += n/4 + 1 {
+		t.Run(fmt.Sprintf("written at use %d", n), func(t *testing.T) {
+			t.Parallel()
+			db := openMarket(t)
+			other := storetest.Another(t, db)
+			var mu sync.Mutex
+			over := false // a context may be used once more after the work is done
+			ctx := storetest.AtUse(t.Context(), n, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if !over {
+					written.Add(1)
+					writeMore(t, other)
+				}
+			})
+			work(ctx, t, db)
+			mu.Lock()
+			defer mu.Unlock()
+			over = true
+		})
+	}
+}
+
+// writeMore makes every kind of change to the ledger.
 func writeMore(t *testing.T, db *store.DB) {
 	t.Helper()
 	b := &marketBuilder{ctx: t.Context(), db: db, clock: marketEnd + assay.Day}
 	b.publisher = publisherOf(b)
 	b.receive(rentals(marketEnd, marketEnd+2*assay.Hour)...)
 	b.receive(late("H100 SXM", instant(6, 9), 77))
-	b.say(first("H100 SXM", instant(6, 11), true), false)
+	b.verify(first("H100 SXM", instant(6, 11), true), false)
 	b.restate("H100 SXM", instant(6, 0), instant(7, 21))
 	b.publish(marketEnd + 2*assay.Hour)
 	b.sign()
@@ -193,8 +209,8 @@ func writeMore(t *testing.T, db *store.DB) {
 	}
 }
 
-// The first difference in the order of time is the one that is named, however many workers look.
-func TestVerify_NamesTheFirst(t *testing.T) {
+// However many workers there are, the error names the first difference in the order of time.
+func TestDatabase_NamesTheFirst(t *testing.T) {
 	t.Parallel()
 	db := openMarket(t)
 	storetest.Exec(t, db, `UPDATE segments SET checksum = checksum + 1`)
@@ -212,11 +228,11 @@ func TestVerify_NamesTheFirst(t *testing.T) {
 		}
 	}
 	if !strings.Contains(want, assay.FormatInstant(marketStart)) {
-		t.Errorf("%s: that is not the first transaction", want)
+		t.Errorf("%s: it does not name the first hour", want)
 	}
 }
 
-func TestVerify_Progress(t *testing.T) {
+func TestDatabase_Progress(t *testing.T) {
 	t.Parallel()
 	var done []float64
 	o := Options{Workers: 2, Progress: func(d float64, _ int) { done = append(done, d) }}
@@ -225,5 +241,29 @@ func TestVerify_Progress(t *testing.T) {
 	}
 	if n := len(done); n < 2 || done[n-1] != 1 {
 		t.Errorf("the progress was %v, want steps up to 1", done)
+	}
+}
+
+// If the search for a misplaced id fails, the error is that failure, and not a difference without a text.
+func TestDatabase_InterruptedSearch(t *testing.T) {
+	t.Parallel()
+	db := openMarket(t)
+	storetest.Exec(t, db, `DELETE FROM transaction_ids WHERE hash = (SELECT min(hash) FROM transaction_ids)`)
+	interrupted := 0
+	for n := int64(1); ; n += n/8 + 1 {
+		_, err := Database(storetest.BreakAt(t, n), db, Options{})
+		if !errors.Is(err, context.Canceled) {
+			if !errors.Is(err, ErrDiffers) {
+				t.Errorf("not interrupted: %v", err)
+			}
+			break
+		}
+		if errors.Is(err, ErrDiffers) {
+			t.Errorf("interrupted at use %d: %v", n, err)
+		}
+		interrupted++
+	}
+	if interrupted < 5 {
+		t.Errorf("interrupted only %d times", interrupted)
 	}
 }

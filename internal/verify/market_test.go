@@ -18,8 +18,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The market of these tests lives in March 2026, over the night of the 8th, when New York changes its clocks: days
-// end at 21:00 UTC before, at 20:00 after.
+// The market of the tests is in March 2026. New York changes its clocks on the 8th: days end at 21:00 UTC before, and
+// at 20:00 after.
 func instant(day, hour int) int64 {
 	return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC).UnixMilli()
 }
@@ -33,7 +33,7 @@ var (
 // marketKey signs the manifests.
 var marketKey = ed25519.NewKeyFromSeed([]byte("a seed of thirty-two bytes, fixed"[:ed25519.SeedSize]))
 
-// secondMethodology rounds otherwise, wants two providers, draws outliers in and caps shares.
+// secondMethodology rounds to other decimals, requires two providers, winsorizes and caps shares.
 const secondMethodology = `# The second version.
 version   = "1.1.0"
 effective = 2026-03-08T00:00:00Z
@@ -51,13 +51,14 @@ upper = 95
 provider_share = 60
 `
 
-// rentals are what is traded in [from, to): H100s several times an hour, H200s every second hour, a B200 now and then.
+// rentals are the rentals in [from, to): H100s three times an hour, H200s every second hour, a B200 now and then.
 func rentals(from, to int64) (all []assay.Transaction) {
 	providers := []string{"Alder", "Birch", "Cedar, Inc."}
 	add := func(gpu string, at int64, n int64) {
 		t := assay.Transaction{
-			Source: []string{"exchange", "desk"}[n%2], ID: fmt.Sprintf("%s-%d", gpu, n), ExecutedAt: at, GPU: gpu, Region: []string{"us-east", "eu-west", ""}[n%3],
-			Price: 2*assay.One + assay.Nanos(n*7919%1000)*1_000_000, GPUs: 1 + n%8, HourMicros: 250_000 + n%4*1_000_000,
+			Source: []string{"exchange", "desk"}[n%2], ID: fmt.Sprintf("%s-%d", gpu, n), ExecutedAt: at, GPU: gpu,
+			Region: []string{"us-east", "eu-west", ""}[n%3],
+			Price:  2*assay.One + assay.Nanos(n*7919%1000)*1_000_000, GPUs: 1 + n%8, HourMicros: 250_000 + n%4*1_000_000,
 			Provider: providers[n*5%3], Verified: n%11 != 0,
 		}
 		all = append(all, t)
@@ -77,7 +78,7 @@ func rentals(from, to int64) (all []assay.Transaction) {
 	return all
 }
 
-// marketBuilder makes the market, step by step, by a clock of its own.
+// marketBuilder makes the market step by step, with its clock.
 type marketBuilder struct {
 	ctx       context.Context
 	db        *store.DB
@@ -94,7 +95,8 @@ func publisherOf(b *marketBuilder) *publish.Publisher {
 
 // do runs a step a minute later than the one before, unless one has failed.
 func (b *marketBuilder) do(step func() error) {
-	if b.clock += assay.Minute; b.err == nil {
+	b.clock += assay.Minute
+	if b.err == nil {
 		b.err = step()
 	}
 }
@@ -106,17 +108,21 @@ func (b *marketBuilder) receive(batch ...assay.Transaction) {
 	})
 }
 
-// say withdraws a transaction, or verifies it.
-func (b *marketBuilder) say(t assay.Transaction, verified bool) {
+// verify verifies a transaction, or withdraws it.
+func (b *marketBuilder) verify(t assay.Transaction, verified bool) {
 	b.do(func() error {
-		_, err := b.db.AddVerification(b.ctx, assay.Verification{Source: t.Source, ID: t.ID, Verified: verified, Actor: "auditor", Reason: "looked at the invoice"})
+		_, err := b.db.AddVerification(b.ctx, assay.Verification{
+			Source: t.Source, ID: t.ID, Verified: verified, Actor: "auditor", Reason: "looked at the invoice",
+		})
 		return err
 	})
 }
 
 func (b *marketBuilder) restate(gpu string, from, to int64) {
 	b.do(func() error {
-		done, err := b.publisher.Restate(b.ctx, publish.Restatement{GPU: gpu, From: from, To: to, Reason: "late invoices", Actor: "editor"})
+		done, err := b.publisher.Restate(b.ctx, publish.Restatement{
+			GPU: gpu, From: from, To: to, Reason: "late invoices", Actor: "editor",
+		})
 		if err == nil && done.Slots == 0 {
 			err = fmt.Errorf("nothing of %s was restated", gpu)
 		}
@@ -126,7 +132,7 @@ func (b *marketBuilder) restate(gpu string, from, to int64) {
 
 func (b *marketBuilder) sign() { b.do(func() error { return b.publisher.Sign(b.ctx) }) }
 
-// publish publishes what has ended by the instant.
+// publish publishes the slots that have ended by the instant.
 func (b *marketBuilder) publish(at int64) {
 	b.clock = at
 	b.do(func() error {
@@ -135,15 +141,15 @@ func (b *marketBuilder) publish(at int64) {
 	})
 }
 
-// late is a rental that nobody had heard of.
+// late is a rental that arrives late.
 func late(gpu string, at, n int64) assay.Transaction {
 	return assay.Transaction{
-		Source: "desk", ID: fmt.Sprintf("late-%d", n), ExecutedAt: at + n, GPU: gpu, Region: "eu-west", Price: 3 * assay.One, GPUs: 4,
-		HourMicros: 2_000_000, Provider: "Dogwood", Verified: true,
+		Source: "desk", ID: fmt.Sprintf("late-%d", n), ExecutedAt: at + n, GPU: gpu, Region: "eu-west",
+		Price: 3 * assay.One, GPUs: 4, HourMicros: 2_000_000, Provider: "Dogwood", Verified: true,
 	}
 }
 
-// first gives the first rental of a GPU from an instant on that is verified, or is not.
+// first is the first rental of a GPU from an instant on that is verified, or that is not.
 func first(gpu string, from int64, verified bool) assay.Transaction {
 	for _, t := range rentals(from, from+20*assay.Hour) {
 		if t.GPU == gpu && t.Verified == verified {
@@ -153,46 +159,50 @@ func first(gpu string, from int64, verified bool) assay.Transaction {
 	panic("the market has no such rental")
 }
 
-// build has everything that can happen to a market: two methodologies, late rows, withdrawals, words taken back, two
-// restatements of the same time, a value that is gone, something late that waits, and a day that is not signed.
+// build makes a market with every feature: two methodologies, late rows, withdrawals, verifications, two restatements
+// of the same time, a withdrawn value, late rows that wait, and an unsigned day.
 func (b *marketBuilder) build() {
 	plain := index.Plain()
 	b.do(func() error {
-		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{Version: plain.Version, Effective: plain.Effective, Text: index.PlainText()})
+		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{
+			Version: plain.Version, Effective: plain.Effective, Text: index.PlainText(),
+		})
 	})
 	b.receive(rentals(marketStart, instant(6, 12))...)
 	b.receive(rentals(instant(6, 12), instant(7, 21))...)
 	b.publish(instant(7, 22))
 	b.sign()
 	b.do(func() error {
-		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{Version: "1.1.0", Effective: adoption, Text: secondMethodology})
+		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{
+			Version: "1.1.0", Effective: adoption, Text: secondMethodology,
+		})
 	})
 	b.receive(rentals(instant(7, 21), marketEnd)...)
-	b.say(first("H100 SXM", instant(8, 3), true), false) // before its hour is published
+	b.verify(first("H100 SXM", instant(8, 3), true), false) // before its hour is published
 	b.publish(instant(9, 2))
 	b.publish(marketEnd)
 	b.sign()
 	b.receive(late("H100 SXM", instant(6, 3), 1), late("H200", instant(6, 3), 2))
-	b.say(first("H100 SXM", instant(5, 5), true), false)
-	b.say(first("H100 SXM", instant(5, 5), false), true)
+	b.verify(first("H100 SXM", instant(5, 5), true), false)
+	b.verify(first("H100 SXM", instant(5, 5), false), true)
 	b.restate("H100 SXM", instant(5, 0), instant(8, 21))
 	b.sign()
 	b.receive(late("H100 SXM", instant(6, 3), 3))
-	b.say(first("H100 SXM", instant(5, 5), true), true) // taken back
-	b.say(first("B200", instant(5, 0), true), false)    // the only one of its hour
+	b.verify(first("H100 SXM", instant(5, 5), true), true) // verified again
+	b.verify(first("B200", instant(5, 0), true), false)    // the only one of its hour
 	b.restate("H100 SXM", instant(5, 0), instant(9, 20))
 	b.restate("B200", instant(4, 0), instant(9, 20))
 	b.sign()
 	b.receive(late("H200", instant(9, 3), 4))
-	b.say(first("H200", instant(9, 0), true), false)
-	b.restate("H200", instant(8, 20), instant(9, 20)) // nobody has signed this
-	b.receive(late("H100 SXM", instant(9, 3), 5))     // nor taken this up
-	b.say(first("H100 SXM", instant(9, 5), true), false)
+	b.verify(first("H200", instant(9, 0), true), false)
+	b.restate("H200", instant(8, 20), instant(9, 20)) // not signed
+	b.receive(late("H100 SXM", instant(9, 3), 5))     // not restated
+	b.verify(first("H100 SXM", instant(9, 5), true), false)
 }
 
-// marketFile makes the market once and keeps its database's file.
+// marketFile makes the market once; it is the content of the database's file.
 var marketFile = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "assay-audit")
+	dir, err := os.MkdirTemp("", "assay-verify")
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,9 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The market is proven on PostgreSQL as on SQLite, and what is changed there past the store is found. The tests of
-// SQLite go through every column; what they find is read by the same code, so here one change of each kind of table
-// is enough.
-func TestVerify_Postgres(t *testing.T) {
+// The market can be proven on PostgreSQL as on SQLite, and changes in SQL are detected. The tests of SQLite change
+// every column; the same code reads both, so one change per table is enough here.
+func TestDatabase_Postgres(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
@@ -25,12 +24,10 @@ func TestVerify_Postgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := Database(t.Context(), db, Options{}); err != nil || !reflect.DeepEqual(got, want) {
-		t.Fatalf("the copy is proven with %+v (%v), the market with %+v", got, err, want)
+		t.Fatalf("the report of the copy is %+v (%v), want %+v", got, err, want)
 	}
-	p := &patient{t: t, db: db, raw: storetest.Raw(t, db)}
-	p.raw.SetMaxOpenConns(1) // what is kept lies in temporary tables
-	t.Cleanup(func() { p.raw.Close() })
-	f := p.damageOneRow
+	m := tamper(t, db, storetest.Raw(t, db))
+	f := m.damageOneRow
 	f("segments", `UPDATE segments SET body = set_byte(body, 3, 255 - get_byte(body, 3)) WHERE segment = (SELECT min(segment) FROM segments)`, "transaction slot instant")
 	f("transaction_ids", `DELETE FROM transaction_ids WHERE hash = (SELECT min(hash) FROM transaction_ids)`, "transaction ids")
 	f("receipts", `UPDATE receipts SET rows = rows + 1 WHERE receipt = 1`, "receipt")
@@ -41,5 +38,5 @@ func TestVerify_Postgres(t *testing.T) {
 	f("records", `UPDATE records SET body = set_byte(body, 3, 255 - get_byte(body, 3)) WHERE ctid = (SELECT ctid FROM records LIMIT 1)`, "slot instant")
 	f("points", `UPDATE points SET value_nanos = value_nanos + 1 WHERE ctid = (SELECT ctid FROM points WHERE value_nanos IS NOT NULL LIMIT 1)`, "slot")
 	f("manifests", `UPDATE manifests SET signature = set_byte(signature, 0, 255 - get_byte(signature, 0)) WHERE sequence = 1`, "manifest")
-	p.wantWell()
+	m.wantIntact()
 }
