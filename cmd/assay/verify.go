@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -16,7 +18,7 @@ import (
 
 func newVerifyCommand(s *streams) *cobra.Command {
 	var location databaseLocation
-	var bundle, publicKey string
+	var bundle string
 	options := verify.Options{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "verify",
@@ -26,19 +28,17 @@ when it was published; follow the hash chain of every series; and check the
 signed manifest of every day. With --bundle, do the same for files that assay
 export wrote, without a database. The exit code is 1 if anything differs.`,
 		Example: `  assay verify --dir data
-  assay verify --bundle proof --public-key "$PUBLIC_KEY"`,
+  assay verify --bundle proof \
+    --public-key iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if options.PublicKey, err = parsePublicKey(publicKey); err != nil {
-				return err
-			}
 			bar, start := newProgress(s), time.Now()
 			options.Progress = func(done float64, transactions int) {
 				bar.show("verifying", done, transactionRate(transactions, start))
 			}
 			var report verify.Report
 			if bundle != "" {
-				report, err = verify.Bundle(cmd.Context(), bundle, options.PublicKey, options.Progress)
+				report, err = verify.Bundle(cmd.Context(), bundle, options.PublicKeys, options.Progress)
 			} else {
 				report, err = verifyDatabase(cmd.Context(), location, options)
 			}
@@ -53,7 +53,12 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&bundle, "bundle", "", "verify the exported files in this `FOLDER` instead of a database")
-	flags.StringVar(&publicKey, "public-key", "", "`KEY` in base64 that must have signed every manifest (default: any)")
+	parsedFlag(flags, "public-key", listFlag, "",
+		"`KEY,…` in base64, one of which must have signed each manifest: the current key and those before a rotation",
+		func(text string) (err error) {
+			options.PublicKeys, err = parsePublicKeys(text)
+			return err
+		})
 	flags.StringVar(&options.GPU, "gpu", "", "`NAME` of the only GPU to verify")
 	addInstantFlag(flags, &options.From, "from", "`INSTANT` of the first slot to verify (default: the first)")
 	addInstantFlag(flags, &options.To, "to", "`INSTANT` before which the last slot ends (default: the last)")
@@ -61,15 +66,15 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 	return cmd
 }
 
-func parsePublicKey(text string) ([]byte, error) {
-	if text == "" {
-		return nil, nil
+func parsePublicKeys(text string) (keys [][]byte, err error) {
+	for _, part := range splitList(text) {
+		key, err := base64.StdEncoding.DecodeString(part)
+		if err != nil || len(key) != ed25519.PublicKeySize {
+			return nil, errors.New("must be the 44 characters that 'assay signing-key show' prints")
+		}
+		keys = append(keys, key)
 	}
-	key, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(key) != 32 {
-		return nil, usagef("invalid value for --public-key: must be the 44 characters that 'assay signing-key show' prints")
-	}
-	return key, nil
+	return keys, nil
 }
 
 // transactionRate is the note of a progress bar.

@@ -22,9 +22,9 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Bundle proves what an exported folder holds, or names the first difference. If publicKey is not nil, it must have
-// signed every manifest.
-func Bundle(ctx context.Context, dir string, publicKey []byte, progress Progress) (report Report, err error) {
+// Bundle proves what an exported folder holds, or names the first difference. If public keys are given, one of them must
+// have signed each manifest.
+func Bundle(ctx context.Context, dir string, publicKeys [][]byte, progress Progress) (report Report, err error) {
 	b := &bundle{dir: dir}
 	if err := b.open(); err != nil {
 		return report, fmt.Errorf("bundle %s: %w", dir, err)
@@ -33,7 +33,7 @@ func Bundle(ctx context.Context, dir string, publicKey []byte, progress Progress
 	found := &findings{links: links{}}
 	err = b.checkChunks(ctx, found, progress)
 	if err == nil {
-		err = b.conclude(found, publicKey)
+		err = b.conclude(found, publicKeys)
 	}
 	if err != nil {
 		return found.report, fmt.Errorf("bundle %s: %w", dir, err)
@@ -67,7 +67,7 @@ func (b *bundle) checkChunks(ctx context.Context, found *findings, progress Prog
 }
 
 // conclude checks the chains and the manifests once all records are read.
-func (b *bundle) conclude(found *findings, publicKey []byte) error {
+func (b *bundle) conclude(found *findings, publicKeys [][]byte) error {
 	if _, err := b.transactions.next(); !errors.Is(err, io.EOF) {
 		return differs("%s line %d: there are transactions after the period", transactionsFile, b.transactions.line)
 	}
@@ -85,7 +85,7 @@ func (b *bundle) conclude(found *findings, publicKey []byte) error {
 	if err := checkManifests(b.manifests, false); err != nil {
 		return err
 	}
-	if err := found.checkSigners(b.manifests, publicKey); err != nil {
+	if err := found.checkSigners(b.manifests, publicKeys); err != nil {
 		return err
 	}
 	found.report.Manifests = len(b.manifests)

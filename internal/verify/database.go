@@ -13,11 +13,11 @@ import (
 
 // Options narrow a verification of a database. The zero value checks everything.
 type Options struct {
-	From, To  int64    // slots that end in [From, To); 0 leaves that side open
-	GPU       string   // the only GPU to check; empty for all
-	PublicKey []byte   // must have signed every manifest; nil accepts any
-	Workers   int      // 0 is 1
-	Progress  Progress // may be nil
+	From, To   int64    // slots that end in [From, To); 0 leaves that side open
+	GPU        string   // the only GPU to check; empty for all
+	PublicKeys [][]byte // one of them must have signed each manifest; none accepts any
+	Workers    int      // 0 is 1
+	Progress   Progress // may be nil
 }
 
 // everything says that nothing is left out, so that totals can be checked too.
@@ -258,7 +258,7 @@ func (v *verification) checkManifests(context.Context) error {
 	if err := checkManifests(list, len(list) == len(v.ledger.Manifests)); err != nil {
 		return err
 	}
-	if err := v.checkSigners(list, v.PublicKey); err != nil {
+	if err := v.checkSigners(list, v.PublicKeys); err != nil {
 		return err
 	}
 	unsigned := slices.DeleteFunc(slices.Clone(v.ledger.Unsigned), outside)

@@ -39,7 +39,8 @@ func TestDatabase_ProvesTheMarket(t *testing.T) {
 		}
 	}
 	f(Options{}, marketReport)
-	f(Options{Workers: 3, PublicKey: marketKey.Public().(ed25519.PublicKey)}, marketReport)
+	publicKey := marketKey.Public().(ed25519.PublicKey)
+	f(Options{Workers: 3, PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize), publicKey}}, marketReport)
 	f(Options{GPU: "H200"}, marketReport) // all are read, only one is computed
 }
 
@@ -143,7 +144,7 @@ func TestDatabase_NothingPublished(t *testing.T) {
 
 func TestDatabase_AnotherKey(t *testing.T) {
 	t.Parallel()
-	_, err := Database(t.Context(), openMarket(t), Options{PublicKey: make([]byte, ed25519.PublicKeySize)})
+	_, err := Database(t.Context(), openMarket(t), Options{PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize)}})
 	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "manifest of 2026-03-04, revision 0: it is signed with another key") {
 		t.Error(err)
 	}

@@ -72,11 +72,12 @@ func newest(list []assay.Manifest) map[int64]*assay.Manifest {
 	return last
 }
 
-// checkSigners reports who signed. A key other than the required one is a difference; nil accepts any.
-func (f *findings) checkSigners(list []assay.Manifest, required []byte) error {
+// checkSigners reports who signed. A key that is not one of the accepted ones is a difference; none accepts any.
+func (f *findings) checkSigners(list []assay.Manifest, accepted [][]byte) error {
 	for i := range list {
 		m := &list[i]
-		if required != nil && !bytes.Equal(m.PublicKey, required) {
+		signed := func(key []byte) bool { return bytes.Equal(key, m.PublicKey) }
+		if len(accepted) > 0 && !slices.ContainsFunc(accepted, signed) {
 			return differs("%s: it is signed with another key", manifestName(m))
 		}
 		text := base64.StdEncoding.EncodeToString(m.PublicKey)
