@@ -40,7 +40,7 @@ func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 	n, err := v.newNode()
 	m.must(err)
 	m.must(n.load(t.Context()))
-	return &engineNode{node: n, t: t, callers: who.admit(m, n.people)}
+	return &engineNode{node: n, t: t, callers: who.admit(m, n.accounts)}
 }
 
 // ask makes a request and gives all of the answer as text: status, headers in the order of their names, body. Every request

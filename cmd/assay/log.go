@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// logFlushEvery is how long a log line may wait in memory: one write for many lines, and yet nobody waits for a line.
+// logFlushEvery is how long a log line may wait in memory: one write covers many lines, and a reader sees them soon.
 const logFlushEvery = 100 * time.Millisecond
 
-// logWriter gathers log lines and writes them in the background. Close writes what is left.
+// logWriter buffers log lines and writes them in the background. Close writes the rest.
 type logWriter struct {
 	mu     sync.Mutex
 	buffer *bufio.Writer
@@ -43,7 +43,7 @@ func (l *logWriter) run() {
 func (l *logWriter) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.buffer.Flush() // there is nowhere to report that the log cannot be written
+	_ = l.buffer.Flush() // a log that cannot be written cannot report it
 }
 
 // Write takes one line.
@@ -53,14 +53,14 @@ func (l *logWriter) Write(p []byte) (int, error) {
 	return l.buffer.Write(p)
 }
 
-// Close writes what is left.
+// Close writes the rest.
 func (l *logWriter) Close() error {
 	close(l.stop)
 	<-l.done
 	return nil
 }
 
-// newLog makes the program's log: one JSON object a line.
+// newLog makes the program's log: one JSON object per line.
 func newLog(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }

@@ -21,26 +21,26 @@ import (
 	"github.com/assaydata/assay/internal/usage"
 )
 
-// node is what a process knows and answers from. It is made before the store is open, so that /health can be asked meanwhile.
-// Requests reach the other parts once there is a snapshot, and that is the last thing that is loaded.
+// node is everything that a serving process responds from. It exists before the store is open, so that /health responds
+// meanwhile. Other requests need a snapshot, which is loaded last, when all other parts are ready.
 type node struct {
 	*service
 	keyring  *keys.Keyring
-	people   *account.Service
+	accounts *account.Service
 	counter  *usage.Counter
 	follower *live.Follower
 	api      *httpapi.Server
 }
 
-// run serves until the context ends. Ready hears the address once requests are answered, or once it is known that the data
-// will have to be waited for.
+// run serves until the context ends. It calls ready with the address once the node responds to requests, or once it knows
+// that it has to wait for the database.
 func (v *service) run(ctx context.Context, ready func(address string)) error {
 	n, err := v.newNode()
 	if err != nil {
 		return err
 	}
-	tell := sync.OnceFunc(func() { ready(v.listener.Addr().String()) })
-	lasting, stop := context.WithCancel(context.WithoutCancel(ctx)) // beyond the signal: what drains still serves
+	reportReady := sync.OnceFunc(func() { ready(v.listener.Addr().String()) })
+	lasting, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives the signal: a draining node still serves
 	defer stop()
 	group, running := errgroup.WithContext(lasting)
 	serve := func() error { return n.api.Serve(running, v.listener) }
@@ -50,7 +50,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(running, cancel)()
-	if err := n.start(starting, tell); err != nil || starting.Err() != nil {
+	if err := n.start(starting, reportReady); err != nil || starting.Err() != nil {
 		stop()
 		return errors.Join(err, group.Wait())
 	}
@@ -65,14 +65,14 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		stop()
 		return nil
 	})
-	tell()
+	reportReady()
 	return errors.Join(group.Wait(), n.lastFlush(ctx))
 }
 
-// newNode puts the parts together, none of which has read anything yet.
+// newNode creates the parts. None of them has read anything yet.
 func (v *service) newNode() (*node, error) {
 	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log)}
-	n.people = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log}
+	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Log: v.log}
 	var err error
 	if n.api, err = n.newAPI(); err != nil {
@@ -82,15 +82,15 @@ func (v *service) newNode() (*node, error) {
 	return n, nil
 }
 
-// How long a node waits before it tries the database again: at first as long as a restart of it takes at least, at last as long
-// as Retry-After has told its callers.
+// How long a node waits before it tries the database again: at first the shortest time in which a database restarts, at
+// last the time in Retry-After.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = 5 * time.Second
 )
 
-// start opens the store and reads it. A node of several tries until it has succeeded or the context has ended, and says that it
-// is waiting.
+// start opens the store and reads it. A node of several retries until it succeeds or the context ends, and calls waiting
+// when it has to wait.
 func (n *node) start(ctx context.Context, waiting func()) error {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
 		err := n.load(ctx)
@@ -107,7 +107,7 @@ func (n *node) start(ctx context.Context, waiting func()) error {
 	return nil
 }
 
-// load opens the store if it is not open, and reads what the node serves from.
+// load opens the store if it is not open yet, and reads everything that the node serves from.
 func (n *node) load(ctx context.Context) error {
 	if !n.opened.Load() {
 		if err := n.open(ctx); err != nil {
@@ -120,29 +120,29 @@ func (n *node) load(ctx context.Context) error {
 	if !n.config.node.role.Reads() {
 		return nil
 	}
-	n.keyring.Store, n.people.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.data
+	n.keyring.Store, n.accounts.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.data
 	if err := n.keyring.Load(ctx); err != nil {
 		return err
 	}
-	if err := n.people.Load(ctx); err != nil {
+	if err := n.accounts.Load(ctx); err != nil {
 		return err
 	}
 	return n.follower.Load(ctx)
 }
 
-// loops are what runs beside the server, by the node's role.
+// loops run next to the server, depending on the node's role.
 func (n *node) loops() []func(context.Context) error {
 	loops := append(n.parts, n.api.Watch)
 	if n.config.node.role.Publishes() {
 		loops = append(loops, n.publisher.Run)
 	}
 	if n.config.node.role.Reads() {
-		loops = append(loops, n.follower.Run, n.keyring.Run, n.people.Run, n.counter.Run)
+		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.counter.Run)
 	}
 	return loops
 }
 
-// drain waits for the signal, and then as long as balancers are given to notice. Meanwhile everything goes on.
+// drain waits for the signal, and then for the time that load balancers need to notice. Everything keeps running meanwhile.
 func (n *node) drain(ctx, running context.Context) {
 	select {
 	case <-ctx.Done():
@@ -179,7 +179,8 @@ func (n *node) newAPI() (*httpapi.Server, error) {
 		Requests: requests, Log: n.log,
 		Determinations: n.determinations, Version: assay.Release(), TrustedProxies: config.trustedProxies,
 		CORSOrigins: config.corsOrigins, KeyLimit: config.keyLimit, Limits: n.limits,
-		Accounts: n.people, Usage: n.counter, OIDC: provider, OIDCName: config.signIn.name, PublicURL: config.signIn.publicURL, Dashboard: pages,
+		Accounts: n.accounts, Usage: n.counter, OIDC: provider, OIDCName: config.signIn.name,
+		PublicURL: config.signIn.publicURL, Dashboard: pages,
 	})
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)
@@ -187,7 +188,7 @@ func (n *node) newAPI() (*httpapi.Server, error) {
 	return api, nil
 }
 
-// errNotOpen is why a node that waits for its database is not well.
+// errNotOpen is why a node that waits for its database is not healthy.
 var errNotOpen = errors.New("the database has not been opened yet")
 
 func (v *service) ping(ctx context.Context) error {
@@ -200,14 +201,16 @@ func (v *service) ping(ctx context.Context) error {
 	return v.store.Ping(ctx)
 }
 
-func (v *service) determinations(ctx context.Context, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error) {
+func (v *service) determinations(
+	ctx context.Context, line assay.Line, grain assay.Grain, at int64,
+) ([]assay.Determination, error) {
 	return v.data.Determinations(ctx, line, grain, at)
 }
 
-// flushTimeout is how long the last counts may take to be written.
+// flushTimeout is how long writing the last usage counts may take.
 const flushTimeout = 10 * time.Second
 
-// lastFlush writes what was counted since the last time, once no request is under way any more.
+// lastFlush writes the usage counted since the last flush, once no request is in flight anymore.
 func (n *node) lastFlush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
