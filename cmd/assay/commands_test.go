@@ -72,7 +72,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// assayCall is a call of assay in an example: behind it up to a pipe, a redirection, a parenthesis or the end of the line.
+// assayCall is a call of assay in an example: behind it up to a pipe, a redirection, a parenthesis or the end of the
+// line.
 var assayCall = regexp.MustCompile(`(?:^|[|(=] *|\.toml )assay ([^|<>()\n]*)`)
 
 func checkExamples(t *testing.T, examples string) {

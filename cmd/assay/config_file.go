@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// configFile is a configuration file: TOML whose keys are names of flags. A key at the top applies to every command with
-// that flag, a key in [serve] to that command, a key in [key] to all commands below assay key, and one in [key.create] to
-// that command alone. The most specific one wins.
+// configFile is a configuration file: TOML whose keys are names of flags. A key at the top applies to every command
+// with that flag, a key in [serve] to that command, a key in [key] to all commands below assay key, and one in
+// [key.create] to that command alone. The most specific one wins.
 type configFile struct {
 	name, text string
 	values     map[string]configValue // by dotted key
@@ -31,8 +31,8 @@ type configValue struct {
 	value any // as the TOML library gives it
 }
 
-// readConfigFile reads a configuration file and checks all of it, whichever command is about to run: a mistake in a rarely
-// used section should not wait until that section is needed.
+// readConfigFile reads a configuration file and checks all of it, whichever command is about to run: a mistake in a
+// rarely used section should not wait until that section is needed.
 func readConfigFile(name string) (*configFile, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -203,7 +203,8 @@ func joinStrings(array []any, ok bool) (string, bool) {
 	return strings.Join(parts, ","), ok
 }
 
-// tomlTime writes a TOML time. One without a zone is UTC, as on the command line; the library marks those by zones of its own.
+// tomlTime writes a TOML time. One without a zone is UTC, as on the command line; the library marks those by zones of
+// its own.
 func tomlTime(t time.Time) string {
 	switch t.Location().String() {
 	case "date-local":
@@ -252,8 +253,8 @@ type positionProbe struct{}
 // UnmarshalTOML fails.
 func (*positionProbe) UnmarshalTOML(any) error { return errPosition }
 
-// position is FILE:LINE of a key. The library gives positions only with errors, so this decodes the file once more, into a
-// type that has nothing but the key and fails there.
+// position is FILE:LINE of a key. The library gives positions only with errors, so this decodes the file once more,
+// into a type that has nothing but the key and fails there.
 func (c *configFile) position(key toml.Key) string {
 	shape := reflect.TypeFor[positionProbe]()
 	for i := len(key) - 1; i >= 0; i-- {

@@ -26,8 +26,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// The market of the crash test: eleven batches, which grow from 20,000 rows to 61,000; one more than the kills let through
-// at most.
+// The market of the crash test: eleven batches, which grow from 20,000 rows to 61,000; one more than the kills let
+// through at most.
 const (
 	marketRows = 330_000
 	marketFrom = "2026-01-01"
@@ -67,9 +67,9 @@ func marketCSV(t *testing.T) (file []byte, ends []int) {
 	}
 }
 
-// TestCrash_ImportKilled kills an import twenty times, each time run anew from the beginning on the folder that the kill
-// before has left. What was acknowledged is there, nothing is there twice, and in the end every published value is that
-// of an import nobody disturbed.
+// TestCrash_ImportKilled kills an import twenty times, each time run anew from the beginning on the folder that the
+// kill before has left. What was acknowledged is there, nothing is there twice, and in the end every published value is
+// that of an import nobody disturbed.
 func TestCrash_ImportKilled(t *testing.T) {
 	needProgram(t)
 	rows, ends := marketCSV(t)

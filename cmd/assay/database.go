@@ -93,8 +93,8 @@ func openDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
 	return db, nil
 }
 
-// openExistingDatabase is for commands that are pointless without data: a folder without a database is a typing error, and
-// opening it would create an empty one. PostgreSQL databases are never created by assay.
+// openExistingDatabase is for commands that are pointless without data: a folder without a database is a typing error,
+// and opening it would create an empty one. PostgreSQL databases are never created by assay.
 func openExistingDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
 	if l.store == "" || strings.HasPrefix(l.store, sqliteScheme) {
 		if _, err := os.Stat(filepath.Join(l.folder(), store.FileName)); err != nil {
@@ -115,7 +115,9 @@ func withDatabase(ctx context.Context, open databaseOpener, l databaseLocation, 
 }
 
 // withAccounts opens a database and loads its accounts for the time of a call.
-func withAccounts(ctx context.Context, open databaseOpener, l databaseLocation, call func(*account.Service) error) error {
+func withAccounts(
+	ctx context.Context, open databaseOpener, l databaseLocation, call func(*account.Service) error,
+) error {
 	return withDatabase(ctx, open, l, func(db *store.DB) error {
 		accounts, err := loadAccounts(ctx, db)
 		if err != nil {

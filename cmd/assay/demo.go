@@ -96,8 +96,8 @@ func prepareDemoKeys(ctx context.Context, v *service, config demoConfig) (set de
 	return set, nil
 }
 
-// clockFrom is the clock, or one that stands still at the given instant until it is started: the data prepared before that
-// must not depend on how long the preparation takes.
+// clockFrom is the clock, or one that stands still at the given instant until it is started: the data prepared before
+// that must not depend on how long the preparation takes.
 func clockFrom(end int64) (now func() time.Time, start func()) {
 	if end == 0 {
 		return time.Now, func() {}
@@ -115,8 +115,8 @@ func clockFrom(end int64) (now func() time.Time, start func()) {
 
 // prepareDemo fills the store and shows its progress.
 func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s *streams) error {
-	// A database with transactions either is a demo's, and was marked when it was empty, or it is refused and must not be
-	// marked.
+	// A database with transactions either is a demo's, and was marked when it was empty, or it is refused and must not
+	// be marked.
 	_, filled, err := v.store.FirstTransaction(ctx)
 	if err == nil && !filled {
 		err = v.store.SetSetting(ctx, live.SettingSynthetic, "true")
@@ -148,8 +148,8 @@ type demoKeySet struct {
 	Accounts []demoAccount `json:"accounts"`
 }
 
-// demoKeys reads the demo's keys from its folder, or creates them. A folder of an earlier version gets the accounts that it
-// lacks.
+// demoKeys reads the demo's keys from its folder, or creates them. A folder of an earlier version gets the accounts
+// that it lacks.
 func demoKeys(ctx context.Context, accounts *account.Service, dir string) (set demoKeySet, err error) {
 	file := filepath.Join(dir, "demo-keys.json")
 	text, err := os.ReadFile(file)
@@ -173,7 +173,11 @@ func createDemoKeys(ctx context.Context, db *store.DB) (set demoKeySet, err erro
 		text *string
 		tier assay.Tier
 		name string
-	}{{&set.Premium, assay.Premium, "demo premium"}, {&set.Full, assay.Full, "demo full"}, {&set.Revoked, assay.Premium, "demo revoked"}} {
+	}{
+		{text: &set.Premium, tier: assay.Premium, name: "demo premium"},
+		{text: &set.Full, tier: assay.Full, name: "demo full"},
+		{text: &set.Revoked, tier: assay.Premium, name: "demo revoked"},
+	} {
 		secret, key, err := keys.Create(ctx, db, k.tier, k.name, 0)
 		if err != nil {
 			return set, err
@@ -214,5 +218,6 @@ Try these requests:
   curl -H 'Authorization: Bearer %s' '%s/api/gpu/RTX%%20PRO%%206000%%20WS/hourly?order=desc&limit=3'
 
 Press Ctrl-C to stop.
-`, assay.Release(), seed, base, set.Premium, set.Full, set.Revoked, base, demoAccountTable(set.Accounts), base, set.Premium, base, set.Full, base)
+`, assay.Release(), seed, base, set.Premium, set.Full, set.Revoked, base, demoAccountTable(set.Accounts),
+		base, set.Premium, base, set.Full, base)
 }

@@ -32,8 +32,8 @@ var demoAccounts = []demoAccount{
 	{Email: "member@demo.example", Plan: assay.PlanNone, Organization: demoFund},
 }
 
-// createDemoAccounts creates the demo's accounts with new passwords. Accounts that exist, because only the file of passwords
-// was lost, get a new password.
+// createDemoAccounts creates the demo's accounts with new passwords. Accounts that exist, because only the file of
+// passwords was lost, get a new password.
 func createDemoAccounts(ctx context.Context, accounts *account.Service) (created []demoAccount, err error) {
 	_, err = accounts.AddOrganization(ctx, demoFund, assay.PlanFull)
 	if err != nil && !errors.Is(err, store.ErrNameTaken) {

@@ -9,8 +9,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The demo's keys and accounts stay the same from start to start. A folder whose file has no accounts yet keeps its keys
-// and gets accounts; one whose file was lost gets new passwords for the accounts that are there.
+// The demo's keys and accounts stay the same from start to start. A folder whose file has no accounts yet keeps its
+// keys and gets accounts; one whose file was lost gets new passwords for the accounts that are there.
 func TestDemoKeys(t *testing.T) {
 	dir := t.TempDir()
 	db := storetest.OpenIn(t, dir)

@@ -72,8 +72,8 @@ func (m *market) importing(family, text string, revise bool) {
 // marketStart is when the market begins: before the clocks of New York go back.
 var marketStart = time.Date(2025, 10, 20, 0, 0, 0, 0, time.UTC)
 
-// rentals are transactions up to the clock, of those from the given time on: four a day of two GPUs, and in the last days
-// every half hour of all.
+// rentals are transactions up to the clock, of those from the given time on: four a day of two GPUs, and in the last
+// days every half hour of all.
 func (m *market) rentals(from time.Time) string {
 	var b strings.Builder
 	b.WriteString("id,executed_at,gpu_name,region,price,gpus,hours,provider,verified\n")

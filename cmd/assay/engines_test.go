@@ -43,8 +43,8 @@ func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 	return &engineNode{node: n, t: t, callers: who.admit(m, n.accounts)}
 }
 
-// ask makes a request and gives all of the answer as text: status, headers in the order of their names, body. Every request
-// comes from an address of its own, because of the limit.
+// ask makes a request and gives all of the answer as text: status, headers in the order of their names, body. Every
+// request comes from an address of its own, because of the limit.
 func (n *engineNode) ask(caller, target string, headers ...string) (answer string, response *http.Response) {
 	n.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, target, nil)

@@ -94,8 +94,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		return usageError{unknownFlag(cmd, unknown)}
 	case errors.As(err, &invalid):
-		flag := invalid.GetFlag()
-		return usagef("invalid value %q for --%s: %w", invalid.GetValue(), flag.Name, valueError(flag, errors.Unwrap(invalid)))
+		flag, reason := invalid.GetFlag(), errors.Unwrap(invalid)
+		return usagef("invalid value %q for --%s: %w", invalid.GetValue(), flag.Name, valueError(flag, reason))
 	case errors.As(err, &missing):
 		return usagef("--%s needs a value", missing.GetFlag().Name)
 	}
@@ -130,8 +130,8 @@ func flagNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// nearest is the name that differs least from a mistyped one, or empty if none is near: by one letter, by a third of them
-// if the first one is right, or by what is missing at the end.
+// nearest is the name that differs least from a mistyped one, or empty if none is near: by one letter, by a third of
+// them if the first one is right, or by what is missing at the end.
 func nearest(typed string, names []string) (best string) {
 	smallest := len(typed) + 1
 	for _, name := range names {

@@ -75,7 +75,8 @@ func addDurationFlag(flags *pflag.FlagSet, d *time.Duration, name string, lowest
 	parsedFlag(flags, name, durationFlag, shortDuration(*d), usage, func(text string) error {
 		value, err := time.ParseDuration(text)
 		if err != nil || value < lowest || value > highest {
-			return fmt.Errorf("must be a time from %s to %s, such as 500ms or 10s", shortDuration(lowest), shortDuration(highest))
+			from, to := shortDuration(lowest), shortDuration(highest)
+			return fmt.Errorf("must be a time from %s to %s, such as 500ms or 10s", from, to)
 		}
 		*d = value
 		return nil

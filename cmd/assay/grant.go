@@ -60,7 +60,9 @@ func newGrantAddCommand(s *streams) *cobra.Command {
 	return cmd
 }
 
-func addGrant(ctx context.Context, accounts *account.Service, email string, request account.GrantAsk, s *streams) error {
+func addGrant(
+	ctx context.Context, accounts *account.Service, email string, request account.GrantAsk, s *streams,
+) error {
 	g, err := accounts.AddGrant(ctx, email, request)
 	if errors.Is(err, account.ErrHadTrial) {
 		return fmt.Errorf("%w; allow another with --again", err)

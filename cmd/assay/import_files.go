@@ -51,8 +51,8 @@ func (in *inputFiles) add(name string, info fs.FileInfo) {
 	in.size += info.Size()
 }
 
-// addFolder adds the readable files below a folder, in the byte order of their paths. A link to a file counts as a file; a
-// link to a folder is not followed, because it may lead back.
+// addFolder adds the readable files below a folder, in the byte order of their paths. A link to a file counts as a
+// file; a link to a folder is not followed, because it may lead back.
 func (in *inputFiles) addFolder(folder string) error {
 	first := len(in.files)
 	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {

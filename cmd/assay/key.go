@@ -56,7 +56,8 @@ stored, so it cannot be shown again.`,
 	}
 	addChoiceFlag(cmd, &request.tier, "tier", "`TIER` of an operator's key: premium or full",
 		assay.Premium.String(), assay.Full.String())
-	cmd.Flags().StringVar(&request.account, "account", "", "`EMAIL` of the account that owns the key (default: the operator)")
+	cmd.Flags().StringVar(&request.account, "account", "",
+		"`EMAIL` of the account that owns the key (default: the operator)")
 	cmd.Flags().StringVar(&request.name, "name", "", "`NAME` of the key, 1 to 64 characters")
 	addInstantFlag(cmd.Flags(), &request.expires, "expires", "`INSTANT` at which an operator's key ends (default: never)")
 	location.register(cmd.Flags(), defaultFolder)

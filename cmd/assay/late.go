@@ -81,7 +81,8 @@ func conflictRows(ctx context.Context, db *store.DB) (rows []conflictRow, err er
 
 // newTransactionListCommand completes a command that lists transactions as CSV or JSON.
 func newTransactionListCommand[T any](
-	s *streams, header []string, read func(context.Context, *store.DB) ([]T, error), cells func(T) []string, cmd *cobra.Command,
+	s *streams, header []string, read func(context.Context, *store.DB) ([]T, error), cells func(T) []string,
+	cmd *cobra.Command,
 ) *cobra.Command {
 	var location databaseLocation
 	var asJSON bool

@@ -11,10 +11,10 @@
 //   - database.go says where a command's database is (--dir and --store) and opens it.
 //   - serve.go and node.go put a serving process together, in start-up order.
 //
-// A new command needs a constructor, an entry in root.go, and a Short, an Example and flags with usage texts; help, shell
-// completion, man pages and docs/cli.md follow from those. Tests check that nothing is missing and that every example
-// parses. Commands write through streams: requested output to out, messages to err, and whatever --quiet leaves out
-// through its say and note methods.
+// A new command needs a constructor, an entry in root.go, and a Short, an Example and flags with usage texts; help,
+// shell completion, man pages and docs/cli.md follow from those. Tests check that nothing is missing and that every
+// example parses. Commands write through streams: requested output to out, messages to err, and whatever --quiet leaves
+// out through its say and note methods.
 package main
 
 import (

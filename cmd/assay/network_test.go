@@ -10,7 +10,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// wiredReader starts a node that reads from PostgreSQL over a wire. It gives the store's address past the wire too, and two keys.
+// wiredReader starts a node that reads from PostgreSQL over a wire. It gives the store's address past the wire too, and
+// two keys.
 func wiredReader(t *testing.T) (p *process, wire *storetest.Wire, direct string, keys [2]string) {
 	t.Helper()
 	dir := nodeFolder(t)
@@ -24,8 +25,8 @@ func wiredReader(t *testing.T) (p *process, wire *storetest.Wire, direct string,
 	return startReader(t, dir, "reader", "--store", wire.Of(direct)), wire, direct, keys
 }
 
-// newAsker gives what asks a node again until the answer is as wanted, or the limit is over. Stale is whether the answer must say
-// that it is old.
+// newAsker gives what asks a node again until the answer is as wanted, or the limit is over. Stale is whether the
+// answer must say that it is old.
 func newAsker(t *testing.T, p *process) func(limit time.Duration, key, path string, status int, stale bool, inside string) {
 	t.Helper()
 	client := newClient(t)
@@ -48,8 +49,8 @@ func newAsker(t *testing.T, p *process) func(limit time.Duration, key, path stri
 	}
 }
 
-// A node whose connections stay while nothing comes over them knows that its database is away, answers from memory, and catches up
-// once the network does: in silence nothing may wait without end.
+// A node whose connections stay while nothing comes over them knows that its database is away, answers from memory, and
+// catches up once the network does: in silence nothing may wait without end.
 func TestNodes_SilentNetwork(t *testing.T) {
 	p, wire, direct, keys := wiredReader(t)
 	staying, going := keys[0], keys[1]

@@ -32,8 +32,8 @@ type node struct {
 	api      *httpapi.Server
 }
 
-// run serves until the context ends. It calls ready with the address once the node responds to requests, or once it knows
-// that it has to wait for the database.
+// run serves until the context ends. It calls ready with the address once the node responds to requests, or once it
+// knows that it has to wait for the database.
 func (v *service) run(ctx context.Context, ready func(address string)) error {
 	n, err := v.newNode()
 	if err != nil {
@@ -89,8 +89,8 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// start opens the store and reads it. A node of several retries until it succeeds or the context ends, and calls waiting
-// when it has to wait.
+// start opens the store and reads it. A node of several retries until it succeeds or the context ends, and calls
+// waiting when it has to wait.
 func (n *node) start(ctx context.Context, waiting func()) error {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
 		err := n.load(ctx)
@@ -142,7 +142,8 @@ func (n *node) loops() []func(context.Context) error {
 	return loops
 }
 
-// drain waits for the signal, and then for the time that load balancers need to notice. Everything keeps running meanwhile.
+// drain waits for the signal, and then for the time that load balancers need to notice. Everything keeps running
+// meanwhile.
 func (n *node) drain(ctx, running context.Context) {
 	select {
 	case <-ctx.Done():

@@ -56,8 +56,8 @@ func (c *nodeConfig) check(location databaseLocation) error {
 	return nil
 }
 
-// waits reports whether this node waits for a database that is down when it starts. A single node fails instead, so that
-// its operator notices.
+// waits reports whether this node waits for a database that is down when it starts. A single node fails instead, so
+// that its operator notices.
 func (c *nodeConfig) waits() bool { return c.role != assay.RoleAll }
 
 // verb says what this node does.

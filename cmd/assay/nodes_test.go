@@ -188,8 +188,8 @@ func (b *backend) check(client *http.Client, done <-chan struct{}) {
 // drained is the drain of the nodes below: some fifty checks of the balancer.
 const drained = "1s"
 
-// Both of two nodes are restarted, one after the other, while requests come in all the time. None of them is lost, although
-// nobody tries one again.
+// Both of two nodes are restarted, one after the other, while requests come in all the time. None of them is lost,
+// although nobody tries one again.
 func TestNodes_RollingRestart(t *testing.T) {
 	dir := nodeFolder(t)
 	key := assayIn(t, dir, "key create --dir data --tier full --name reader")

@@ -49,8 +49,9 @@ func (p *progress) show(step string, done float64, note string) {
 func (p *progress) draw(done float64, note string) {
 	filled := min(max(int(done*barWidth), 0), barWidth)
 	p.note = note
-	fmt.Fprintf(p.w, "\r%-24s [%s%s] %3.0f%%  %4.1f s  %s\x1b[K", p.step,
-		strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), 100*min(done, 1), time.Since(p.start).Seconds(), note)
+	bar := strings.Repeat("#", filled) + strings.Repeat(".", barWidth-filled)
+	took := time.Since(p.start).Seconds()
+	fmt.Fprintf(p.w, "\r%-24s [%s] %3.0f%%  %4.1f s  %s\x1b[K", p.step, bar, 100*min(done, 1), took, note)
 }
 
 // finish ends the line of a step that is complete.

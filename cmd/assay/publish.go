@@ -41,7 +41,9 @@ already published are left alone.`,
 	return cmd
 }
 
-func publishHistory(ctx context.Context, db *store.DB, location databaseLocation, from, to int64, s *streams) (err error) {
+func publishHistory(
+	ctx context.Context, db *store.DB, location databaseLocation, from, to int64, s *streams,
+) (err error) {
 	if from == 0 {
 		if from, err = firstTransactionDay(ctx, db); err != nil {
 			return err

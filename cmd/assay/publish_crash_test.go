@@ -33,9 +33,9 @@ const (
 
 var crashStart = time.Date(2025, 6, 1, 20, 0, 0, 0, time.UTC) // a fixing: 16:00 in New York
 
-// TestCrash_PublishKilled kills a publisher fifty times while it publishes day after day, each across a fixing, and signs
-// each day. In the end there is one value a slot, the chains and the signatures hold, and all is as in a folder where nobody
-// was disturbed.
+// TestCrash_PublishKilled kills a publisher fifty times while it publishes day after day, each across a fixing, and
+// signs each day. In the end there is one value a slot, the chains and the signatures hold, and all is as in a folder
+// where nobody was disturbed.
 func TestCrash_PublishKilled(t *testing.T) {
 	needProgram(t)
 	dir := crashMarket(t)
@@ -104,8 +104,8 @@ func mustRun(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// publishUntil publishes what ends by an instant, and kills the program after the limit. It gives how long it took; 0 when
-// it was killed.
+// publishUntil publishes what ends by an instant, and kills the program after the limit. It gives how long it took; 0
+// when it was killed.
 func publishUntil(t *testing.T, dir string, to time.Time, limit time.Duration) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -142,8 +142,8 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// wantSameRecords wants both folders to hold the same values made of the same transactions, each slot once, and to prove
-// them.
+// wantSameRecords wants both folders to hold the same values made of the same transactions, each slot once, and to
+// prove them.
 func wantSameRecords(t *testing.T, killed, undisturbed string) {
 	t.Helper()
 	for _, dir := range []string{killed, undisturbed} {
@@ -160,8 +160,8 @@ func wantSameRecords(t *testing.T, killed, undisturbed string) {
 	}
 }
 
-// readRecords reads every record of a folder by its slot, without what may differ: when it was published, and the hashes
-// that follow from that.
+// readRecords reads every record of a folder by its slot, without what may differ: when it was published, and the
+// hashes that follow from that.
 func readRecords(t *testing.T, dir string) map[string]assay.Determination {
 	t.Helper()
 	db, err := store.Open(t.Context(), dir)
@@ -191,8 +191,8 @@ var fixing = time.Date(2025, 6, 11, 20, 0, 0, 0, time.UTC)
 
 const lead = 600 * time.Millisecond
 
-// TestCrash_FixingKilled kills a server at moments around a fixing that its clock runs into, and starts it again before the
-// same fixing: whether it was published by then or not, the values are those of a server that nobody has disturbed.
+// TestCrash_FixingKilled kills a server at moments around a fixing that its clock runs into, and starts it again before
+// the same fixing: whether it was published by then or not, the values are those of a server that nobody has disturbed.
 func TestCrash_FixingKilled(t *testing.T) {
 	needProgram(t)
 	prepared, clean := demoBeforeFixing(t), t.TempDir()
@@ -266,8 +266,8 @@ func finishFixing(t *testing.T, dir string) {
 	}
 }
 
-// demoBeforeFixing is the folder of a demo that has published everything up to an hour before the fixing. Its history is of
-// two days, because the demo takes it for one that was fed up to there.
+// demoBeforeFixing is the folder of a demo that has published everything up to an hour before the fixing. Its history
+// is of two days, because the demo takes it for one that was fed up to there.
 func demoBeforeFixing(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -28,7 +28,8 @@ func TestStoreRead_Refused(t *testing.T) {
 	f("which must be PostgreSQL", "--role", "read")
 }
 
-// A node that reads a replica follows it, sees keys at the primary, and says so when either is away or the replica is old.
+// A node that reads a replica follows it, sees keys at the primary, and says so when either is away or the replica is
+// old.
 func TestStoreRead(t *testing.T) {
 	needProgram(t)
 	standby := storetest.StartStandby(t)

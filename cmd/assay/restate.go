@@ -52,7 +52,9 @@ before. assay late lists the changes that a restatement would take into account.
 	return cmd
 }
 
-func restate(ctx context.Context, db *store.DB, location databaseLocation, period publish.Restatement, s *streams) error {
+func restate(
+	ctx context.Context, db *store.DB, location databaseLocation, period publish.Restatement, s *streams,
+) error {
 	if err := checkGPU(ctx, db, period.GPU); err != nil {
 		return err
 	}

@@ -56,9 +56,9 @@ Exit codes:
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return settings.apply(cmd) }
 	root.AddGroup(commandGroups...)
 	addGroup(root, groupStart, newDemoCommand(s), newServeCommand(s))
-	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s), newMethodologyCommand(s),
-		newPublishCommand(s), newLateCommand(s), newConflictsCommand(s), newTransactionCommand(s), newRestateCommand(s),
-		newBacktestCommand(s))
+	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s),
+		newMethodologyCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
+		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s))
 	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newSigningKeyCommand(s))
 	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),
 		newAuditLogCommand(s))

@@ -88,8 +88,9 @@ func findProgram() (string, error) {
 //	database-away, database-back          PostgreSQL: nobody gets a connection to the database, and gets one again
 //	dump FOLDER                           PostgreSQL: write what the database holds into the folder, where SQLite has it anyway
 //
-// Every script runs on SQLite and on PostgreSQL. There --store is in the environment, and --dir is the folder of the files
-// beside the database. A line that is about one of them alone begins with [sqlite] or [postgres], below a word on why.
+// Every script runs on SQLite and on PostgreSQL. There --store is in the environment, and --dir is the folder of the
+// files beside the database. A line that is about one of them alone begins with [sqlite] or [postgres], below a word on
+// why.
 func TestScript(t *testing.T) {
 	needProgram(t)
 	t.Run("sqlite", func(t *testing.T) {
@@ -139,8 +140,8 @@ func runScripts(t *testing.T, server string) {
 	})
 }
 
-// needProgram skips a test of the whole program where none is given: these tests take long, and running the tests of all
-// packages should not run them a second time.
+// needProgram skips a test of the whole program where none is given: these tests take long, and running the tests of
+// all packages should not run them a second time.
 func needProgram(t *testing.T) {
 	t.Helper()
 	if program == "" {
@@ -166,8 +167,8 @@ func startServer(dir, name string, args ...string) (*process, error) {
 	return startServerWith(nil, dir, name, args...)
 }
 
-// startServerWith is startServer with more in its environment, where there is nothing else that the program could take for a
-// flag.
+// startServerWith is startServer with more in its environment, where there is nothing else that the program could take
+// for a flag.
 func startServerWith(environment []string, dir, name string, args ...string) (*process, error) {
 	out, err := os.Create(filepath.Join(dir, name+".out"))
 	if err != nil {
@@ -419,7 +420,8 @@ func cmdHTTPTo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// ask makes one request and gives the answer as text. The request's id is set, so that error bodies are always the same.
+// ask makes one request and gives the answer as text. The request's id is set, so that error bodies are always the
+// same.
 func ask(ts *testscript.TestScript, args []string) (string, error) {
 	method, key := http.MethodGet, ""
 	for ; len(args) > 2; args = args[2:] {

@@ -79,13 +79,13 @@ type service struct {
 	parts     []func(context.Context) error // loops that run next to the server
 }
 
-// servingGC is how far the heap may grow before a collection, in percent of the live heap. A server's heap is long-lived and
-// it makes little garbage: collecting somewhat more often than Go's default saves about a tenth of the memory, at no
-// measurable cost. GOGC in the environment overrides it.
+// servingGC is how far the heap may grow before a collection, in percent of the live heap. A server's heap is
+// long-lived and it makes little garbage: collecting somewhat more often than Go's default saves about a tenth of the
+// memory, at no measurable cost. GOGC in the environment overrides it.
 const servingGC = 70
 
-// openService listens first, so that a port in use is reported before any work is done, and then opens the store. A node of
-// several opens the store when it runs, because it may have to wait for it.
+// openService listens first, so that a port in use is reported before any work is done, and then opens the store. A
+// node of several opens the store when it runs, because it may have to wait for it.
 func openService(ctx context.Context, config serverConfig, now func() time.Time, logs io.Writer) (*service, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(servingGC)

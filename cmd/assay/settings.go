@@ -25,7 +25,8 @@ func withoutSettings(cmd *cobra.Command) *cobra.Command {
 
 // apply fills in the flags of the command that is about to run.
 func (s *settings) apply(cmd *cobra.Command) error {
-	if _, marked := cmd.Annotations[noSettings]; marked || cmd.DisableFlagParsing { // cobra's own completion parses no flags
+	_, marked := cmd.Annotations[noSettings]
+	if marked || cmd.DisableFlagParsing { // cobra's command behind completion parses no flags
 		return nil
 	}
 	file, err := s.readFile(cmd)
@@ -86,8 +87,8 @@ func fillFlag(cmd *cobra.Command, f *pflag.Flag, file *configFile) (source strin
 	return "default", nil
 }
 
-// setFromEnvironment sets a flag from its variable and returns the variable; empty if it is not set or the flag was given
-// on the command line.
+// setFromEnvironment sets a flag from its variable and returns the variable; empty if it is not set or the flag was
+// given on the command line.
 func setFromEnvironment(f *pflag.Flag) (variable string, err error) {
 	variable = environmentVariable(f.Name)
 	value, ok := os.LookupEnv(variable)

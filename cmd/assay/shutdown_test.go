@@ -160,9 +160,9 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 	})
 }
 
-// unheard tells whether a request failed before the server took it: nobody listened any more, the connection still waited
-// to be accepted when the listening ended, or the server had closed the waiting connection when the request came, which
-// HTTP/1.1 cannot prevent.
+// unheard tells whether a request failed before the server took it: nobody listened any more, the connection still
+// waited to be accepted when the listening ended, or the server had closed the waiting connection when the request
+// came, which HTTP/1.1 cannot prevent.
 func (a *attempt) unheard(err error) bool {
 	if a.begun.Load() {
 		return false

@@ -200,8 +200,8 @@ func writeNewKey(name string) (ed25519.PrivateKey, error) {
 	return key, errors.Join(err, file.Sync(), file.Close())
 }
 
-// rotateSigningKey puts a new key in place of the old one, which stays under another name. The old key is linked to that
-// name before the new one takes its place, so that at every moment there is a key and none is lost.
+// rotateSigningKey puts a new key in place of the old one, which stays under another name. The old key is linked to
+// that name before the new one takes its place, so that at every moment there is a key and none is lost.
 func rotateSigningKey(dir string) (key ed25519.PrivateKey, kept string, err error) {
 	old, err := readSigningKey(dir)
 	if err != nil {

@@ -85,7 +85,9 @@ func transactionRate(transactions int, start time.Time) string {
 // verifyGC lets the heap grow further before a collection: it is small and discarded at the end.
 const verifyGC = 400
 
-func verifyDatabase(ctx context.Context, location databaseLocation, o verify.Options) (report verify.Report, err error) {
+func verifyDatabase(
+	ctx context.Context, location databaseLocation, o verify.Options,
+) (report verify.Report, err error) {
 	debug.SetGCPercent(verifyGC)
 	err = withDatabase(ctx, openExistingDatabase, location, func(db *store.DB) error {
 		if o.GPU != "" {
