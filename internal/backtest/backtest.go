@@ -134,7 +134,8 @@ func (r *replay) readSchedule(ctx context.Context) error {
 func (r *replay) checkMethodologies() error {
 	candidate, stored := r.Candidate, r.schedule[0]
 	if candidate.Zone.String() != stored.Zone.String() || candidate.FixingHour != stored.FixingHour {
-		return fmt.Errorf("fixing: version %s fixes days at %02d:00 %s and this database at %02d:00 %s, so their days cannot be compared",
+		return fmt.Errorf("fixing: version %s fixes days at %02d:00 %s and this database at %02d:00 %s, "+
+			"so their days cannot be compared",
 			candidate.Version, candidate.FixingHour, candidate.Zone, stored.FixingHour, stored.Zone)
 	}
 	if r.Against == "" {

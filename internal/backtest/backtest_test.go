@@ -1,9 +1,13 @@
 package backtest
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,13 +20,13 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// The tests live in March 2026, when New York changes its clocks on the 8th: days end at 21:00 UTC before, at 20:00
-// after.
+// The market of the tests is in March 2026. New York changes its clocks on the 8th: days end at 21:00 UTC before, and
+// at 20:00 after.
 func marchUTC(day, hour int) int64 {
 	return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC).UnixMilli()
 }
 
-// candidateText is the methodology that the tests try: no provider weighs more than half, so two are needed.
+// candidateText is the methodology under test: no provider weighs more than half, so two are needed.
 const candidateText = `
 version   = "2.0.0"
 effective = 2027-01-01T00:00:00Z
@@ -46,41 +50,85 @@ func mustMethodology(t *testing.T, text string) index.Methodology {
 	return m
 }
 
-func comparedRental(id string, at int64, provider string, price string, gpus int64) assay.Transaction {
-	nanos, err := assay.ParseDecimal(price, 9)
-	if err != nil {
-		panic(err)
-	}
+func rental(id string, at int64, provider, price string, gpus int64) assay.Transaction {
 	return assay.Transaction{
-		Source: "test", ID: id, ExecutedAt: at, GPU: "H100 SXM", Region: "us-east", Price: assay.Nanos(nanos), GPUs: gpus, HourMicros: 1_000_000,
-		Provider: provider, Verified: true,
+		Source: "test", ID: id, ExecutedAt: at, GPU: "H100 SXM", Region: "us-east", Price: decimal(price),
+		GPUs: gpus, HourMicros: 1_000_000, Provider: provider, Verified: true,
 	}
 }
 
-// comparedMarket is a database with five published days of the H100 and two rentals of the H200.
-func comparedMarket(t *testing.T) (*store.DB, *publish.Publisher) {
-	t.Helper()
-	db := storetest.Open(t)
-	db.Now = func() time.Time { return time.UnixMilli(marchUTC(10, 0)) }
-	other := comparedRental("h200", marchUTC(5, 12), "Alder", "3", 1)
+// marketFile is the file of a database with five published days of the H100 and one rental of the H200. It is made
+// once.
+var marketFile = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "assay-backtest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	db, err := store.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(fillMarket(ctx, db), db.Close())
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, store.FileName))
+})
+
+func fillMarket(ctx context.Context, db *store.DB) error {
+	other := rental("h200", marchUTC(5, 12), "Alder", "3", 1)
 	other.GPU = "H200"
-	addRentals(t, db,
-		comparedRental("1a", marchUTC(5, 12), "Alder", "2", 3), comparedRental("1b", marchUTC(5, 13), "Birch", "3", 1), // 2.25, capped 2.5
-		comparedRental("2a", marchUTC(6, 12), "Alder", "2", 1), comparedRental("2b", marchUTC(6, 13), "Birch", "2", 1), // 2, capped 2
-		comparedRental("3a", marchUTC(7, 12), "Alder", "4", 1), // 4, and one provider is not enough for the candidate
-		// nothing on the 8th
-		comparedRental("5a", marchUTC(9, 12), "Alder", "3", 3), comparedRental("5b", marchUTC(9, 13), "Birch", "2", 1), // 2.75, capped 2.5
-		other)
-	p := &publish.Publisher{Store: db, Now: db.Now, Log: slog.New(slog.DiscardHandler)}
-	if _, err := p.Backfill(t.Context(), marchUTC(4, 21), marchUTC(9, 20), nil); err != nil {
+	_, err := db.AppendTransactions(ctx, []assay.Transaction{
+		// 2.25, capped 2.5
+		rental("1a", marchUTC(5, 12), "Alder", "2", 3), rental("1b", marchUTC(5, 13), "Birch", "3", 1),
+		// 2, capped 2
+		rental("2a", marchUTC(6, 12), "Alder", "2", 1), rental("2b", marchUTC(6, 13), "Birch", "2", 1),
+		// 4, and one provider is not enough for the candidate
+		rental("3a", marchUTC(7, 12), "Alder", "4", 1),
+		// nothing on the 8th; 2.75, capped 2.5
+		rental("5a", marchUTC(9, 12), "Alder", "3", 3), rental("5b", marchUTC(9, 13), "Birch", "2", 1),
+		other,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = publisherOf(db).Backfill(ctx, marchUTC(4, 21), marchUTC(9, 20), nil)
+	return err
+}
+
+func publisherOf(db *store.DB) *publish.Publisher {
+	db.Now = func() time.Time { return time.UnixMilli(marchUTC(10, 0)) }
+	return &publish.Publisher{Store: db, Now: db.Now, Log: slog.New(slog.DiscardHandler)}
+}
+
+// openMarket opens a copy of the market.
+func openMarket(t *testing.T) *store.DB {
+	t.Helper()
+	file, err := marketFile()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return db, p
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, store.FileName), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return storetest.OpenIn(t, dir)
 }
 
-func addRentals(t *testing.T, db *store.DB, batch ...assay.Transaction) {
+func withdraw(t *testing.T, db *store.DB, id string) {
 	t.Helper()
-	if _, err := db.AppendTransactions(t.Context(), batch); err != nil {
+	v := assay.Verification{Source: "test", ID: id, Actor: "test", Reason: "a mistake"}
+	if _, err := db.AddVerification(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func restate(t *testing.T, db *store.DB, from, to int64) {
+	t.Helper()
+	r := publish.Restatement{GPU: "H100 SXM", From: from, To: to, Reason: "a mistake", Actor: "test"}
+	if _, err := publisherOf(db).Restate(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -114,12 +162,12 @@ func onlyBase(at int64, base string) Day { return Day{At: at, Base: decimal(base
 
 func neither(at int64) Day { return Day{At: at} }
 
-func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
+func TestRun_AgainstPublishedValues(t *testing.T) {
 	t.Parallel()
-	db, _ := comparedMarket(t)
+	db := openMarket(t)
 	got := mustRun(t, db, Options{})
 	if got.Candidate != "2.0.0" || got.Against != "" || cmp.Diff([]string{"1.0.0"}, got.Published) != "" {
-		t.Errorf("%s against %q of %q, want 2.0.0 against what 1.0.0 published", got.Candidate, got.Against, got.Published)
+		t.Errorf("%s against %q of %q, want 2.0.0 against the values of 1.0.0", got.Candidate, got.Against, got.Published)
 	}
 	if len(got.GPUs) != len(assay.DefaultCatalog().GPUs) {
 		t.Errorf("%d GPUs, want those of the catalog", len(got.GPUs))
@@ -131,9 +179,11 @@ func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
 		}
 	}
 	f(got.GPUs[0], "H100 SXM",
-		both(marchUTC(5, 21), "2.25", "2.5"), both(marchUTC(6, 21), "2", "2"), onlyBase(marchUTC(7, 21), "4"), neither(marchUTC(8, 20)), both(marchUTC(9, 20), "2.75", "2.5"))
+		both(marchUTC(5, 21), "2.25", "2.5"), both(marchUTC(6, 21), "2", "2"), onlyBase(marchUTC(7, 21), "4"),
+		neither(marchUTC(8, 20)), both(marchUTC(9, 20), "2.75", "2.5"))
 	f(got.GPUs[1], "H200",
-		onlyBase(marchUTC(5, 21), "3"), neither(marchUTC(6, 21)), neither(marchUTC(7, 21)), neither(marchUTC(8, 20)), neither(marchUTC(9, 20)))
+		onlyBase(marchUTC(5, 21), "3"), neither(marchUTC(6, 21)), neither(marchUTC(7, 21)),
+		neither(marchUTC(8, 20)), neither(marchUTC(9, 20)))
 
 	want := Summary{
 		Days: 5, Base: 4, Candidate: 3, Moved: 2, Compared: 3,
@@ -149,12 +199,13 @@ func TestBacktest_AgainstWhatWasPublished(t *testing.T) {
 	}
 }
 
-func TestBacktest_InputsAsTheyAreKnownNow(t *testing.T) {
+func TestRun_InputsAsKnownNow(t *testing.T) {
 	t.Parallel()
-	db, p := comparedMarket(t)
+	db := openMarket(t)
 	f := func(against, base, candidate string, stale int) {
 		t.Helper()
-		got := mustRun(t, db, Options{Against: against, GPU: "H100 SXM", From: marchUTC(6, 0), To: marchUTC(7, 0)})
+		o := Options{Against: against, GPU: "H100 SXM", From: marchUTC(6, 0), To: marchUTC(7, 0)}
+		got := mustRun(t, db, o)
 		want := []GPUDays{{GPU: "H100 SXM", Days: []Day{both(marchUTC(6, 21), base, candidate)}, Stale: stale}}
 		if diff := cmp.Diff(want, got.GPUs); diff != "" {
 			t.Errorf("against %q (-want +got):\n%s", against, diff)
@@ -166,45 +217,40 @@ func TestBacktest_InputsAsTheyAreKnownNow(t *testing.T) {
 	f("", "2", "2", 0)
 	f("1.0.0", "2", "2", 0)
 
-	// A late rental: the published value stays, and what a version gives does not. Alder has 4 on average, Birch 2.
-	addRentals(t, db, comparedRental("late", marchUTC(6, 14), "Alder", "5", 2))
+	// After a late rental the published value stays, and the computed values change. Alder has 4 on average, Birch 2.
+	late := []assay.Transaction{rental("late", marchUTC(6, 14), "Alder", "5", 2)}
+	if _, err := db.AppendTransactions(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
 	f("", "2", "3", 1)
 	f("1.0.0", "3.5", "3", 0)
 
-	// Restated, the newest revision is what counts.
-	restatement := publish.Restatement{GPU: "H100 SXM", From: marchUTC(5, 21), To: marchUTC(6, 21), Reason: "late", Actor: "test"}
-	if _, err := p.Restate(t.Context(), restatement); err != nil {
-		t.Fatal(err)
-	}
+	// After a restatement the newest revision counts.
+	restate(t, db, marchUTC(5, 21), marchUTC(6, 21))
 	f("", "3.5", "3", 0)
 
-	// Withdrawn, it does not count; the published value has not heard of it.
-	if _, err := db.AddVerification(t.Context(), assay.Verification{Source: "test", ID: "late", Actor: "test", Reason: "a mistake"}); err != nil {
-		t.Fatal(err)
-	}
+	// A withdrawn rental does not count, but the published value stays.
+	withdraw(t, db, "late")
 	f("", "3.5", "2", 1)
 	f("1.0.0", "2", "2", 0)
 }
 
-// A value that a restatement took back is no value.
-func TestBacktest_TakenBack(t *testing.T) {
+// A withdrawn value is no value.
+func TestRun_WithdrawnValue(t *testing.T) {
 	t.Parallel()
-	db, p := comparedMarket(t)
-	if _, err := db.AddVerification(t.Context(), assay.Verification{Source: "test", ID: "3a", Actor: "test", Reason: "a mistake"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Restate(t.Context(), publish.Restatement{GPU: "H100 SXM", From: marchUTC(6, 21), To: marchUTC(7, 21), Reason: "a mistake", Actor: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	db := openMarket(t)
+	withdraw(t, db, "3a")
+	restate(t, db, marchUTC(6, 21), marchUTC(7, 21))
 	got := mustRun(t, db, Options{GPU: "H100 SXM", From: marchUTC(7, 21), To: marchUTC(7, 22)})
-	if diff := cmp.Diff([]GPUDays{{GPU: "H100 SXM", Days: []Day{neither(marchUTC(7, 21))}}}, got.GPUs); diff != "" {
+	want := []GPUDays{{GPU: "H100 SXM", Days: []Day{neither(marchUTC(7, 21))}}}
+	if diff := cmp.Diff(want, got.GPUs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestBacktest_DaysAskedFor(t *testing.T) {
+func TestRun_RequestedDays(t *testing.T) {
 	t.Parallel()
-	db, _ := comparedMarket(t)
+	db := openMarket(t)
 	f := func(from, to int64, want ...int64) {
 		t.Helper()
 		var got []int64
@@ -221,9 +267,9 @@ func TestBacktest_DaysAskedFor(t *testing.T) {
 	f(0, marchUTC(8, 20)+1, marchUTC(5, 21), marchUTC(6, 21), marchUTC(7, 21), marchUTC(8, 20))
 }
 
-func TestBacktest_Refuses(t *testing.T) {
+func TestRun_Rejected(t *testing.T) {
 	t.Parallel()
-	db, _ := comparedMarket(t)
+	db := openMarket(t)
 	f := func(o Options, want string) {
 		t.Helper()
 		_, err := Run(t.Context(), db, o)
@@ -236,19 +282,22 @@ func TestBacktest_Refuses(t *testing.T) {
 	f(Options{Candidate: candidate, From: marchUTC(10, 0)}, ErrNothingPublished.Error())
 	f(Options{Candidate: candidate, GPU: "H300"}, ErrNothingPublished.Error())
 	f(Options{Candidate: mustMethodology(t, strings.Replace(candidateText, "16:00", "15:00", 1))},
-		"fixing: version 2.0.0 fixes days at 15:00 America/New_York and this database at 16:00 America/New_York, so their days cannot be compared")
+		"fixing: version 2.0.0 fixes days at 15:00 America/New_York and this database at 16:00 America/New_York, "+
+			"so their days cannot be compared")
 	f(Options{Candidate: mustMethodology(t, strings.Replace(candidateText, "America/New_York", "Europe/London", 1))},
-		"fixing: version 2.0.0 fixes days at 16:00 Europe/London and this database at 16:00 America/New_York, so their days cannot be compared")
+		"fixing: version 2.0.0 fixes days at 16:00 Europe/London and this database at 16:00 America/New_York, "+
+			"so their days cannot be compared")
 }
 
-func TestBacktest_LeavesNoTrace(t *testing.T) {
+// A backtest only reads.
+func TestRun_ChangesNothing(t *testing.T) {
 	t.Parallel()
-	type trace struct {
+	type state struct {
 		Counters      store.Counters
 		Methodologies int
 		Records       int64
 	}
-	look := func(db *store.DB) (seen trace) {
+	read := func(db *store.DB) state {
 		t.Helper()
 		counters, err := db.Counters(t.Context())
 		files, err2 := db.Methodologies(t.Context())
@@ -256,26 +305,27 @@ func TestBacktest_LeavesNoTrace(t *testing.T) {
 		if err := errors.Join(err, err2, err3); err != nil {
 			t.Fatal(err)
 		}
-		return trace{counters, len(files), ledger.Records}
+		return state{Counters: counters, Methodologies: len(files), Records: ledger.Records}
 	}
 	f := func(db *store.DB, want error) {
 		t.Helper()
-		before := look(db)
-		if _, err := Run(t.Context(), db, Options{Candidate: mustMethodology(t, candidateText)}); !errors.Is(err, want) {
+		before := read(db)
+		_, err := Run(t.Context(), db, Options{Candidate: mustMethodology(t, candidateText)})
+		if !errors.Is(err, want) {
 			t.Errorf("error %v, want %v", err, want)
 		}
-		if diff := cmp.Diff(before, look(db)); diff != "" {
-			t.Errorf("the backtest has changed the database (-before +after):\n%s", diff)
+		if diff := cmp.Diff(before, read(db)); diff != "" {
+			t.Errorf("the database has changed (-before +after):\n%s", diff)
 		}
 	}
-	db, _ := comparedMarket(t)
+	db := openMarket(t)
 	f(db, nil)
 	f(storetest.Open(t), ErrNothingPublished) // a publisher would adopt a methodology here
 }
 
-func TestBacktest_Progress(t *testing.T) {
+func TestRun_Progress(t *testing.T) {
 	t.Parallel()
-	db, _ := comparedMarket(t)
+	db := openMarket(t)
 	var steps []float64
 	seen := 0
 	mustRun(t, db, Options{Progress: func(done float64, transactions int) {
@@ -302,21 +352,29 @@ func TestSummary(t *testing.T) {
 	f(Summary{})
 	f(Summary{Base: 1}, onlyBase(0, "2"))
 	f(Summary{Base: 1, Candidate: 1, Compared: 1}, both(0, "2", "2"))
-	// From the middle to the even one: 0.00005 and 0.00015.
-	f(Summary{Base: 2, Candidate: 2, Moved: 1, Compared: 2, Mean: 0, MeanAbsolute: 0, Largest: decimal("0.0001"), LargestAt: 1},
+	// The middle rounds to the even digit: 0.00005 and 0.00015.
+	f(Summary{Base: 2, Candidate: 2, Moved: 1, Compared: 2, Largest: decimal("0.0001"), LargestAt: 1},
 		both(0, "1", "1.000001"), both(0, "1", "1"))
-	f(Summary{Base: 2, Candidate: 2, Moved: 1, Compared: 2, Mean: decimal("-0.0002"), MeanAbsolute: decimal("0.0002"), Largest: decimal("-0.0003"), LargestAt: 2},
+	f(Summary{
+		Base: 2, Candidate: 2, Moved: 1, Compared: 2,
+		Mean: decimal("-0.0002"), MeanAbsolute: decimal("0.0002"), Largest: decimal("-0.0003"), LargestAt: 2,
+	},
 		both(0, "1", "1"), both(0, "1", "0.999997"))
-	// Up and down offset each other in the mean; of two of one size the first is named.
-	f(Summary{Base: 2, Candidate: 2, Moved: 2, Compared: 2, Mean: 0, MeanAbsolute: decimal("10"), Largest: decimal("-10"), LargestAt: 1},
+	// Up and down cancel out in the mean; of two equal sizes the first is the largest.
+	f(Summary{
+		Base: 2, Candidate: 2, Moved: 2, Compared: 2, MeanAbsolute: decimal("10"), Largest: decimal("-10"), LargestAt: 1,
+	},
 		both(0, "2", "1.8"), both(0, "2", "2.2"))
-	// There is no percentage of zero: the day has moved all the same.
-	f(Summary{Base: 2, Candidate: 2, Moved: 2, Compared: 1, Mean: decimal("50"), MeanAbsolute: decimal("50"), Largest: decimal("50"), LargestAt: 2},
+	// There is no percentage of zero, but the day has moved.
+	f(Summary{
+		Base: 2, Candidate: 2, Moved: 2, Compared: 1,
+		Mean: decimal("50"), MeanAbsolute: decimal("50"), Largest: decimal("50"), LargestAt: 2,
+	},
 		both(0, "0", "1"), both(0, "2", "3"))
 }
 
-// Of all GPUs, the earliest day is named among differences of one size.
-func TestSummary_OfAll(t *testing.T) {
+// Among equal differences of several GPUs, the earliest day is the largest.
+func TestSummary_AllGPUs(t *testing.T) {
 	t.Parallel()
 	c := Comparison{GPUs: []GPUDays{{Days: []Day{both(2, "1", "2")}}, {Days: []Day{both(1, "2", "4")}}}}
 	if s := c.Summary(); s.Largest != decimal("100") || s.LargestAt != 1 {

@@ -21,17 +21,17 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// noisy makes a comparison of days whose prices wander.
+// noisy makes a comparison with random prices.
 func noisy(gpus, days int) *Comparison {
 	c := &Comparison{Candidate: "2.0.0", Published: []string{"1.0.0"}}
-	dice := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(1, 2))
 	for g := range gpus {
 		line := GPUDays{GPU: fmt.Sprintf("GPU %d", g)}
 		for d := range days {
-			price := assay.Nanos(2_000_000_000 + dice.Int64N(900_000_000))
+			price := assay.Nanos(2_000_000_000 + random.Int64N(900_000_000))
 			line.Days = append(line.Days, Day{
 				At: marchUTC(5, 21) + int64(d)*assay.Day, Base: price, HasBase: true,
-				Candidate: price + assay.Nanos(dice.Int64N(200_000_000)-100_000_000), HasCandidate: true,
+				Candidate: price + assay.Nanos(random.Int64N(200_000_000)-100_000_000), HasCandidate: true,
 			})
 		}
 		c.GPUs = append(c.GPUs, line)
@@ -39,7 +39,7 @@ func noisy(gpus, days int) *Comparison {
 	return c
 }
 
-// The golden file is a chart to look at: two GPUs, a month, a gap, days lost, a spike.
+// The golden file shows two GPUs over a month, with a gap, days without a candidate value, and a spike.
 func TestChart_Golden(t *testing.T) {
 	t.Parallel()
 	c := noisy(2, 30)
@@ -73,7 +73,8 @@ func TestChart_IsPlainSVG(t *testing.T) {
 		t.Errorf("the first line is %s, want %s", first, ChartMark)
 	}
 	allowed := regexp.MustCompile(`^(svg|title|rect|text|g|path|circle)$`)
-	attribute := regexp.MustCompile(`^(xmlns|version|width|height|viewBox|font-.*|fill.*|stroke.*|text-anchor|transform|d|x|y|cx|cy|r)$`)
+	attribute := regexp.MustCompile(
+		`^(xmlns|version|width|height|viewBox|font-.*|fill.*|stroke.*|text-anchor|transform|d|x|y|cx|cy|r)$`)
 	var text strings.Builder
 	for reader := xml.NewDecoder(bytes.NewReader(svg)); ; {
 		token, err := reader.Token()
@@ -99,14 +100,15 @@ func TestChart_IsPlainSVG(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Methodology 2.0--draft- against version 1.0", "2026-03-05 to 2026-04-13", "GPU 0", `<script>"A" & B</script>`, "GPU 2", "<b>", "candidate 2.0--draft-",
+		"Methodology 2.0--draft- against version 1.0", "2026-03-05 to 2026-04-13", "GPU 0", `<script>"A" & B</script>`,
+		"GPU 2", "<b>", "candidate 2.0--draft-",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())
 		}
 	}
 	if strings.Contains(text.String(), "without a candidate value") {
-		t.Error("the legend explains a mark that is not there")
+		t.Error("the legend explains a mark that is not used")
 	}
 }
 
@@ -127,7 +129,8 @@ func TestChart_NothingToShow(t *testing.T) {
 	t.Parallel()
 	c := noisy(1, 1)
 	c.GPUs[0].Days[0] = neither(marchUTC(5, 21))
-	if svg := string(c.Chart("")); !strings.Contains(svg, "No day of this period has a value.") || strings.Contains(svg, "GPU 0") {
+	svg := string(c.Chart(""))
+	if !strings.Contains(svg, "No day of this period has a value.") || strings.Contains(svg, "GPU 0") {
 		t.Errorf("a comparison without a value gives\n%s", svg)
 	}
 }
@@ -145,7 +148,7 @@ func TestBaseName(t *testing.T) {
 	f("", "published values (1.0.0 to 2.0.0)", "1.0.0", "1.1.0", "2.0.0")
 }
 
-// A line is interrupted where a value is missing, and a value between two missing ones is a dot.
+// A line has a gap where a value is missing, and a value between two missing ones is a dot.
 func TestChart_Gaps(t *testing.T) {
 	t.Parallel()
 	f := func(pattern, want string) {
@@ -178,7 +181,9 @@ func TestChart_Differences(t *testing.T) {
 			days[i].At = int64(i) * assay.Day
 		}
 		d := &chart{lost: lost}
-		d.differences(frame{width: 10, height: 10, first: 0, last: 10 * assay.Day, low: -10 * assay.One, high: 10 * assay.One}, days)
+		d.differences(frame{
+			width: 10, height: 10, first: 0, last: 10 * assay.Day, low: -10 * assay.One, high: 10 * assay.One,
+		}, days)
 		var got []string
 		for _, path := range regexp.MustCompile(` d="([^"]*)"`).FindAllStringSubmatch(d.String(), -1) {
 			got = append(got, path[1])
@@ -193,7 +198,10 @@ func TestChart_Differences(t *testing.T) {
 
 func TestWithGaps(t *testing.T) {
 	t.Parallel()
-	days := []Day{both(marchUTC(7, 21), "1", "1"), both(marchUTC(8, 20), "1", "1"), both(marchUTC(9, 20), "1", "1"), both(marchUTC(20, 20), "1", "1")}
+	days := []Day{
+		both(marchUTC(7, 21), "1", "1"), both(marchUTC(8, 20), "1", "1"), both(marchUTC(9, 20), "1", "1"),
+		both(marchUTC(20, 20), "1", "1"),
+	}
 	want := []Day{days[0], days[1], days[2], neither(marchUTC(10, 20)), days[3]}
 	if diff := cmp.Diff(want, withGaps(days)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -204,7 +212,7 @@ func TestReduce(t *testing.T) {
 	t.Parallel()
 	days := noisy(1, maxDays).GPUs[0].Days
 	if diff := cmp.Diff(days, reduce(days)); diff != "" {
-		t.Errorf("what can be seen is reduced (-want +got):\n%s", diff)
+		t.Errorf("days that fit are dropped (-want +got):\n%s", diff)
 	}
 	days = noisy(1, 5000).GPUs[0].Days
 	f := func(what string, at int, change func(*Day)) {
@@ -223,7 +231,7 @@ func TestReduce(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s: day %d is left out", what, at)
+			t.Errorf("%s: day %d is dropped", what, at)
 		}
 		days[at] = before
 	}
@@ -298,13 +306,14 @@ func TestPercent(t *testing.T) {
 	f("1000000000", true, "+1000000000.0000")
 }
 
-// A base of next to nothing makes percentages that no picture is made for; the chart must stand it.
+// A base near zero gives absurd percentages; the chart must still work.
 func TestChart_AbsurdDifference(t *testing.T) {
 	t.Parallel()
 	c := noisy(1, 3)
 	c.GPUs[0].Days[1] = both(c.GPUs[0].Days[1].At, "0.0001", "1000")
 	svg := string(c.Chart(""))
-	if !strings.Contains(svg, "largest +999999900.0000 %") || !strings.Contains(svg, ">+1000000000 %<") && !strings.Contains(svg, ">+500000000 %<") {
+	level := strings.Contains(svg, ">+1000000000 %<") || strings.Contains(svg, ">+500000000 %<")
+	if !level || !strings.Contains(svg, "largest +999999900.0000 %") {
 		t.Errorf("the difference is not named:\n%s", svg)
 	}
 	for _, y := range regexp.MustCompile(`cy="(-?\d+)"`).FindAllStringSubmatch(svg, -1) {

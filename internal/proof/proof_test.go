@@ -57,7 +57,8 @@ func TestAppendTransaction_Text(t *testing.T) {
 func exampleRecord() assay.Determination {
 	return assay.Determination{
 		Line: assay.Line{GPU: "H100 SXM", Region: "us-east"}, Grain: assay.Hourly,
-		At: 1_768_406_400_000, From: 1_768_402_800_000, Revision: 2, Methodology: "1.0.0", Receipt: 17, PublishedAt: 1_768_406_400_123, HasValue: true, Value: 2_350_100_000,
+		At: 1_768_406_400_000, From: 1_768_402_800_000, Revision: 2, Methodology: "1.0.0", Receipt: 17,
+		PublishedAt: 1_768_406_400_123, HasValue: true, Value: 2_350_100_000,
 		Transactions: 12, HourMicros: 480_500_000, Providers: 3, HHI: 4321,
 		Low: 1_990_000_000, High: 2_999_999_999, Median: 2_340_000_000,
 		Excluded: assay.Exclusions{Unverified: 4, Withdrawn: 1}, Adjusted: assay.Adjustments{Winsorized: 5, Capped: 6},

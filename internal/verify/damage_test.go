@@ -332,25 +332,36 @@ func TestDatabase_AnyExtraRow(t *testing.T) {
 	f("segments", `INSERT INTO segments SELECT max(segment) + 1, rows, checksum, body FROM segments`, "transaction")
 	f("transaction_ids", `INSERT INTO transaction_ids SELECT hash + 1, segment FROM transaction_ids LIMIT 1`, "ids")
 	f("receipts", `INSERT INTO receipts SELECT max(receipt) + 1, received_at, rows, checksum FROM receipts`, "count")
-	f("verifications", `INSERT INTO verifications SELECT max(event) + 1, executed_at, source_id, id, verified, actor, reason, receipt, checksum
-		FROM verifications`, "verification receipt")
-	f("methodologies", `INSERT INTO methodologies SELECT version || 'x', effective_at + 1, adopted_at, text, checksum FROM methodologies LIMIT 1`, "count")
-	f("publications", `INSERT INTO publications SELECT max(version) + 1, published_at, methodology, receipt, reason, actor, checksum FROM publications`, "count")
-	f("publication_covers", `INSERT INTO publication_covers SELECT version, gpu_id, grain, from_ms + 1, to_ms FROM publication_covers LIMIT 1`, "publication")
-	f("publication_covers", `INSERT INTO publication_covers SELECT version + 1000, gpu_id, grain, from_ms, to_ms FROM publication_covers LIMIT 1`, "publication")
-	f("coverage", `INSERT INTO coverage SELECT gpu_id, grain, to_ms + 3600000, to_ms + 7200000 FROM coverage LIMIT 1`, "slot")
+	f("verifications", `INSERT INTO verifications
+		SELECT max(event) + 1, executed_at, source_id, id, verified, actor, reason, receipt, checksum FROM verifications`,
+		"verification receipt")
+	f("methodologies", `INSERT INTO methodologies
+		SELECT version || 'x', effective_at + 1, adopted_at, text, checksum FROM methodologies LIMIT 1`, "count")
+	f("publications", `INSERT INTO publications
+		SELECT max(version) + 1, published_at, methodology, receipt, reason, actor, checksum FROM publications`, "count")
+	f("publication_covers", `INSERT INTO publication_covers
+		SELECT version, gpu_id, grain, from_ms + 1, to_ms FROM publication_covers LIMIT 1`, "publication")
+	f("publication_covers", `INSERT INTO publication_covers
+		SELECT version + 1000, gpu_id, grain, from_ms, to_ms FROM publication_covers LIMIT 1`, "publication")
+	f("coverage", `INSERT INTO coverage
+		SELECT gpu_id, grain, to_ms + 3600000, to_ms + 7200000 FROM coverage LIMIT 1`, "slot")
 	f("series", `INSERT INTO series SELECT max(series_id) + 1, gpu_id, 5, grain, 1, head FROM series`, "slot")
 	// A second record of a slot, one far away, and one of a series that does not exist; each with its point.
-	for _, r := range []string{"series_id, at, revision + 7", "series_id, at + 315360000000, revision", "series_id + 1000, at, revision"} {
+	for _, r := range []string{
+		"series_id, at, revision + 7", "series_id, at + 315360000000, revision", "series_id + 1000, at, revision",
+	} {
 		m.save("points")
 		m.exec(`INSERT INTO points SELECT ` + r + `, value_nanos, version FROM points WHERE series_id = 1 LIMIT 1`)
 		f("records", `INSERT INTO records SELECT `+r+`, sequence, body FROM records WHERE series_id = 1 LIMIT 1`, "slot")
 		m.restore("points")
 		m.exec(`DROP TABLE saved_points`)
 	}
-	f("points", `INSERT INTO points SELECT series_id, at, revision + 7, value_nanos, version FROM points LIMIT 1`, "slot")
-	f("points", `INSERT INTO points SELECT series_id + 1000, at, revision, value_nanos, version FROM points LIMIT 1`, "slot")
-	f("manifests", `INSERT INTO manifests SELECT max(sequence) + 1, day + 1, revision, records, digest, signed_at, previous, hash, public_key, signature
+	f("points", `INSERT INTO points
+		SELECT series_id, at, revision + 7, value_nanos, version FROM points LIMIT 1`, "slot")
+	f("points", `INSERT INTO points
+		SELECT series_id + 1000, at, revision, value_nanos, version FROM points LIMIT 1`, "slot")
+	f("manifests", `INSERT INTO manifests
+		SELECT max(sequence) + 1, day + 1, revision, records, digest, signed_at, previous, hash, public_key, signature
 		FROM manifests`, "count")
 	m.wantIntact()
 }

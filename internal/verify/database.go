@@ -41,7 +41,9 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 	}
 	v := &verification{Options: o, db: db, schedule: schedule, ledger: &ledger}
 	v.links, v.tally.Received = links{}, map[int64]int{}
-	for _, check := range []func(context.Context) error{v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests} {
+	for _, check := range []func(context.Context) error{
+		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests,
+	} {
 		if err := check(ctx); err != nil {
 			return v.report, err
 		}
@@ -90,7 +92,8 @@ func (v *verification) split(ctx context.Context) error {
 		// An instant outside the calendar is damage and would make the loop endless. So is one before at: SQLite
 		// sorts a value that is not a number as if it were one.
 		if next < max(at, assay.Earliest) || next >= assay.Latest {
-			return differs("there is a transaction or a record at %d ms, which is out of order or not in the years 1 to 9999", next)
+			return differs("there is a transaction or a record at %d ms: that is out of order, or not in the years 1 to 9999",
+				next)
 		}
 		span := store.Span{From: v.schedule.LastSlot(assay.Daily, next)}
 		span.To = span.From

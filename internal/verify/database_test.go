@@ -145,7 +145,8 @@ func TestDatabase_NothingPublished(t *testing.T) {
 func TestDatabase_AnotherKey(t *testing.T) {
 	t.Parallel()
 	_, err := Database(t.Context(), openMarket(t), Options{PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize)}})
-	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "manifest of 2026-03-04, revision 0: it is signed with another key") {
+	const want = "manifest of 2026-03-04, revision 0: it is signed with another key"
+	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }

@@ -68,18 +68,18 @@ var (
 	}
 )
 
-const readme = `This folder proves the values that were published for the days from %s up to, not including, %s.
+const readme = `This folder proves the published values of the days from %s up to, but not including, %s.
 
-  transactions.csv    what the values were computed from, as it was received; receipt is the order of receiving
-  verifications.csv   later words on whether a transaction counts
-  methodology/        the rules, one file a version
+  transactions.csv    the transactions behind the values, as received; receipt is the order in which they arrived
+  verifications.csv   later changes of whether a transaction counts
+  methodology/        the rules, one file per version
   covers.csv          which publication determined which time, and up to which receipt it knew the transactions
-  records.ndjson      how each value came to be; each record carries the hash of the one before it in its series
+  records.ndjson      how each value was computed; each record carries the hash of the one before it in its series
   manifests.ndjson    the list of each day's records, signed by the publisher
   bundle.json         the period, its days that are not signed yet, and the SHA-256 of every other file
 
 To check all of it:  assay verify --bundle FOLDER --public-key KEY
-with the publisher's key from a place you trust. The folder needs no database and no network.
+with the publisher's key from a source you trust. This needs no database and no network.
 `
 
 // ExportOptions say what is exported.
@@ -129,7 +129,8 @@ func (e *exporter) path(name ...string) string {
 
 func (e *exporter) writeAll(ctx context.Context) error {
 	for _, write := range []func(context.Context) error{
-		e.prepare, e.writeMethodology, e.writeCovers, e.writeVerifications, e.writeChunks, e.writeManifests, e.writeReadme, e.writeHead,
+		e.prepare, e.writeMethodology, e.writeCovers, e.writeVerifications, e.writeChunks, e.writeManifests,
+		e.writeReadme, e.writeHead,
 	} {
 		if err := write(ctx); err != nil {
 			return err

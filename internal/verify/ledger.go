@@ -63,7 +63,8 @@ func checkReceipts(l *store.Ledger) error {
 }
 
 func verificationName(e *assay.Verification) string {
-	return fmt.Sprintf("verification of transaction %s of %s, executed at %s", e.ID, e.Source, assay.FormatInstant(e.ExecutedAt))
+	return fmt.Sprintf("verification of transaction %s of %s, executed at %s",
+		e.ID, e.Source, assay.FormatInstant(e.ExecutedAt))
 }
 
 // checkCovers checks that every publication determined whole slots, that only restatements determined time again, and
@@ -109,7 +110,8 @@ func checkCoverage(l *store.Ledger) error {
 	}
 	for key := range keys {
 		if !slices.Equal(joined(l.Covers[key]), l.Coverage[key]) {
-			return differs("%s %s: the time that counts as determined is not what the publications determined", key.GPU, key.Grain)
+			return differs("%s %s: the time that counts as determined is not what the publications determined",
+				key.GPU, key.Grain)
 		}
 	}
 	return nil
