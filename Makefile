@@ -29,6 +29,9 @@ endif
 UI_SOURCES := $(shell find ui/src ui/public ui/index.html ui/vite.config.ts ui/svelte.config.js ui/tsconfig.json)
 DASHBOARD  := internal/dashboard/dist/index.html
 NPM        := $(shell command -v npm)
+ifneq ($(NPM),)
+UI_PACKAGES := ui/node_modules/.package-lock.json
+endif
 
 .PHONY: ui
 ui: ## build the dashboard
@@ -66,11 +69,11 @@ clean-all: clean ## also remove the linters, which take minutes to build
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
 NEEDED   := curl chromium nginx sqlite3 wrk postgres redis-server etcd haproxy patroni
-STEPS    := lint script race e2e unit drill-short bench-short fuzz-short
+STEPS    := lint script race e2e unit drill-short bench-short fuzz-short unit-ui
 
 .PHONY: check
-check: ## formatting, vet, lint and unit tests on SQLite: no servers, no browser, no root rights
-	scripts/steps lint unit-sqlite
+check: $(UI_PACKAGES) ## formatting, vet, lint and unit tests on SQLite: no servers, no browser, no root rights
+	scripts/steps unit-sqlite lint unit-ui
 
 # The long steps come first, so that no long one is left over at the end. lint is the longest on a new machine, where it builds
 # golangci-lint.
@@ -103,6 +106,10 @@ race: ## tests of all packages with goroutines, under the race detector
 script: build ## tests of the command: its packages, and scripts that run the whole program
 	scripts/need curl
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test -count=1 ./cmd/...
+
+.PHONY: unit-ui
+unit-ui: $(UI_PACKAGES) ## unit tests of the dashboard, if npm is installed
+	$(if $(NPM),cd ui && npm run --silent test,@echo 'npm is not installed: $@ is left out')
 
 PLAYWRIGHT := node_modules/.bin/playwright test --config e2e/playwright.config.ts
 

@@ -201,6 +201,9 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (mea
 	}
 	defer assay.Stop()
 	scenarios := newScenarios(assay.keys, time.Now())
+	if o.short {
+		scenarios = distinctScenarios(scenarios)
+	}
 	if err := assay.fetchBodies(ctx, scenarios); err != nil {
 		return nil, err
 	}

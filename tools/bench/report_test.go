@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,5 +67,17 @@ func TestMarkdownTable(t *testing.T) {
 `
 	if got := markdownTable(exampleReport().table()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestDistinctScenarios(t *testing.T) {
+	t.Parallel()
+	got := distinctScenarios(newScenarios(apiKeys{Premium: "p", Full: "f"}, time.Now()))
+	var names []string
+	for _, s := range got {
+		names = append(names, s.name)
+	}
+	if want := []string{"price", "price, Full key", "hourly, all, gzip"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -33,6 +34,16 @@ func newScenarios(k apiKeys, now time.Time) []scenario {
 		{name: "hourly, all, raw", path: hourly, key: k.Full},
 		{name: "hourly, all, gzip", path: hourly, key: k.Full, gzip: true, floor: 0.6},
 	}
+}
+
+// distinctScenarios keeps the scenarios of a short run: one that needs no key, one that needs a key and one with gzip.
+func distinctScenarios(all []scenario) []scenario {
+	seen := map[[2]bool]bool{}
+	return slices.DeleteFunc(all, func(s scenario) bool {
+		feature := [2]bool{s.key != "", s.gzip}
+		defer func() { seen[feature] = true }()
+		return seen[feature]
+	})
 }
 
 type header struct{ name, value string }
