@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from './test';
 
-// How fast the dashboard is on this machine. `make bench-ui` writes the figures into docs/performance.md; the short form in
-// `make test` only prints them, because a time never decides a test.
+// How fast the dashboard is on this machine. `make bench-ui` writes the figures into docs/performance.md. Elsewhere they
+// are only printed, because a time never decides a test.
 const report = resolve(import.meta.dirname, '../../docs/performance.md');
 const rounds = 9;
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
@@ -19,13 +19,13 @@ const measured: Record<string, number> = {};
 test('the first view becomes interactive', async ({ browser, baseURL, extraHTTPHeaders }) => {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    // A context of its own: nothing is in the cache.
+    // A new context has an empty cache.
     const context = await browser.newContext({
       extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.0.${round}` },
     });
     const page = await context.newPage();
     await page.goto(baseURL!);
-    // Interactive: the prices stand in their cards, which are links, and the browser's main thread is free again.
+    // Interactive: the cards, which are links, show their prices, and the browser's main thread is free.
     times.push(
       await page.evaluate(
         () =>
@@ -77,7 +77,7 @@ test(`a chart of ${points} points is drawn`, async ({ page, signIn }) => {
   );
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    // Another scale draws the whole chart anew. It is done when the browser has painted it: at the second frame after.
+    // Another scale redraws the whole chart. It is painted at the second frame after the click.
     const scale = page.getByRole('button', { name: round % 2 ? 'Linear' : 'Log', exact: true });
     times.push(
       await scale.evaluate((button) => {

@@ -22,7 +22,7 @@ async function violations(page: Page): Promise<string[]> {
   );
 }
 
-// A page that is not there is answered 404, which the browser reports as an error of its own.
+// A missing page is a 404, which the browser reports as a console error.
 const refused = (name: string) => (name === 'missing' ? [404] : []);
 
 for (const colorScheme of ['light', 'dark'] as const) {
@@ -56,7 +56,7 @@ test.describe('on a phone', () => {
     });
   }
 
-  test('the menu opens and leads on', async ({ page }) => {
+  test('the menu opens and leads to a page', async ({ page }) => {
     await open(page, '/');
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Plans' }).click();

@@ -1,19 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { expect, open, test } from './test';
+import type { ResponseBody } from '../src/lib/api';
+import { expect, open, read, test } from './test';
 
-test('a first visit shows every price that is free, and what is locked', async ({ page, server }) => {
+test('a first visit shows every free price, and what is locked', async ({ page, server }) => {
   await open(page, '/');
   await expect(page).toHaveTitle('Overview · Assay');
-  await expect(page.getByText('Synthetic data: no figure here is a market price.')).toBeVisible();
+  await expect(page.getByText('Synthetic data: these figures are not market prices.')).toBeVisible();
   const cards = page.getByRole('main').getByRole('link', { name: /USD|\$|access/ });
   await expect(cards).toHaveCount(6);
 
-  const answer = (await (await fetch(`${server.base}/api/daily-index?gpu=H200`)).json()) as {
-    data: { index_value: number };
-  };
-  await expect(page.getByRole('link', { name: /^H200/ })).toContainText(`$${answer.data.index_value.toFixed(4)}`);
+  const response: ResponseBody<'/api/daily-index'> = await read(server, '/api/daily-index?gpu=H200');
+  await expect(page.getByRole('link', { name: /^H200/ })).toContainText(`$${response.data.index_value.toFixed(4)}`);
   await expect(page.getByRole('link', { name: /^RTX PRO 6000 WS/ })).toContainText(
-    'Premium or Full access shows this price.',
+    'This price needs Premium or Full access.',
   );
   await expect(page.getByRole('link', { name: /^H100 SXM/ })).toContainText(
     '2026-11-14 21:00 UTC (16:00 New York fixing)',
@@ -43,7 +42,7 @@ test('the range, the scale and the comparison are in the address', async ({ page
   await expect(chart).toHaveAccessibleName(/B200/);
 });
 
-test('a chart is read by keyboard', async ({ page }) => {
+test('the keyboard moves along a chart', async ({ page }) => {
   await open(page, '/gpu/H100%20SXM?range=1W');
   const slider = page.getByRole('slider', { name: /Point of the chart/ }).first();
   await slider.focus();
@@ -52,7 +51,7 @@ test('a chart is read by keyboard', async ({ page }) => {
   await expect(slider).toHaveAttribute('aria-valuetext', /^2026-11-13 21:00/);
 });
 
-test('the CSV holds what the chart shows, as the API gives it', async ({ page, server }) => {
+test('the CSV holds the values of the chart, as the API returns them', async ({ page, server }) => {
   await open(page, '/gpu/H100%20SXM?range=1W&compare=H200');
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'CSV' }).first().click();
@@ -61,12 +60,10 @@ test('the CSV holds what the chart shows, as the API gives it', async ({ page, s
     .split('\r\n');
   expect(lines[0]).toBe('gpu_type,region,timestamp,index_value');
 
-  const answer = (await (await fetch(`${server.base}/api/h100-history?startDate=2026-11-07`)).json()) as {
-    data: { timestamp: string; index_value: number }[];
-  };
-  const own = lines.filter((line) => line.startsWith('H100 SXM,'));
-  expect(own).toEqual(answer.data.map((row) => `H100 SXM,global,${row.timestamp},${row.index_value}`));
-  expect(lines.filter((line) => line.startsWith('H200,'))).toHaveLength(own.length);
+  const response: ResponseBody<'/api/h100-history'> = await read(server, '/api/h100-history?startDate=2026-11-07');
+  const rows = lines.filter((line) => line.startsWith('H100 SXM,'));
+  expect(rows).toEqual(response.data.map((row) => `H100 SXM,global,${row.timestamp},${row.index_value}`));
+  expect(lines.filter((line) => line.startsWith('H200,'))).toHaveLength(rows.length);
 });
 
 test('the PNG is a picture', async ({ page }) => {
@@ -84,10 +81,10 @@ test('without an account, hourly grain and long ranges are locked with the reaso
     page.getByRole('button', { name: /^Hourly locked: Hourly and real-time data require a full subscription/ }),
   ).toHaveAttribute('aria-disabled', 'true');
   await expect(
-    page.getByRole('button', { name: /^All locked: Without a key the last three months are shown/ }),
+    page.getByRole('button', { name: /^All locked: Without a key, only the last three months are available/ }),
   ).toHaveAttribute('aria-disabled', 'true');
   await open(page, '/gpu/RTX%20PRO%206000%20WS');
-  await expect(page.getByText('RTX PRO 6000 WS is not one of the free GPUs.')).toBeVisible();
+  await expect(page.getByText('RTX PRO 6000 WS is not one of the free GPU models.')).toBeVisible();
 });
 
 test('Premium sees the whole history, and hourly locked', async ({ page, signIn }) => {

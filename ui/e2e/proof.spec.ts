@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { resolve } from 'node:path';
-import { expect, open, test } from './test';
+import { program } from './server';
+import type { ResponseBody } from '../src/lib/api';
+import { expect, open, read, test } from './test';
 
-const program = resolve(import.meta.dirname, '../../bin/assay');
-
-test('a point of the chart opens its proof, and the command it shows proves it', async ({ page, server, signIn }) => {
+test('a point of the chart opens its proof, and the command shown there verifies it', async ({
+  page,
+  server,
+  signIn,
+}) => {
   await signIn('full');
   await open(page, '/gpu/H100%20SXM?range=1W');
   const slider = page.getByRole('slider', { name: /Point of the chart/ }).first();
@@ -14,14 +17,11 @@ test('a point of the chart opens its proof, and the command it shows proves it',
   await expect(page).toHaveURL(/\/proof\/H100%20SXM\?/);
   await expect(page.getByRole('heading', { level: 1, name: 'Proof of H100 SXM' })).toBeFocused();
 
-  const answer = (await (
-    await fetch(`${server.base}/api/gpu/H100%20SXM/determination?date=2026-11-13`, {
-      headers: { Authorization: `Bearer ${server.keys.full}` },
-    })
-  ).json()) as { data: { index_value: number; transactions: number; hash: string } };
-  await expect(page.getByRole('main')).toContainText(`$${answer.data.index_value.toFixed(4)}`);
-  await expect(page.getByRole('region', { name: 'Inputs' })).toContainText(String(answer.data.transactions));
-  await expect(page.getByRole('main')).toContainText(answer.data.hash.slice(0, 8));
+  const record = '/api/gpu/H100%20SXM/determination?date=2026-11-13';
+  const response: ResponseBody<'/api/gpu/{gpuName}/determination'> = await read(server, record, server.keys.full);
+  await expect(page.getByRole('main')).toContainText(`$${response.data.index_value!.toFixed(4)}`);
+  await expect(page.getByRole('region', { name: 'Inputs' })).toContainText(String(response.data.transactions));
+  await expect(page.getByRole('main')).toContainText(response.data.hash.slice(0, 8));
 
   const shown = page
     .getByRole('region', { name: /Verify it yourself/ })

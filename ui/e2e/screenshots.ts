@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import { open, pages, test } from './test';
 
-// Pictures of every page as a reader with Full access sees it, into docs/screenshots.
-const folder = resolve(import.meta.dirname, '../../docs/screenshots');
+// Pictures of every page as a reader with Full access sees it, for docs/screenshots. ASSAY_SCREENSHOTS names another folder.
+const folder = process.env.ASSAY_SCREENSHOTS ?? resolve(import.meta.dirname, '../../docs/screenshots');
 
-// An account whose keys are in use.
-async function makeUse(page: Page): Promise<void> {
+/** Creates keys and uses them, so that the settings show usage. */
+async function useKeys(page: Page): Promise<void> {
   if (((await (await page.request.get('/api/keys')).json()) as { count: number }).count > 0) return;
   for (const [name, requests] of [
     ['research notebook', 40],
@@ -35,7 +35,7 @@ for (const [width, height] of [
       test(name, async ({ page, signIn, expectRefusals }) => {
         expectRefusals(404);
         if (name !== 'signin') await signIn('full');
-        if (name === 'settings') await makeUse(page);
+        if (name === 'settings') await useKeys(page);
         await open(page, path);
         await page.screenshot({ path: `${folder}/${name}-${width}.png` });
       });

@@ -1,15 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, cpSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** The moment that the tests live at: some minutes after a fixing. */
+/** The time at which the tests run: some minutes after a fixing. */
 export const now = '2026-11-14T21:20:00Z';
 
-const program = resolve(import.meta.dirname, '../../bin/assay');
+export const program = resolve(import.meta.dirname, '../../bin/assay');
 
-/** What the demo tells of itself. */
+/** The keys and accounts of the demo. */
 export interface DemoKeys {
   premium: string;
   full: string;
@@ -17,40 +17,31 @@ export interface DemoKeys {
   accounts: { email: string; password: string; plan: string }[];
 }
 
+/** A running server. It can be passed to another process as JSON. */
 export interface Server {
   base: string;
   folder: string;
+  logFile: string;
   keys: DemoKeys;
-  /** What the program has written to its log. */
-  log(): string;
-  stop(): Promise<void>;
 }
 
-/** Starts the program on a folder, at a moment, and waits until it answers. */
-export async function startDemo(folder: string, end = now): Promise<Server> {
+/** Starts the demo on a folder, at a given time, and waits until it listens. */
+export async function startDemo(folder: string, end = now): Promise<{ server: Server; stop: () => Promise<void> }> {
   const keysFile = join(folder, 'keys.json');
-  const child = spawn(program, [
-    'demo',
-    '--dir',
-    folder,
-    '--end',
-    end,
-    '--no-feed',
-    '--addr',
-    '127.0.0.1:0',
-    '--keys-file',
-    keysFile,
-    '--trusted-proxies',
-    '127.0.0.0/8', // every test is a client of its own
-  ]);
-  let log = '';
-  child.stderr.on('data', (text: Buffer) => (log += text.toString()));
-  const base = await firstAddress(child, () => log);
+  const logFile = join(folder, 'server.log');
+  const log = openSync(logFile, 'w');
+  const child = spawn(
+    program,
+    [
+      ...['demo', '--dir', folder, '--end', end, '--no-feed', '--addr', '127.0.0.1:0', '--keys-file', keysFile],
+      ...['--trusted-proxies', '127.0.0.0/8'], // so that every test can be a different client
+    ],
+    { stdio: ['ignore', 'pipe', log] },
+  );
+  closeSync(log);
+  const base = await listening(child, logFile);
   return {
-    base,
-    folder,
-    keys: JSON.parse(readFileSync(keysFile, 'utf8')) as DemoKeys,
-    log: () => log,
+    server: { base, folder, logFile, keys: JSON.parse(readFileSync(keysFile, 'utf8')) },
     stop: () =>
       new Promise((done) => {
         child.once('exit', () => done());
@@ -59,24 +50,28 @@ export async function startDemo(folder: string, end = now): Promise<Server> {
   };
 }
 
-/** Copies the market into a folder of the caller's own. */
-export function copyOfMarket(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'assay-e2e-'));
-  cpSync(process.env.ASSAY_E2E_MARKET!, folder, { recursive: true });
-  return folder;
-}
-
-/** Removes a folder that nobody serves any more. */
-export function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-}
-
-function firstAddress(child: ChildProcess, log: () => string): Promise<string> {
+/** Waits for the line that prints the address. */
+function listening(child: ChildProcess, logFile: string): Promise<string> {
   return new Promise((found, failed) => {
-    child.once('exit', (code) => failed(new Error(`assay demo ended with ${code}: ${log()}`)));
+    child.once('exit', (code) =>
+      failed(new Error(`assay demo ended with code ${code}: ${readFileSync(logFile, 'utf8')}`)),
+    );
     createInterface({ input: child.stdout! }).on('line', (line) => {
       const address = /address\s+(http:\S+)/.exec(line);
       if (address) found(address[1]!);
     });
   });
+}
+
+export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'assay-e2e-'));
+
+/** Copies the demo's data, as it was before the tests, into a new folder. */
+export function copyOfData(from = process.env.ASSAY_E2E_DATA!): string {
+  const folder = newFolder();
+  cpSync(from, folder, { recursive: true });
+  return folder;
+}
+
+export function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
 }

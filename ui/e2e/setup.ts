@@ -1,13 +1,18 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { remove, startDemo } from './server';
+import { copyOfData, newFolder, remove, startDemo } from './server';
 
-// The demo's market is made once; every server of the tests starts from a copy of it.
-export default async function setup(): Promise<() => void> {
-  const folder = mkdtempSync(join(tmpdir(), 'assay-e2e-'));
-  process.env.ASSAY_E2E_MARKET = folder;
-  const server = await startDemo(folder);
-  await server.stop();
-  return () => remove(folder);
+// The demo's data is made once, and one server serves all workers. A test that stops its server starts from a copy of the
+// data.
+export default async function setup(): Promise<() => Promise<void>> {
+  const data = newFolder();
+  const first = await startDemo(data);
+  await first.stop();
+  process.env.ASSAY_E2E_DATA = data;
+
+  const { server, stop } = await startDemo(copyOfData(data));
+  process.env.ASSAY_E2E_SERVER = JSON.stringify(server);
+  return async () => {
+    await stop();
+    remove(server.folder);
+    remove(data);
+  };
 }

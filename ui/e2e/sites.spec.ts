@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { expect, open, test } from './test';
+import type { ResponseBody } from '../src/lib/api';
+import { expect, open, read, test } from './test';
 
 test('the map leads from a country to its sites', async ({ page, server, signIn }) => {
   await signIn('full');
@@ -14,20 +15,17 @@ test('the map leads from a country to its sites', async ({ page, server, signIn 
   await expect(page).toHaveURL(/country=Germany/);
   await expect(page.getByRole('heading', { level: 2, name: /Germany/ })).toBeVisible();
 
-  const answer = (await (
-    await fetch(`${server.base}/api/neocloud/sites?country=Germany&limit=1000`, {
-      headers: { Authorization: `Bearer ${server.keys.full}` },
-    })
-  ).json()) as { total: number; sites: { site_name: string }[] };
-  expect(sites).toBe(answer.total);
-  await expect(page.getByText(answer.sites[0]!.site_name).first()).toBeVisible();
+  const germanSites = '/api/neocloud/sites?country=Germany&limit=1000';
+  const response: ResponseBody<'/api/neocloud/sites'> = await read(server, germanSites, server.keys.full);
+  expect(sites).toBe(response.total);
+  await expect(page.getByText(response.sites[0]!.site_name).first()).toBeVisible();
 
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: /CSV/ }).click();
   const lines = readFileSync(await (await download).path(), 'utf8')
     .trimEnd()
     .split('\r\n');
-  expect(lines).toHaveLength(answer.total + 1);
+  expect(lines).toHaveLength(response.total + 1);
 
   await page.getByRole('button', { name: 'All countries' }).click();
   await expect(page).not.toHaveURL(/country=/);

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { expect, open, test } from './test';
+import type { ResponseBody } from '../src/lib/api';
+import { expect, open, read, test } from './test';
 
-test('memory prices are filtered, sorted, chosen for the chart and downloaded', async ({ page, signIn }) => {
+test('memory prices are filtered, sorted, added to the chart and downloaded', async ({ page, signIn }) => {
   await signIn('premium');
   await open(page, '/memory');
   const rows = page.getByRole('region', { name: 'Memory types' }).getByRole('row');
@@ -43,6 +44,6 @@ test('a route is tried from the API reference', async ({ page, server }) => {
     .getByRole('button', { name: /^(Send|Try)/ })
     .first()
     .click();
-  const answer = (await (await fetch(`${server.base}/api/gpu/H100%20SXM`)).json()) as { data: { index_value: number } };
-  await expect(page.getByRole('main')).toContainText(`"index_value": ${answer.data.index_value}`);
+  const response: ResponseBody<'/api/gpu/{gpuName}'> = await read(server, '/api/gpu/H100%20SXM');
+  await expect(page.getByRole('main')).toContainText(`"index_value": ${response.data.index_value}`);
 });

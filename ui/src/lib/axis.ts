@@ -1,18 +1,18 @@
-// The axes of a chart: how far they reach and what is written at them.
+// The axes of a chart: their ranges, ticks and labels.
 import uPlot from 'uplot';
 
 const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-// From which distance of the ticks on, the words of a tick, then what the first tick of a new year, month, day, hour,
-// minute or second has in a second line; the 1 at the end says that it is added to the words.
+// Each row of uPlot's format: the smallest distance between ticks that it applies to, the label of a tick, the second
+// line at the first tick of a new year, month, day, hour, minute or second, and 1 to append that line to the label.
 const date = '{MMM} {D}';
 const time = '{HH}:{mm}';
 const dateBelow = `\n${date}`;
 const fullDateBelow = `\n${date}, {YYYY}`;
 
-/** Dates as `Aug 22`, in a view of days the time as `16:00`; the year below, where it begins. */
+/** Dates as `Aug 22`; in a range of days, times as `16:00`. The year appears below its first tick. */
 export const dateTicks: (string | number | null)[][] = [
   [365 * day, '{YYYY}', null, null, null, null, null, null, 1],
   [28 * day, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
@@ -21,7 +21,7 @@ export const dateTicks: (string | number | null)[][] = [
   [0.001, '{HH}:{mm}:{ss}', fullDateBelow, null, dateBelow, null, null, null, 1],
 ];
 
-/** Writes the ticks of a value axis with as many decimals as the finest of them needs, the same for all. */
+/** Formats the ticks of a value axis, all with the number of decimals that the finest needs. */
 export function valueTicks(values: (number | null)[], format: (value: number) => string): string[] {
   const texts = values.map((value) => (value === null ? '' : format(value)));
   const decimals = texts.map((text) => /\.(\d+)/.exec(text)?.[1] ?? '');
@@ -33,19 +33,19 @@ export function valueTicks(values: (number | null)[], format: (value: number) =>
   });
 }
 
-/** How far the value axis reaches. A line that never moves lies in the middle. */
+/** The range of the value axis. A flat line is centered. */
 export function valueRange(min: number | null, max: number | null, log: boolean): [number, number] {
   if (min === null || max === null) return [0, 1];
   if (min === max) {
-    const room = Math.abs(min) * 0.05 || 1;
-    return [min - room, max + room];
+    const padding = Math.abs(min) * 0.05 || 1;
+    return [min - padding, max + padding];
   }
   if (!log || min <= 0) return uPlot.rangeNum(min, max, 0.1, true) as [number, number];
-  const room = (max / min) ** 0.08;
-  return [min / room, max * room];
+  const padding = (max / min) ** 0.08;
+  return [min / padding, max * padding];
 }
 
-/** The ticks of a logarithmic axis: 1, 2 and 5 of each power of ten or, where that is too few, round steps. */
+/** The ticks of a logarithmic axis: 1, 2 and 5 times each power of ten; round steps where those are too few. */
 export function logTicks(min: number, max: number): number[] {
   const coarse: number[] = [];
   for (let power = 10 ** Math.floor(Math.log10(min)); power <= max; power *= 10) {

@@ -1,11 +1,11 @@
-// Which chips a site has. The API groups sites by chip, but lists them by a part of the description only, in which B200 is
-// found in GB200, too. So the sites behind a group are told apart here, by the rule of the API: a name counts as a whole
-// word, a count or a plural may stand at it, and the longest name wins.
+// Which chips a site has. The API totals sites by chip but filters the list by substring, which finds B200 in GB200. So
+// the sites of a chip are found here with the rule of the totals: a name counts as a whole word, with a count or a plural
+// attached, and the longest name wins.
 
-/** The name of the group of sites whose description names no known chip. */
+/** The group of sites whose description names no known chip. */
 export const otherChip = 'Other';
 
-/** Spellings of a chip beside the group's name. Where one has a space, the text may have one, a mark or nothing there. */
+/** Other spellings of a chip. A space matches a space, a punctuation mark or nothing. */
 const spellings: Record<string, string[]> = {
   'RTX 6000 Ada': ['6000 Ada'],
   'RTX A6000': ['A6000'],
@@ -34,9 +34,9 @@ const spellings: Record<string, string[]> = {
   'WSE 2': ['CS 2'],
 };
 
-const mostWords = 3;
+const maxWords = 3;
 
-/** Makes the function that tells the chips in a description, of those that there are groups of. */
+/** Returns a function that finds the given chips in a description. */
 export function chipReader(groups: string[]): (description: string) => string[] {
   const known = new Map<string, { chip: string; words: number }>();
   for (const chip of groups) {
@@ -47,10 +47,10 @@ export function chipReader(groups: string[]): (description: string) => string[] 
       if ((known.get(piece)?.words ?? 0) < words.length) known.set(piece, { chip, words: words.length });
     }
   }
-  const read = new Map<string, string[]>(); // descriptions repeat
+  const cache = new Map<string, string[]>(); // descriptions repeat
   return (description) => {
-    let chips = read.get(description);
-    if (!chips) read.set(description, (chips = chipsIn(description, known)));
+    let chips = cache.get(description);
+    if (!chips) cache.set(description, (chips = chipsIn(description, known)));
     return chips;
   };
 }
@@ -59,7 +59,7 @@ function chipsIn(description: string, known: Map<string, { chip: string; words: 
   const words = description.toUpperCase().match(/[A-Z0-9]+/g) ?? [];
   const chips = new Set<string>();
   for (let i = 0; i < words.length;) {
-    const found = chipAt(words.slice(i, i + mostWords), known);
+    const found = chipAt(words.slice(i, i + maxWords), known);
     if (found) chips.add(found.chip);
     i += found?.taken ?? 1;
   }
@@ -81,7 +81,7 @@ function chipAt(
   return null;
 }
 
-/** Takes the count off a word: 8XH100 and H100X8. */
+/** Removes the count from a word: 8XH100 and H100X8. */
 function withoutCount(word: string): string {
   if (/^\d+X/.test(word)) return word.replace(/^\d+X/, '');
   return /\d$/.test(word) ? word.replace(/\d+$/, '').replace(/X$/, '') : word;

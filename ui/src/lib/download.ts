@@ -1,4 +1,4 @@
-/** Hands a file to the reader. */
+/** Lets the browser save a file. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
@@ -9,7 +9,7 @@ export function save(name: string, content: Blob): void {
 
 type Cell = string | number | boolean | null | undefined;
 
-/** Writes rows as CSV after RFC 4180. What a spreadsheet would take for a formula is kept from being one. */
+/** Writes rows as CSV (RFC 4180). Text that a spreadsheet would run as a formula gets a leading apostrophe. */
 export function csv(header: string[], rows: Cell[][]): Blob {
   const lines = [header, ...rows].map((row) => row.map(cell).join(','));
   return new Blob([lines.join('\r\n') + '\r\n'], { type: 'text/csv' });

@@ -1,4 +1,4 @@
-// How figures and times are written. Times are UTC, always.
+// How numbers and times are formatted. Times are always UTC.
 
 const usd = new Intl.NumberFormat('en-US', {
   style: 'currency',
@@ -10,7 +10,7 @@ const plain = new Intl.NumberFormat('en-US', { maximumFractionDigits: 4 });
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** A published price: four decimals, as it was published. */
+/** A published price, with the four decimals that it was published with. */
 export const price = (value: number): string => usd.format(value);
 export const number = (value: number): string => plain.format(value);
 export const count = (value: number): string => whole.format(value);
@@ -36,18 +36,18 @@ const newYork = new Intl.DateTimeFormat('en-US', {
   hourCycle: 'h23',
 });
 
-/** A daily value's instant, with the fixing it stands at. */
+/** The instant of a daily value and its fixing. */
 export function fixing(at: string | number): string {
   return `${instant(at)} (${newYork.format(new Date(at))} New York fixing)`;
 }
 
-/** 2026-11-14 21:00:00.123 UTC, for what must be exact. */
+/** 2026-11-14 21:00:00.123 UTC, for instants that must be exact. */
 export const exact = (at: string | number): string => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
 
 /** An instant with the time of day in New York. */
 export const withNewYork = (at: string | number): string => `${instant(at)} (${newYork.format(new Date(at))} New York)`;
 
-/** How long something lasts or has lasted: 3 min, 5 h, 2 d. */
+/** A duration: 3 min, 5 h, 2 d. */
 export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
@@ -55,7 +55,7 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** A length of time down to the second, for a clock that runs: 2 d 03:04:05. */
+/** A duration to the second, for a running clock: 2 d 03:04:05. */
 export function clock(seconds: number): string {
   const two = (n: number) => String(Math.floor(n)).padStart(2, '0');
   const days = Math.floor(seconds / 86_400);

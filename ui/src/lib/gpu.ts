@@ -10,7 +10,7 @@ export const gpuTypes = () => get('/api/gpu-types');
 export const freeGPUs = () => get('/api/gpu-types-free');
 export const regions = () => get('/api/regions');
 
-/** The history of a GPU model that the reader's tier includes. `all` asks for everything, which needs a key. */
+/** The history of a GPU model that the reader's tier includes. `all` requests everything, which needs a key. */
 export function history(
   gpu: string,
   options: { region?: string; hourly?: boolean; all?: boolean } = {},

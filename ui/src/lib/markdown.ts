@@ -1,5 +1,5 @@
-// The part of Markdown that the description of the API uses, read into blocks that are shown as elements. Text stays text:
-// nothing of it ever becomes markup.
+// Parses the part of Markdown that the API description uses into blocks, which are rendered as elements. Text is never
+// interpreted as markup.
 
 export type Block =
   | { kind: 'heading'; depth: number; text: Inline[] }
@@ -57,7 +57,7 @@ function run(lines: string[], from: number, belongs: (line: string) => boolean):
   return lines.slice(from, end < 0 ? lines.length : end);
 }
 
-// A bar inside of code does not part cells.
+// A bar inside code does not separate cells.
 function cells(row: string): string[] {
   return (
     row
@@ -67,7 +67,7 @@ function cells(row: string): string[] {
   ).map((cell) => cell.trim());
 }
 
-/** Reads code, strong text and links to http(s) or to our own pages; all else is text. */
+/** Parses code, strong text and links to http(s) or to pages of the dashboard. Everything else is text. */
 export function inlines(source: string): Inline[] {
   const result: Inline[] = [];
   let last = 0;

@@ -2,7 +2,7 @@
 import type { Cluster } from './clusters';
 import type { Size } from './viewport';
 
-/** How the plane of the world lies on the screen: pixels per unit, and where its corner is. */
+/** The position of the plane of the world on the screen: pixels per unit, and its corner. */
 export interface Transform {
   k: number;
   x: number;

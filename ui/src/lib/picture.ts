@@ -1,7 +1,7 @@
 import { save } from './download';
 import { colors } from './scheme.svelte';
 
-/** Saves a drawn chart as a picture, with its head and the names of what is drawn. */
+/** Saves a chart as a PNG with its title and legend. */
 export function savePicture(
   file: string,
   source: HTMLCanvasElement,
@@ -14,19 +14,19 @@ export function savePicture(
   const ctx = canvas.getContext('2d')!;
   const small = '12px "Inter Variable", sans-serif';
 
-  // Where each name stands: as many in a row as there is room for.
+  // The legend wraps like text.
   ctx.font = small;
   let x = 12;
   let y = 42;
-  const places = legend.map(({ label, color }) => {
-    const wide = 34 + ctx.measureText(label).width;
-    if (x > 12 && x + wide > width) {
+  const entries = legend.map(({ label, color }) => {
+    const entryWidth = 34 + ctx.measureText(label).width;
+    if (x > 12 && x + entryWidth > width) {
       x = 12;
       y += 18;
     }
-    const place = { label, color, x, y };
-    x += wide;
-    return place;
+    const entry = { label, color, x, y };
+    x += entryWidth;
+    return entry;
   });
   const head = Math.round((y + 14) * ratio);
 
@@ -40,11 +40,11 @@ export function savePicture(
   ctx.font = '600 15px "Inter Variable", sans-serif';
   ctx.fillText(title, 12, 22, width - 24);
   ctx.font = small;
-  for (const place of places) {
-    ctx.fillStyle = tone[place.color]!;
-    ctx.fillRect(place.x, place.y - 6, 12, 4);
+  for (const entry of entries) {
+    ctx.fillStyle = tone[entry.color]!;
+    ctx.fillRect(entry.x, entry.y - 6, 12, 4);
     ctx.fillStyle = tone.text!;
-    ctx.fillText(place.label, place.x + 18, place.y);
+    ctx.fillText(entry.label, entry.x + 18, entry.y);
   }
   ctx.setTransform(1, 0, 0, 1, 0, 0);
   ctx.drawImage(source, 0, head);

@@ -1,4 +1,4 @@
-// Lines made comparable: set to 100 at their start, or smoothed over a week.
+// Makes lines comparable: rebased to 100 at their start, or smoothed over some days.
 import { rounded } from './change';
 import type { Line } from './series';
 
@@ -9,7 +9,7 @@ export function rebase<L extends Line>(line: L): L {
   return { ...line, values: line.values.map((value) => (value === null ? null : (value / base) * 100)) };
 }
 
-/** The mean of the values of the days that end with each day: the weekend does not hide the trend. */
+/** The mean over the days up to each value. Over seven days, weekends do not hide the trend. */
 export function trailingMean<L extends Line>(line: L, days: number): L {
   let first = 0;
   let sum = 0;
@@ -20,9 +20,9 @@ export function trailingMean<L extends Line>(line: L, days: number): L {
       known++;
     }
     for (; line.times[first]! <= line.times[i]! - days * 86_400; first++) {
-      const gone = line.values[first]!;
-      if (gone !== null) {
-        sum -= gone;
+      const dropped = line.values[first]!;
+      if (dropped !== null) {
+        sum -= dropped;
         known--;
       }
     }

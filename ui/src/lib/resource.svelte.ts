@@ -1,7 +1,7 @@
 import { untrack } from 'svelte';
 import { ApiError } from './api';
 
-/** What is known of an answer: on its way, there, or failed. While it is asked for again, the last one stays. */
+/** The state of a request: loading, loaded or failed. While it loads again, the previous data stays. */
 export interface Resource<T> {
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
@@ -10,28 +10,28 @@ export interface Resource<T> {
 }
 
 /**
- * Follows a question: whenever what it reads changes, it is asked again, and answers to earlier questions are dropped.
- * A question that gives null waits. After a 429 it asks again by itself when the server said to.
+ * Loads data and loads it again whenever the state that the loader reads changes; late results of earlier loads are
+ * dropped. A loader that returns null waits. After a 429 it retries automatically when the server allows it.
  */
-export function resource<T>(question: () => Promise<T> | null): Resource<T> {
+export function resource<T>(load: () => Promise<T> | null): Resource<T> {
   let state = $state.raw<{ data?: T | undefined; error?: ApiError; loading: boolean }>({ loading: true });
-  let again = $state(0);
+  let reloads = $state(0);
   $effect(() => {
-    void again;
-    const asked = question();
-    if (!asked) return;
+    void reloads;
+    const loading = load();
+    if (!loading) return;
     let current = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     state = { data: untrack(() => state.data), loading: true };
-    asked.then(
+    loading.then(
       (data) => {
         if (current) state = { data, loading: false };
       },
       (cause: unknown) => {
         if (!current) return;
-        const error = cause instanceof ApiError ? cause : new ApiError(String(cause), 0, 'unexpected');
+        const error = ApiError.from(cause);
         state = { error, loading: false };
-        if (error.status === 429) timer = setTimeout(() => again++, Math.max(1, error.retryAfter) * 1000);
+        if (error.status === 429) timer = setTimeout(() => reloads++, Math.max(1, error.retryAfter) * 1000);
       },
     );
     return () => {
@@ -49,6 +49,6 @@ export function resource<T>(question: () => Promise<T> | null): Resource<T> {
     get loading() {
       return state.loading;
     },
-    reload: () => void again++,
+    reload: () => void reloads++,
   };
 }

@@ -1,4 +1,4 @@
-// The address bar is the state of the page: what is shown can be bookmarked, sent and gone back to.
+// The address bar holds the state of the page, so that every view can be bookmarked, shared and returned to.
 
 const here = $state({ path: location.pathname, query: new URLSearchParams(location.search) });
 
@@ -9,23 +9,23 @@ function read(): void {
 
 addEventListener('popstate', read);
 
-/** The address that is shown. Reading it in a component makes the component follow it. */
+/** The current address. Components that read it follow it. */
 export const address = {
   get path(): string {
     return here.path;
   },
-  /** Path and query, as a link to here has them. */
+  /** The path and query of a link to the current view. */
   get link(): string {
     const query = here.query.toString();
     return here.path + (query ? `?${query}` : '');
   },
-  /** The value of a query parameter, or what stands for its absence. */
-  param(name: string, otherwise = ''): string {
-    return here.query.get(name) ?? otherwise;
+  /** The value of a query parameter, or a default. */
+  param(name: string, fallback = ''): string {
+    return here.query.get(name) ?? fallback;
   },
 };
 
-/** Goes to another page, or to a section of this one. */
+/** Navigates to another page, or to a section of this one. */
 export function go(to: string): void {
   const before = location.pathname;
   history.pushState(null, '', to);
@@ -34,14 +34,14 @@ export function go(to: string): void {
   else scrollTo(0, 0);
 }
 
-/** Brings the section that the address names into view, and the focus to it. */
+/** Scrolls to the section that the address names and focuses it. */
 export function toSection(): void {
   const section = document.getElementById(location.hash.slice(1));
   section?.scrollIntoView();
   section?.focus({ preventScroll: true });
 }
 
-/** Changes query parameters of the page that is shown; an empty value removes one. A step can be gone back from. */
+/** Changes query parameters of the current page; an empty value removes one. A step adds an entry to the history. */
 export function setParams(changes: Record<string, string>, step = false): void {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {
@@ -55,11 +55,11 @@ export function setParams(changes: Record<string, string>, step = false): void {
   read();
 }
 
-/** Lets plain links to our own pages change the page without loading it anew. */
+/** Follows plain links to pages of the dashboard without loading the document again. */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
     return;
-  const link = (event.target as Element).closest('a');
+  const link = event.target instanceof Element && event.target.closest('a');
   if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
   if (/^\/(api|openapi|health)/.test(link.pathname)) return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-// The color scheme: the system's, or the one that the reader chose.
+// The color scheme: the system's, or the reader's choice.
 
 type Scheme = 'light' | 'dark';
 
@@ -20,12 +20,12 @@ export const scheme = {
     try {
       localStorage.setItem('scheme', next);
     } catch {
-      // The choice lasts as long as the page.
+      // Without storage the choice lasts as long as the page.
     }
   },
 };
 
-/** Reads colors of the style sheet as a canvas needs them. */
+/** Resolves colors of the style sheet for a canvas. */
 export function colors<const Names extends readonly string[]>(...names: Names): Record<Names[number], string> {
   const probe = document.body.appendChild(document.createElement('span'));
   const result = {} as Record<Names[number], string>;

@@ -1,6 +1,6 @@
-// Lines of a chart, and what is shown of them.
+// Lines of a chart, and ranges of them.
 
-/** A line: instants in seconds, ascending, and a value for each. */
+/** A line: ascending instants in seconds, and a value for each. */
 export interface Line {
   label: string;
   color: Color;
@@ -12,7 +12,7 @@ export type Color = `series-${1 | 2 | 3 | 4 | 5 | 6}`;
 
 export const lineColors: Color[] = ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'];
 
-/** The ranges that one press gives; their length in days. */
+/** The ranges that can be picked, with their length in days. */
 export const ranges = [
   { value: '1D', days: 1 },
   { value: '1W', days: 7 },
@@ -24,7 +24,7 @@ export const ranges = [
 
 export type RangeName = (typeof ranges)[number]['value'];
 
-/** The part of a line between two instants, both included. */
+/** The part of a line between two instants, inclusive. */
 export function between<L extends Line>(line: L, from: number, to: number): L {
   const start = firstAtLeast(line.times, from);
   const end = firstAtLeast(line.times, to + 0.001);
@@ -32,7 +32,7 @@ export function between<L extends Line>(line: L, from: number, to: number): L {
   return { ...line, times: line.times.slice(start, end), values: line.values.slice(start, end) };
 }
 
-/** The place of the first instant that is not before the given one. */
+/** The index of the first instant that is not before the given one. */
 export function firstAtLeast(times: number[], at: number): number {
   let low = 0;
   let high = times.length;

@@ -1,20 +1,20 @@
-// The way to the sign-in page and back.
+// The link to the sign-in page and back.
 import { address } from './router.svelte';
 
-/** The address of the sign-in page that leads back to here. */
+/** The address of the sign-in page that returns to the current view. */
 export function signInAddress(): string {
-  const back = address.link;
-  return back === '/' || address.path === '/signin' || address.path === '/settings'
+  const current = address.link;
+  return current === '/' || address.path === '/signin' || address.path === '/settings'
     ? '/signin'
-    : `/signin?next=${encodeURIComponent(back)}`;
+    : `/signin?next=${encodeURIComponent(current)}`;
 }
 
-/** Where to go after signing in: a page of ours that the address names, or the settings. */
+/** Where to go after signing in: a page of the dashboard that the address names, or the settings. */
 export function nextPage(): string {
   const next = address.param('next');
-  // A browser takes // and /\ for another host.
+  // Browsers read // and /\ as another host.
   if (!/^\/[^/\\]/.test(next) && next !== '/') return '/settings';
   const url = new URL(next, location.origin);
-  const ours = url.origin === location.origin && !/^\/(api\/|signin$|openapi|health)/.test(url.pathname);
-  return ours ? url.pathname + url.search + url.hash : '/settings';
+  const allowed = url.origin === location.origin && !/^\/(api\/|signin$|openapi|health)/.test(url.pathname);
+  return allowed ? url.pathname + url.search + url.hash : '/settings';
 }

@@ -1,4 +1,4 @@
-// Programs that read from the API, ready to be run: only what each language brings with it.
+// Programs that read from the API, ready to run with only the standard library of each language.
 
 export const languages = [
   { value: 'curl', label: 'curl' },
@@ -9,8 +9,10 @@ export const languages = [
 
 export type Language = (typeof languages)[number]['value'];
 
-/** A program that reads an address and prints the answer. An empty key leaves the header out. The address is encoded, and a
-    key has letters, digits and underscores: so neither can end a quoted text. */
+/**
+ * A program that reads an address and prints the response. An empty key omits the header. The address is encoded, and a
+ * key consists of letters, digits and underscores, so neither can end a quoted string.
+ */
 export function snippet(language: Language, url: string, key: string): string {
   return programs[language](url, key).trim() + '\n';
 }
@@ -24,16 +26,16 @@ import urllib.request
 
 request = urllib.request.Request("${url}")${key ? `\nrequest.add_header("Authorization", "Bearer ${key}")` : ''}
 with urllib.request.urlopen(request, timeout=30) as response:
-    answer = json.load(response)
+    data = json.load(response)
 
-print(json.dumps(answer, indent=2))`,
+print(json.dumps(data, indent=2))`,
 
   javascript: (url, key) => `
 const response = await fetch("${url}"${key ? `, {\n  headers: { Authorization: "Bearer ${key}" },\n}` : ''});
 if (!response.ok) throw new Error(\`\${response.status}: \${await response.text()}\`);
-const answer = await response.json();
+const data = await response.json();
 
-console.log(JSON.stringify(answer, null, 2));`,
+console.log(JSON.stringify(data, null, 2));`,
 
   go: (url, key) => `
 package main
@@ -66,5 +68,5 @@ func main() {
 }`,
 };
 
-/** What stands for a key until there is one. */
+/** The placeholder for a key. */
 export const noKey = 'YOUR_API_KEY';

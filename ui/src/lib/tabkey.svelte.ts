@@ -1,20 +1,20 @@
-// The key that the snippets and the try-it form carry: one that was made or pasted in this tab. It is in memory alone, so
-// it is gone when the tab is closed or loaded anew.
+// The key that snippets and the try-it form use: created or pasted in this tab. It is held in memory only, so it is gone
+// when the tab is closed or reloaded.
 
 const state = $state({ typed: '' });
 
-// Only a text of this form is put into a snippet or a header.
+// Only text of this form gets into a snippet or a header.
 const isKey = (text: string): boolean => /^sk_(prem|live)_[0-9A-Za-z]+_[0-9A-Za-z]+$/.test(text);
 
 export const tabKey = {
-  /** The key, or nothing while there is no whole one. */
+  /** The key; empty while it is incomplete. */
   get text() {
     return isKey(state.typed) ? state.typed : '';
   },
   set text(text: string) {
     state.typed = text.trim();
   },
-  /** What was pasted, whole or not. */
+  /** The text that was pasted, complete or not. */
   get typed() {
     return state.typed;
   },

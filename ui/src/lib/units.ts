@@ -1,5 +1,5 @@
-// How the figures of memory, tokens, workload and coding are written: with the digits that they are published with, or as many
-// as a reader can use.
+// How the figures of memory, tokens, workload and coding are formatted: with the digits that they are published with, or
+// as many as a reader can use.
 
 const fixed = (digits: number, unit?: Intl.NumberFormatOptions) =>
   new Intl.NumberFormat('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits, ...unit });
@@ -10,7 +10,7 @@ const two = fixed(2);
 
 /** USD per unit of a memory type. */
 export const unitPrice = (value: number): string => usd3.format(value);
-/** A bound of a price, where the unit stands beside it. */
+/** The high or low of a price, next to a figure with the unit. */
 export const bound = (value: number): string => three.format(value);
 /** US cents per request. */
 export const cents = (value: number): string => `${four.format(value)}¢`;
@@ -21,7 +21,7 @@ export const index = (value: number): string => two.format(value);
 /** A rate in percent. */
 export const percent = (value: number): string => `${two.format(value)}%`;
 
-/** By how many cents something moved, with its sign. */
+/** A change in cents, with its sign. */
 export function effect(value: number): string {
   const text = four.format(Math.abs(value));
   return `${text === '0.0000' ? '' : value > 0 ? '+' : '−'}${text}¢`;

@@ -1,58 +1,58 @@
-// The view of a page that has a table and a chart, as the address bar holds it: the rows that are drawn, the words they are
-// filtered by, the column they are sorted by, the range.
+// The state of a page with a table and a chart, as the address bar holds it: the rows in the chart, the filter, the sort
+// column and the range.
 import { address, setParams } from './router.svelte';
 import { between, lineColors, ranges, type Line, type RangeName } from './series';
 
-/** How many lines a chart can show: one a color. */
-export const mostLines = lineColors.length;
+/** How many lines a chart can show: one per color. */
+export const maxLines = lineColors.length;
 
 /** The ranges of a chart of daily values. */
 export const dailyRanges = ranges.filter((range) => range.value !== '1D');
 
-/** A line of a comparison, with the name by which the API and the address bar know it. */
+/** A line of a comparison, with its identifier in the API and the address bar. */
 export interface NamedLine extends Line {
   id: string;
 }
 
-/** The range that is shown, of those that the reader may have. */
+/** The range in the address if the reader may see it, else a default. */
 export function rangeOf(
-  otherwise: RangeName,
+  fallback: RangeName,
   locked: (range: RangeName) => string | undefined = () => undefined,
 ): RangeName {
-  const asked = dailyRanges.find((range) => range.value === address.param('range'))?.value;
-  return asked && locked(asked) === undefined ? asked : otherwise;
+  const wanted = dailyRanges.find((range) => range.value === address.param('range'))?.value;
+  return wanted && locked(wanted) === undefined ? wanted : fallback;
 }
 
-/** The part of the lines that lies in the range, counted back from the newest instant of all. */
+/** The part of the lines in a range that ends at the newest instant of all lines. */
 export function cut<L extends Line>(lines: L[], range: RangeName): L[] {
   const newest = Math.max(0, ...lines.map((line) => line.times.at(-1) ?? 0));
   const days = ranges.find((known) => known.value === range)!.days;
   return lines.map((line) => between(line, newest - days * 86_400, Infinity));
 }
 
-/** The rows that are drawn, of those that there are. An address that says nothing means some to begin with. */
-export function chosenOf(known: string[], otherwise: string[]): string[] {
-  const asked = address.param('show');
-  if (asked === 'none') return [];
-  const chosen = [...new Set(asked.split(','))].filter((id) => known.includes(id));
-  return (chosen.length > 0 ? chosen : otherwise).slice(0, mostLines);
+/** The rows in the chart: those in the address that exist, else a default. */
+export function chosenOf(known: string[], fallback: string[]): string[] {
+  const wanted = address.param('show');
+  if (wanted === 'none') return [];
+  const chosen = [...new Set(wanted.split(','))].filter((id) => known.includes(id));
+  return (chosen.length > 0 ? chosen : fallback).slice(0, maxLines);
 }
 
-/** Draws a row, or takes it off the chart. */
+/** Adds a row to the chart, or removes it. */
 export function toggle(chosen: string[], id: string): void {
   const next = chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id];
   setParams({ show: next.join(',') || 'none' });
 }
 
-/** The column by which the table is sorted; a minus before its key means the highest first. */
-export function sortOf(otherwise = ''): { key: string; descending: boolean } {
-  const text = address.param('sort', otherwise);
+/** The sort column of the table. A minus before its key means descending. */
+export function sortOf(fallback = ''): { key: string; descending: boolean } {
+  const text = address.param('sort', fallback);
   return text.startsWith('-') ? { key: text.slice(1), descending: true } : { key: text, descending: false };
 }
 
 export const setSort = (key: string, descending: boolean): void => setParams({ sort: (descending ? '-' : '') + key });
 
-/** Whether each of the reader's words stands in one of the texts. */
+/** Whether each word of a filter occurs in one of the texts. */
 export function matches(filter: string, ...texts: string[]): boolean {
   const all = texts.join(' ').toLowerCase();
   return filter

@@ -1,4 +1,4 @@
-// Where the map looks: how the plane of the world lies on the screen, and the movements between two such positions.
+// The position of the map: where the plane of the world is on the screen, and the movement between two positions.
 import { zoom, zoomIdentity, type ZoomTransform } from 'd3-zoom';
 import { coordinatesAt, project, worldHeight, worldWidth, type Box } from './plane';
 import type { Coordinates } from './sites';
@@ -8,7 +8,7 @@ export interface Size {
   height: number;
 }
 
-/** How far the map zooms in: sites that are a few hundred meters apart can be told apart. */
+/** How far the map zooms in: enough to distinguish sites that are a few hundred meters apart. */
 export const maxZoom = 600;
 
 /** How far the map zooms in to show a country or a circle. */
@@ -78,7 +78,7 @@ export function viewText(size: Size, transform: ZoomTransform): string {
   return `${center.latitude.toFixed(3)},${center.longitude.toFixed(3)},${zoom.toFixed(2)}`;
 }
 
-/** The transform that a view asks for; without one, the home box or the whole world. */
+/** The transform of a view; without one, of the home box or the whole world. */
 export function transformFor(size: Size, view: string, home: Box | null, cover = false): ZoomTransform {
   const wanted = parseView(view);
   if (wanted) return centerOn(size, ...project(wanted), wanted.zoom * fitScale(size));
