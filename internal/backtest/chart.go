@@ -54,7 +54,7 @@ type chart struct {
 }
 
 // Chart draws the comparison as SVG: one panel per GPU, with both prices over the days and the difference below. The
-// note, if any, stands at the foot. All coordinates are computed in integers, so the same comparison gives the same
+// note, if any, is at the foot. All coordinates are computed in integers, so the same comparison gives the same
 // bytes.
 func (c *Comparison) Chart(note string) []byte {
 	d := newChart(c)
@@ -92,7 +92,7 @@ func newChart(c *Comparison) *chart {
 	margin := max((d.high-d.low)/10, assay.Unit(2))
 	d.low, d.high = d.low-margin, d.high+margin
 	d.first, d.last = c.Period()
-	if d.first == d.last { // one day stands in the middle
+	if d.first == d.last { // put a single day in the middle
 		d.first, d.last = d.first-assay.Day, d.last+assay.Day
 	}
 	if len(d.gpus) < 2 {

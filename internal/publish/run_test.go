@@ -167,11 +167,11 @@ func TestRun_CatchesUpFirst(t *testing.T) {
 		points := readWorld(t, r.db).series("H100 SXM", assay.Hourly)
 		for i, p := range points {
 			if want := start + int64(i+1)*assay.Hour; p.At != want {
-				t.Fatalf("point %d stands at %s, want %s", i, assay.FormatInstant(p.At), assay.FormatInstant(want))
+				t.Fatalf("point %d is at %s, want %s", i, assay.FormatInstant(p.At), assay.FormatInstant(want))
 			}
 		}
 		if last := points[len(points)-1].At; last != instant(7, 12, 0) {
-			t.Errorf("the last point stands at %s, want 12:00", assay.FormatInstant(last))
+			t.Errorf("the last point is at %s, want 12:00", assay.FormatInstant(last))
 		}
 		r.end(t)
 	})

@@ -195,7 +195,7 @@ func whileWriting(t *testing.T, limit int64, work func(ctx context.Context, t *t
 	}
 }
 
-// writeMore makes every kind of change to the ledger.
+// writeMore makes every change that a ledger can have.
 func writeMore(t *testing.T, db *store.DB) {
 	t.Helper()
 	b := &marketBuilder{ctx: t.Context(), db: db, clock: marketEnd + assay.Day}

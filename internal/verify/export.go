@@ -85,7 +85,7 @@ with the publisher's key from a source you trust. This needs no database and no 
 // ExportOptions say what is exported.
 type ExportOptions struct {
 	From, To int64 // days, midnight UTC: slots that end in [From, To)
-	Now      int64 // stands in bundle.json as the time of the export
+	Now      int64 // the time of the export in bundle.json
 }
 
 // exporter is one run of Export.
