@@ -135,7 +135,7 @@ stress: ## unit tests RUNS (50) times with all cores busy, failures by test (als
 
 .PHONY: golden
 golden: ## rewrite the golden files; review the difference before you commit it
-	$(GO) test ./internal/httpapi -update
+	$(GO) test ./internal/api ./internal/console -update
 
 ##@ Lint
 
@@ -163,7 +163,7 @@ lint-openapi lint-ui:
 	@echo 'npm is not installed: $@ is left out'
 else
 lint-openapi: tools/lint/node_modules/.package-lock.json ## lint of the OpenAPI description
-	cd tools/lint && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_NOTIFICATIONS=true node_modules/.bin/redocly lint ../../internal/httpapi/openapi.yaml
+	cd tools/lint && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_NOTIFICATIONS=true node_modules/.bin/redocly lint ../../internal/api/openapi.yaml
 
 lint-ui: ui/node_modules/.package-lock.json ## formatting, types, markup and ESLint of the dashboard
 	cd ui && npm run --silent check

@@ -66,7 +66,7 @@ var packages = map[string]struct {
 		why: "a key is checked in memory; the store announces changes",
 	},
 	"internal/account": {
-		may: ". internal/access internal/keys internal/store",
+		may: ". internal/access internal/keys internal/redact internal/store",
 		why: "accounts are looked up in memory; the store announces changes",
 	},
 	"internal/ingest": {
@@ -98,11 +98,28 @@ var packages = map[string]struct {
 	"internal/dashboard": {may: "", why: "the pages are files that use the API like any other program"},
 	"internal/oidc":      {may: ".", why: "an identity of a provider is not yet an account"},
 	"internal/usage":     {may: ". internal/store", why: "it counts by id, and knows neither callers nor routes"},
-	"internal/httpapi": {
-		may: ". internal/access internal/account internal/coding internal/dashboard internal/family internal/index " +
-			"internal/keys internal/limit internal/limit/sharedlimit internal/memory internal/oidc internal/proof " +
-			"internal/sites internal/snapshot internal/tokens internal/usage",
+	"internal/redact":    {may: "", why: "hiding keys in a text needs nothing but the text"},
+	"internal/cache":     {may: "", why: "it keeps values of any type"},
+	"internal/web": {
+		may: ". internal/access internal/cache internal/limit/sharedlimit internal/redact",
+		why: "the transport knows no market data and cannot reach the database",
+	},
+	"internal/api": {
+		may: ". internal/access internal/cache internal/coding internal/family internal/index " +
+			"internal/limit/sharedlimit internal/memory internal/proof internal/sites internal/snapshot " +
+			"internal/tokens internal/web",
 		why: "market data comes from memory",
+	},
+	"internal/console": {
+		may: ". internal/access internal/account internal/api internal/keys internal/limit/sharedlimit internal/oidc " +
+			"internal/proof internal/usage internal/web",
+		why: "it serves what may wait for the database, through the packages that know it",
+	},
+	"internal/apitest": {
+		may: ". internal/account internal/api internal/coding internal/console internal/family internal/index " +
+			"internal/keys internal/memory internal/sites internal/snapshot internal/store internal/store/storetest " +
+			"internal/tokens internal/usage internal/web",
+		why: "tests of the server's packages need the whole server",
 	},
 	"tools/relay":   {may: "", why: "it relays bytes between any two programs"},
 	"tools/report":  {may: "", why: "it writes figures into documents, whatever they measure"},
@@ -119,9 +136,13 @@ var packages = map[string]struct {
 	"cmd/assay": {may: everyone, why: "the command wires the packages together"},
 }
 
-// never lists the packages that httpapi must not import, with the reason. keys imports the store for its own refresh,
-// which no request waits for; so this is about what httpapi itself can call.
+// never lists what the packages that serve market data must not import, directly or through others, with the reason.
 var never = map[string]string{
+	"database/sql":      "a read never waits for the database",
+	"internal/account":  "sessions and accounts are in the database; api is given a function that looks in memory",
+	"internal/keys":     "the keyring reads the database; web is given a function that looks in memory",
+	"internal/usage":    "usage is in the database; web is given a function that counts in memory",
+	"internal/console":  "it may wait for the database",
 	"internal/store":    "a read never waits for the database",
 	"internal/ingest":   "the API only reads",
 	"internal/publish":  "a request must not be able to publish a value",
@@ -141,7 +162,7 @@ var pure = map[string]string{
 var purePackages = []string{
 	"internal/index", "internal/appendonly", "internal/family", "internal/registry", "internal/memory",
 	"internal/coding", "internal/tokens", "internal/sites", "internal/proof", "internal/access",
-	"internal/snapshot", "internal/limit",
+	"internal/snapshot", "internal/limit", "internal/cache", "internal/redact",
 }
 
 // clock lists the functions of package time that read the clock or wait for it.
@@ -265,18 +286,50 @@ func TestArch_Imports(t *testing.T) {
 func TestArch_ReadsNeverWaitForTheDatabase(t *testing.T) {
 	t.Parallel()
 	found := readPackages(t)
-	for dep, why := range never {
-		if found[dep] == nil {
+	for dep := range never {
+		if found[dep] == nil && dep != "database/sql" {
 			t.Errorf("%s is not in the module: name the package that replaced it", dep)
 		}
-		if slices.Contains(found["internal/httpapi"].own(), dep) {
-			t.Errorf("httpapi imports %s; it must not: %s", dep, why)
+	}
+	for _, name := range []string{"internal/api", "internal/web"} {
+		for dep, path := range closure(found, name) {
+			if why, bad := never[dep]; bad {
+				t.Errorf("%s imports %s, by way of %s; it must not: %s", name, dep, path, why)
+			}
 		}
 	}
 }
 
+// closure lists what a package imports, directly or through others of the module, and one way to each.
+func closure(found map[string]*pkg, name string) map[string]string {
+	ways := map[string]string{}
+	var visit func(name, way string)
+	visit = func(name, way string) {
+		for _, dep := range found[name].imports {
+			dep = inModule(dep)
+			if ways[dep] != "" {
+				continue
+			}
+			ways[dep] = way + " → " + dep
+			if found[dep] != nil {
+				visit(dep, ways[dep])
+			}
+		}
+	}
+	visit(name, name)
+	return ways
+}
+
+// inModule names a package of the module as the table does, and any other by its import path.
+func inModule(path string) string {
+	if path == module {
+		return "."
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
 // testHelpers are the packages under internal that only tests import.
-var testHelpers = []string{"internal/store/storetest"}
+var testHelpers = []string{"internal/apitest", "internal/store/storetest"}
 
 func TestArch_TheProductDoesNotImportTools(t *testing.T) {
 	t.Parallel()
@@ -297,6 +350,9 @@ func TestArch_RootIsStandardLibraryOnly(t *testing.T) {
 	for _, name := range readPackages(t)["."].imports {
 		if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") {
 			t.Errorf("the root imports %s; it may import the standard library only", name)
+		}
+		if name == "net/http" {
+			t.Errorf("the root imports %s; statuses and headers belong to internal/web", name)
 		}
 	}
 }

@@ -1,14 +1,11 @@
 package assay
 
-import (
-	"errors"
-	"net/http"
-)
+import "errors"
 
-// Kind says what went wrong in one word; each has one status and one label in the API.
+// Kind says what went wrong in one word. The HTTP layer maps each to a status and a label.
 type Kind uint8
 
-// The kinds. Internal is the zero value: an error nobody classified is ours, not the caller's.
+// The kinds. Internal is the zero value: an unclassified error is the server's, not the caller's.
 const (
 	Internal Kind = iota
 	Invalid
@@ -24,28 +21,14 @@ const (
 	kinds // the number of kinds
 )
 
-var kindTable = [kinds]struct {
-	status int
-	label  string
-}{
-	Internal:         {http.StatusInternalServerError, "Internal server error"},
-	Invalid:          {http.StatusBadRequest, "Bad request"},
-	Unauthorized:     {http.StatusUnauthorized, "Unauthorized"},
-	Forbidden:        {http.StatusForbidden, "Forbidden"},
-	NotFound:         {http.StatusNotFound, "Not found"},
-	NoData:           {http.StatusNotFound, "No data available"},
-	MethodNotAllowed: {http.StatusMethodNotAllowed, "Method not allowed"},
-	TooLarge:         {http.StatusRequestEntityTooLarge, "Payload too large"},
-	URITooLong:       {http.StatusRequestURITooLong, "URI too long"},
-	TooMany:          {http.StatusTooManyRequests, "Too many requests"},
-	Unavailable:      {http.StatusServiceUnavailable, "Service unavailable"},
+// Kinds lists all kinds.
+func Kinds() []Kind {
+	list := make([]Kind, kinds)
+	for i := range list {
+		list[i] = Kind(i)
+	}
+	return list
 }
-
-// Status is the HTTP status of the kind.
-func (k Kind) Status() int { return kindTable[k].status }
-
-// Label is the short text in the error field of the body.
-func (k Kind) Label() string { return kindTable[k].label }
 
 // Error is a failure the caller may read. Err is for the log only.
 type Error struct {
@@ -71,5 +54,8 @@ func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	return &Error{Kind: Internal, Code: "internal", Message: "Something went wrong on our side. Quote the request id when you report it.", Err: err}
+	return &Error{
+		Kind: Internal, Code: "internal", Err: err,
+		Message: "Something went wrong on our side. Quote the request id when you report it.",
+	}
 }

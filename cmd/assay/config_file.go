@@ -168,7 +168,7 @@ func (v configValue) set(f *pflag.Flag) error {
 		return v.file.mistake(v.key, fmt.Sprintf("%s must be %s, not %s", f.Name, tomlType(f), describeTOML(v.value)), "")
 	}
 	if err := f.Value.Set(text); err != nil {
-		return v.file.mistake(v.key, fmt.Sprintf("invalid value %q for %s: %v", redact(text), f.Name, valueError(f, err)), "")
+		return v.file.mistake(v.key, fmt.Sprintf("invalid value %q for %s: %v", redactAddress(text), f.Name, valueError(f, err)), "")
 	}
 	return nil
 }
@@ -269,8 +269,8 @@ func (c *configFile) position(key toml.Key) string {
 	return fmt.Sprintf("%s:%d", c.name, at.Position.Line)
 }
 
-// redact hides what may be secret in a value: the password and the options of an address.
-func redact(value string) string {
+// redactAddress hides what may be secret in a value: the password and the options of an address.
+func redactAddress(value string) string {
 	scheme, _, isURL := strings.Cut(value, "://")
 	if !isURL {
 		return value

@@ -172,8 +172,8 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	f := func(value, want string) {
 		t.Helper()
-		if got := redact(value); got != want {
-			t.Errorf("redact(%q) = %q, want %q", value, got, want)
+		if got := redactAddress(value); got != want {
+			t.Errorf("redactAddress(%q) = %q, want %q", value, got, want)
 		}
 	}
 	f("data", "data")

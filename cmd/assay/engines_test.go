@@ -63,7 +63,7 @@ func (n *engineNode) ask(caller, target string, headers ...string) (answer strin
 		request.Header.Set(headers[i], headers[i+1])
 	}
 	recorder := httptest.NewRecorder()
-	n.api.ServeHTTP(recorder, request)
+	n.server.ServeHTTP(recorder, request)
 	var b strings.Builder
 	fmt.Fprintln(&b, recorder.Code)
 	for _, name := range slices.Sorted(maps.Keys(recorder.Header())) {
@@ -81,7 +81,7 @@ var nodeAge = regexp.MustCompile(`"age_seconds":\d+,"version"`)
 // goldenTargets are the requests that the golden answers of the API are about.
 func goldenTargets(t *testing.T) (targets []string) {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/httpapi/testdata/answers/*.txt")
+	files, err := filepath.Glob("../../internal/*/testdata/responses/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no golden answers (%v)", err)
 	}

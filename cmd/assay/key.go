@@ -9,6 +9,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/redact"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -200,7 +201,7 @@ func newKeyRevokeCommand(s *streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
 				if err := db.RevokeKey(cmd.Context(), args[0]); err != nil {
-					return fmt.Errorf("%s: %w", keys.Redact(args[0]), err)
+					return fmt.Errorf("%s: %w", redact.Keys(args[0]), err)
 				}
 				s.say("revoked %s", args[0])
 				return nil

@@ -13,12 +13,14 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/api"
+	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/dashboard"
-	"github.com/assaydata/assay/internal/httpapi"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/usage"
+	"github.com/assaydata/assay/internal/web"
 )
 
 // node is everything that a serving process responds from. It exists before the store is open, so that /health responds
@@ -29,7 +31,9 @@ type node struct {
 	accounts *account.Service
 	counter  *usage.Counter
 	follower *live.Follower
-	api      *httpapi.Server
+	status   *web.NodeStatus
+	api      *api.API
+	server   *web.Server
 }
 
 // run serves until the context ends. It calls ready with the address once the node responds to requests, or once it
@@ -43,7 +47,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives the signal: a draining node still serves
 	defer stop()
 	group, running := errgroup.WithContext(lasting)
-	serve := func() error { return n.api.Serve(running, v.listener) }
+	serve := func() error { return n.server.Serve(running, v.listener) }
 	if v.config.node.waits() {
 		group.Go(serve)
 	}
@@ -74,12 +78,17 @@ func (v *service) newNode() (*node, error) {
 	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log)}
 	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Log: v.log}
-	var err error
-	if n.api, err = n.newAPI(); err != nil {
-		return nil, err
-	}
+	n.status = web.NewNodeStatus(web.StatusConfig{
+		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
+	})
+	n.api = api.New(api.Config{
+		Snapshots: n.follower.Holder, Status: n.status, Limits: v.limits, Version: assay.Release(), Now: v.now, Log: v.log,
+		Session: n.sessionInMemory,
+	})
 	n.follower.Prepare = n.api.Warm
-	return n, nil
+	var err error
+	n.server, err = n.newServer()
+	return n, err
 }
 
 // How long a node waits before it tries the database again: at first the shortest time in which a database restarts, at
@@ -132,7 +141,7 @@ func (n *node) load(ctx context.Context) error {
 
 // loops run next to the server, depending on the node's role.
 func (n *node) loops() []func(context.Context) error {
-	loops := append(n.parts, n.api.Watch)
+	loops := append(n.parts, n.status.Watch)
 	if n.config.node.role.Publishes() {
 		loops = append(loops, n.publisher.Run)
 	}
@@ -150,7 +159,7 @@ func (n *node) drain(ctx, running context.Context) {
 	case <-running.Done():
 		return
 	}
-	n.api.Drain()
+	n.status.Drain()
 	if n.config.node.drain > 0 {
 		n.log.Info("draining", "for", n.config.node.drain.String())
 	}
@@ -160,7 +169,8 @@ func (n *node) drain(ctx, running context.Context) {
 	}
 }
 
-func (n *node) newAPI() (*httpapi.Server, error) {
+// newServer puts the routes together.
+func (n *node) newServer() (*web.Server, error) {
 	config := &n.config
 	var requests io.Writer
 	if config.logLevel <= slog.LevelInfo {
@@ -174,19 +184,33 @@ func (n *node) newAPI() (*httpapi.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the dashboard: %w", err)
 	}
-	api, err := httpapi.New(httpapi.Config{
-		Snapshots: n.follower.Holder, Keys: n.keyring, Ping: n.ping, Now: n.now,
-		Role: config.node.role, Behind: n.follower.Behind,
-		Requests: requests, Log: n.log,
-		Determinations: n.determinations, Version: assay.Release(), TrustedProxies: config.trustedProxies,
-		CORSOrigins: config.corsOrigins, KeyLimit: config.keyLimit, Limits: n.limits,
-		Accounts: n.accounts, Usage: n.counter, OIDC: provider, OIDCName: config.signIn.name,
-		PublicURL: config.signIn.publicURL, Dashboard: pages,
+	private := console.New(console.Config{
+		API: n.api, Accounts: n.accounts, Usage: n.counter, Limits: n.limits, OIDC: provider, OIDCName: config.signIn.name,
+		Determinations: n.determinations,
 	})
+	server, err := web.New(web.Config{
+		Now: n.now, Requests: requests, Log: n.log, TrustedProxies: config.trustedProxies, CORSOrigins: config.corsOrigins,
+		PublicURL: config.signIn.publicURL, KeyLimit: config.keyLimit, Limits: n.limits, Status: n.status, Pages: pages,
+		Data: n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
+	}, n.api.Routes(), private.Routes(), private.RecordRoutes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)
 	}
-	return api, nil
+	return server, nil
+}
+
+// behind is how old the snapshot is; nothing before there is one.
+func (n *node) behind() time.Duration {
+	if n.follower.Holder.Load() == nil {
+		return 0
+	}
+	return n.follower.Behind()
+}
+
+// sessionInMemory returns the caller of a session without waiting for the database.
+func (n *node) sessionInMemory(_ context.Context, token string) (assay.Caller, bool) {
+	session, ok := n.accounts.IdentifyInMemory(token)
+	return session.Caller, ok
 }
 
 // errNotOpen is why a node that waits for its database is not healthy.

@@ -63,7 +63,7 @@ func fillFlags(cmd *cobra.Command, file *configFile) (list []effectiveSetting, e
 		}
 		source := ""
 		if source, err = fillFlag(cmd, f, file); err == nil {
-			list = append(list, effectiveSetting{Name: f.Name, Value: redact(f.Value.String()), Source: source})
+			list = append(list, effectiveSetting{Name: f.Name, Value: redactAddress(f.Value.String()), Source: source})
 		}
 	})
 	return list, err

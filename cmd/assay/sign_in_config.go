@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/assaydata/assay/internal/httpapi"
+	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/oidc"
 )
 
@@ -86,7 +86,7 @@ func (c *signInConfig) provider(now func() time.Time, log *slog.Logger) (*oidc.P
 		return nil, usagef("invalid value %q for --oidc-client-secret-file: the file is empty", c.secretFile)
 	}
 	return oidc.New(oidc.Config{
-		Issuer: c.issuer, ClientID: c.clientID, ClientSecret: text, RedirectURL: c.publicURL + httpapi.OIDCCallback,
+		Issuer: c.issuer, ClientID: c.clientID, ClientSecret: text, RedirectURL: c.publicURL + console.OIDCCallback,
 		Now: now, Log: log,
 	}), nil
 }

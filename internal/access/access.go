@@ -1,6 +1,6 @@
-// Package access decides who may see what. It is one pure function over values: the route's rule, the caller, and what
-// the caller asks for. The rules themselves stand in the route table of httpapi; testdata/matrix.txt there shows the
-// outcome for every route and caller, for people who do not read code.
+// Package access decides who may see what. Admit decides whether a caller may use a route at all, and Decide what the caller
+// gets of what it requests; both are pure functions over values. The rules are in the route tables of internal/api and
+// internal/console, and internal/api/testdata/matrix shows the outcome for every route and caller.
 package access
 
 import "github.com/assaydata/assay"
@@ -10,17 +10,20 @@ type Rule uint8
 
 // The rules.
 const (
-	Public        Rule = iota // anybody; no key is looked at
-	FreeGPU                   // free GPUs inside the free window for anybody, everything with a key
+	Public        Rule = iota // any caller; no key is looked at
+	FreeGPU                   // free GPUs inside the free window for any caller, everything with a key
 	Keyed                     // Premium and Full
 	FullGrain                 // Full only, because the data is finer than daily
-	FreeLab                   // free labs inside the free window for anybody, everything with a key
+	FreeLab                   // free labs inside the free window for any caller, everything with a key
 	FullSites                 // Full only, because sites are not part of Premium
-	SignedIn                  // whoever has signed in; no key is looked at
-	SignedInOrKey             // whoever has signed in, and every key
+	SignedIn                  // any signed-in account; no key is looked at
+	SignedInOrKey             // any signed-in account, and every key
 )
 
-var ruleNames = [...]string{Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full", FreeLab: "free-lab", FullSites: "Full", SignedIn: "session", SignedInOrKey: "session or key"}
+var ruleNames = [...]string{
+	Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full", FreeLab: "free-lab", FullSites: "Full",
+	SignedIn: "session", SignedInOrKey: "session or key",
+}
 
 // String is the rule's word in documents.
 func (r Rule) String() string { return ruleNames[r] }
@@ -31,11 +34,10 @@ const (
 	freeLabMonths = 1
 )
 
-// autoHourlySpan is the longest span that `auto` answers by the hour.
+// autoHourlySpan is the longest span that `auto` serves by the hour.
 const autoHourlySpan = 31 * assay.Day
 
-// Ask is what a caller asks for. The zero value asks for nothing in particular: it decides whether the route is open to
-// the caller at all.
+// Ask is what a caller requests. The zero value requests nothing in particular.
 type Ask struct {
 	PaidGPU     bool
 	PaidLab     bool
@@ -57,7 +59,8 @@ type Grant struct {
 }
 
 var (
-	errKeyRequired = &assay.Error{Kind: assay.Unauthorized, Code: "key_required", Message: keyRequired}
+	// ErrKeyRequired refuses a caller without a key.
+	ErrKeyRequired = &assay.Error{Kind: assay.Unauthorized, Code: "key_required", Message: keyRequired}
 	errOutside     = &assay.Error{Kind: assay.Unauthorized, Code: "outside_free_window", Message: keyRequired}
 	errDailyOnly   = &assay.Error{
 		Kind: assay.Forbidden, Code: "full_required",
@@ -72,23 +75,40 @@ var (
 
 const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
 
-// Decide says what the caller gets of what it asks for, or why it gets nothing.
-func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Grant, error) {
+// Admit tells whether a caller may use a route at all, whatever it requests there, or why not.
+func Admit(rule Rule, caller assay.Caller) error {
 	if rule == SignedIn || rule == SignedInOrKey {
 		if caller == (assay.Caller{}) {
-			return Grant{}, errSignInFirst
+			return errSignInFirst
 		}
+		return nil
+	}
+	open := rule == Public || rule == FreeGPU || rule == FreeLab
+	switch {
+	case caller.Tier == assay.Anonymous && !open:
+		return ErrKeyRequired
+	case caller.Tier == assay.Premium && rule == FullGrain:
+		return errDailyOnly
+	case caller.Tier == assay.Premium && rule == FullSites:
+		return errNoSites
+	}
+	return nil
+}
+
+// Decide says what the caller gets of what it requests, or why it gets nothing. What Admit refuses, Decide refuses too.
+func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Grant, error) {
+	if err := Admit(rule, caller); err != nil {
+		return Grant{}, err
+	}
+	if rule == SignedIn || rule == SignedInOrKey {
 		return Grant{}, nil
 	}
 	switch caller.Tier {
 	case assay.Full:
 		return Grant{Access: assay.AccessFull, Grain: fullGrain(rule, ask, now)}, nil
 	case assay.Premium:
-		if rule == FullGrain || ask.HourlyOnly {
+		if ask.HourlyOnly {
 			return Grant{}, errDailyOnly
-		}
-		if rule == FullSites {
-			return Grant{}, errNoSites
 		}
 		return Grant{Access: assay.AccessPremium, Grain: assay.Daily}, nil
 	case assay.Anonymous:
@@ -101,17 +121,25 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
 	switch {
 	case rule == Public:
 		return Grant{}, nil
-	case rule != FreeGPU && rule != FreeLab || ask.PaidGPU || ask.PaidLab || ask.HourlyOnly:
-		return Grant{}, errKeyRequired
+	case ask.PaidGPU || ask.PaidLab || ask.HourlyOnly:
+		return Grant{}, ErrKeyRequired
 	}
-	from, window := assay.MonthsBack(now, freeGPUMonths), assay.Public3Months
+	from, window := FreeFrom(rule, now), assay.Public3Months
 	if rule == FreeLab {
-		from, window = assay.MonthsBack(now, freeLabMonths), assay.Public1Month
+		window = assay.Public1Month
 	}
 	if ask.HasStart && ask.Start < from || ask.HasAsOf && ask.AsOf < from {
 		return Grant{}, errOutside
 	}
 	return Grant{Access: window, From: from, Grain: assay.Daily}, nil
+}
+
+// FreeFrom is the first instant of the free window of a rule.
+func FreeFrom(rule Rule, now int64) int64 {
+	if rule == FreeLab {
+		return assay.MonthsBack(now, freeLabMonths)
+	}
+	return assay.MonthsBack(now, freeGPUMonths)
 }
 
 // fullGrain is the grain that a Full caller is served.

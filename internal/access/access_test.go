@@ -59,12 +59,15 @@ var asks = map[string]Ask{
 	},
 }
 
+// statuses are those of the kinds of error that access has.
+var statuses = map[assay.Kind]int{assay.Unauthorized: 401, assay.Forbidden: 403}
+
 // outcome says in words what was decided.
 func outcome(rule Rule, tier assay.Tier, ask Ask) string {
 	grant, err := Decide(rule, assay.Caller{Tier: tier}, ask, now)
 	if err != nil {
 		e := assay.AsError(err)
-		return fmt.Sprint(e.Kind.Status(), " ", e.Code)
+		return fmt.Sprint(statuses[e.Kind], " ", e.Code)
 	}
 	words := fmt.Sprint(grant.Access, " ", grant.Grain)
 	if grant.From != 0 {

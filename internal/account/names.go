@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/redact"
 )
 
 // maxName is how many characters the name of a key, an account or an organization may have.
@@ -41,7 +41,7 @@ func checkName(what, name string, least int) error {
 
 // checkKeyName also refuses a key in the place of a name, which would be kept in plain text.
 func checkKeyName(name string) error {
-	if keys.Redact(name) != name {
+	if redact.Keys(name) != name {
 		return invalid("invalid_parameter", "name holds an API key: allowed is any other text of 1 to %d characters.", maxName)
 	}
 	return checkName("name", name, 1)

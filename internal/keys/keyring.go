@@ -22,7 +22,6 @@ import (
 
 // What a caller reads when a key is refused.
 var (
-	ErrRequired = &assay.Error{Kind: assay.Unauthorized, Code: "key_required", Message: "API key required. Use Authorization: Bearer YOUR_API_KEY"}
 	errInvalid  = &assay.Error{Kind: assay.Unauthorized, Code: "invalid_key", Message: "Invalid API key"}
 	errInactive = &assay.Error{Kind: assay.Unauthorized, Code: "inactive_key", Message: "API key is inactive"}
 )

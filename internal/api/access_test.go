@@ -1,0 +1,100 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"github.com/assaydata/assay/internal/apitest"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"text/tabwriter"
+)
+
+// pathVariable is what of a route's path the caller chooses.
+var pathVariable = regexp.MustCompile(`\{\w+\}`)
+
+// TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the answer
+// names them, access and granularity.
+func TestAccessMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
+	callers := []string{"anonymous", "premium", "full", "revoked", "ended trial", "unknown key", "free session", "trial session", "premium session", "full session", "member session"}
+	asks := map[string][]string{
+		"/api/gpu/{gpuName}":                             {"H200", "RTX%20PRO%206000%20WS"},
+		"/api/daily-index":                               {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03", "?as_of=2026-02-02", "?as_of=2025-11-03"},
+		"/api/day-index":                                 {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-03"},
+		"/api/daily-index/all":                           {"", "?date=2025-11-03"},
+		"/api/daily-index/{gpuName}/previous":            {"H200", "RTX%20PRO%206000%20WS"},
+		"/api/gpu/{gpuName}/index-history":               {"H200", "RTX%20PRO%206000%20WS", "H200?startDate=2025-11-04", "H200?startDate=2025-11-03", "H200?granularity=hourly", "H200?granularity=auto&startDate=2026-02-01", "H200?as_of=2025-11-03"},
+		"/api/h100-history":                              {"", "?startDate=2025-11-03", "?granularity=hourly"},
+		"/api/gpu/{gpuName}/history":                     {"H200?datetime=2026-02-01"},
+		"/api/gpu/{gpuName}/history-simple":              {"H200", "H200?granularity=hourly"},
+		"/api/gpu/{gpuName}/history-range":               {"H200", "H200?granularity=hourly"},
+		"/api/gpu/{gpuName}/hourly":                      {"H200"},
+		"/api/gpu/{gpuName}/rolling-24h-average":         {"H200"},
+		"/api/gpu/{gpuName}/rolling-24h-average/history": {"H200"},
+		"/api/gpu/{gpuName}/determination":               {"H200?date=2026-02-01", "H200?timestamp=2026-02-01T21:00:00Z"},
+		"/api/gpu/{gpuName}/realtime":                    {"H200"},
+		"/api/gpu/{gpuName}/volatility":                  {"H200?startDate=2026-01-30&endDate=2026-02-03", "H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly"},
+		"/api/gpu/{gpuName}/volume-metrics":              {"H200", "H200?granularity=hourly"},
+		"/api/corrections":                               {"", "?granularity=hourly"},
+		"/api/memory-index":                              {"", "?type=mem_ddr5_16gb", "?category=flash", "?as_of=2026-01-01"},
+		"/api/memory/{memoryType}/history":               {"mem_ddr5_16gb", "mem_ddr5_16gb?startDate=2025-12-01", "mem_ddr6"},
+		"/api/llm-coding/index":                          {"?product=cc-prs"},
+		"/api/llm-coding/history":                        {"?product=cc-prs", "?product=cc-vs-codex&startDate=2025-12-01"},
+		"/api/otpi":                                      {"", "?lab=openai", "?lab=minimax", "?date=2026-01-04", "?date=2026-01-03", "?startDate=2026-01-04", "?startDate=2026-01-03", "?as_of=2026-01-03"},
+		"/api/workload":                                  {"", "?lab=openai&family=flagship"},
+		"/api/neocloud/sites":                            {"?city=oslo"},
+		"/api/neocloud/sites/aggregate":                  {"", "?by=gpu_type"},
+		"/api/keys/{id}":                                 {"4fQz8K"},
+		"/api/keys/{id}/rotate":                          {"4fQz8K"},
+		"/api/neocloud/map":                              {"", "?country=no", "?as_of=2026-01-01"},
+	}
+	r := newRig(t)
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "method\troute\taccess\tasked for\t%s\n", strings.Join(callers, "\t"))
+	for _, route := range r.allRoutes() {
+		targets := asks[route.Path]
+		if targets == nil {
+			targets = []string{""}
+		}
+		for _, ask := range targets {
+			name, query, asked := strings.Cut(ask, "?")
+			target := pathVariable.ReplaceAllString(route.Path, name)
+			if asked {
+				target += "?" + query
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s", route.Method, route.Path, route.Rule, strings.ReplaceAll(ask, "%20", " "))
+			for _, caller := range callers {
+				fmt.Fprintf(table, "\t%s", outcome(r.Do(route.Method, caller, target)))
+			}
+			fmt.Fprintln(table)
+			if route.Method == http.MethodDelete {
+				clear(r.Sessions) // who has signed out signs in again
+			}
+		}
+	}
+	if err := table.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	apitest.Golden(t, "matrix.txt", "What each caller gets. Today is 4 February 2026, so the free window begins on 4 November 2025, that of token prices on\n4 January 2026.\n\n"+b.String())
+}
+
+func outcome(r apitest.Reply) string {
+	var body struct{ Access, Granularity, Code string }
+	if r.StatusCode != 304 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal([]byte(r.Text), &body); err != nil {
+			return err.Error()
+		}
+	}
+	words := []string{fmt.Sprint(r.StatusCode)}
+	for _, word := range []string{body.Access, body.Granularity, body.Code} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,145 @@
+// Package api serves the market data: one table of routes, one file per data family, each route a plain function of a
+// request and a snapshot. It also serves /health, the catalogs and the description of the API.
+//
+// Everything is read from one snapshot in memory, which a request loads once. This package cannot reach the database, directly
+// or through another package, and arch_test.go keeps it that way: a read never waits for the database.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/cache"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// Config is what the API needs.
+type Config struct {
+	Snapshots *snapshot.Holder
+	Status    *web.NodeStatus
+	Limits    *sharedlimit.Redis // for /health; nil when this node counts alone
+	Version   string             // of the program
+	Now       func() time.Time
+	Log       *slog.Logger
+
+	// Session returns the caller whose session a cookie names. It must not wait for the database.
+	Session func(ctx context.Context, token string) (assay.Caller, bool)
+}
+
+// API serves the market-data routes.
+type API struct {
+	Config
+	catalogs     *cache.Cache[int64, catalogBodies] // by version of the catalog
+	descriptions *cache.Cache[int64, description]   // likewise
+	schedules    *cache.Cache[scheduleKey, index.Schedule]
+}
+
+// New makes the API.
+func New(config Config) *API {
+	return &API{
+		Config:       config,
+		catalogs:     cache.New[int64](cache.Limits[catalogBodies]{Entries: currentAndNext}),
+		descriptions: cache.New[int64](cache.Limits[description]{Entries: currentAndNext}),
+		schedules:    cache.New[scheduleKey](cache.Limits[index.Schedule]{Entries: currentAndNext}),
+	}
+}
+
+// currentAndNext is how many versions of something are needed at once: while a snapshot is prepared, requests read the one
+// before.
+const currentAndNext = 2
+
+// route is one row of the API. All of them read, so the method is always GET.
+type route struct {
+	path  string
+	limit web.LimitClass
+	rule  access.Rule
+	serve func(query) (web.Response, error)
+}
+
+// serviceRoutes are about the service rather than about a family of data.
+var serviceRoutes = []route{
+	{healthPath, web.Unlimited, access.Public, health},
+	{"/openapi.json", web.Unlimited, access.Public, openAPIJSON},
+	{"/openapi.yaml", web.Unlimited, access.Public, openAPIYAML},
+	{"/api/methodology", web.PerAddress, access.Public, methodology},
+	{"/api/publications/latest", web.PerAddress, access.Public, latestPublication},
+	{"/api/corrections", web.PerKey, access.Keyed, corrections},
+}
+
+// Routes are all routes of the API.
+func (a *API) Routes() web.Group {
+	group := web.Group{Session: a.Session}
+	add := func(r route) {
+		group.Routes = append(group.Routes, web.Route{
+			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule, Serve: a.handler(r.serve), WithoutData: r.path == healthPath,
+		})
+	}
+	for _, r := range serviceRoutes {
+		add(r)
+	}
+	for _, f := range families {
+		for _, c := range f.catalogs {
+			add(route{c.path, web.PerAddress, access.Public, serveCatalog(c.path)})
+		}
+		for _, r := range f.routes {
+			add(r)
+		}
+	}
+	return group
+}
+
+// handler serves a route from the snapshot that is current when the request arrives.
+func (a *API) handler(serve func(query) (web.Response, error)) func(*web.Request) (web.Response, error) {
+	return func(r *web.Request) (web.Response, error) {
+		q := a.query(r)
+		response, err := serve(q)
+		return q.expires(response), err
+	}
+}
+
+// Data describes the current snapshot to the transport.
+func (a *API) Data() web.DataState {
+	snap := a.Snapshots.Load()
+	return web.DataState{Loaded: snap != nil, Synthetic: snap != nil && snap.Synthetic}
+}
+
+// Warm prepares the responses that are requested most, before a snapshot is swapped in.
+func (a *API) Warm(snap *snapshot.Snapshot) {
+	a.catalogBodies(snap)
+	if d := a.description(snap); d.err != nil {
+		a.Log.Error("describe the API", "error", d.err)
+	}
+	for _, f := range families {
+		f.warm(a, snap)
+	}
+}
+
+// scheduleKey identifies a list of methodology versions, which only grows.
+type scheduleKey struct {
+	versions int
+	newest   string
+}
+
+// schedule gives the methodology's versions of a snapshot. They were checked when they were adopted; should they not be readable
+// all the same, the plain rules apply.
+func (a *API) schedule(snap *snapshot.Snapshot) index.Schedule {
+	files := snap.Methodologies
+	if len(files) == 0 {
+		return index.Schedule{index.Plain()}
+	}
+	key := scheduleKey{len(files), files[len(files)-1].Version}
+	return a.schedules.Get(key, func() index.Schedule {
+		schedule, err := index.ParseSchedule(files)
+		if err != nil {
+			a.Log.Error("read the methodology", "error", err)
+			return index.Schedule{index.Plain()}
+		}
+		return schedule
+	})
+}

@@ -1,0 +1,201 @@
+package api_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+// story is a market that is published every few hours and now and then restated, told as updates of a snapshot.
+type story struct {
+	rng     *rand.Rand
+	now     int64
+	version int64
+	slots   map[assay.Grain]map[int64]int // revisions so far
+}
+
+var storyLine = assay.Line{GPU: "H200", Region: assay.Global}
+
+// next is the update of the next six hours.
+func (s *story) next() snapshot.Update {
+	from := s.now
+	s.now += 6 * assay.Hour
+	s.version++
+	p := assay.Publication{Version: s.version, PublishedAt: s.now + 1500, Methodology: "1.0.0"}
+	u := snapshot.Update{Version: s.version, Covered: s.now}
+	restate := s.version%4 == 0
+	if restate {
+		p.Reason = "late rentals"
+	}
+	u.Publications = []assay.Publication{p}
+	for _, grain := range assay.Grains {
+		var revisions []assay.Revision
+		if restate {
+			revisions = s.restated(grain)
+		} else {
+			revisions = s.published(grain, from)
+		}
+		if len(revisions) > 0 {
+			u.Series = append(u.Series, snapshot.SeriesUpdate{Line: storyLine, Grain: grain, Revisions: revisions, Version: s.version, Published: p.PublishedAt})
+		}
+	}
+	return u
+}
+
+func (s *story) published(grain assay.Grain, from int64) (revisions []assay.Revision) {
+	m := index.Plain()
+	for at := m.NextSlot(grain, from); at <= s.now; at = m.NextSlot(grain, at) {
+		s.slots[grain][at] = 1
+		revisions = append(revisions, assay.Revision{Point: assay.Point{At: at, Value: s.value()}, Version: s.version})
+	}
+	return revisions
+}
+
+// restated revises a few of the slots of the last days, and takes every third value back.
+func (s *story) restated(grain assay.Grain) (revisions []assay.Revision) {
+	m := index.Plain()
+	for at := m.NextSlot(grain, s.now-3*assay.Day); at <= s.now; at = m.NextSlot(grain, at) {
+		if number := s.slots[grain][at]; number > 0 && s.rng.IntN(4) == 0 {
+			s.slots[grain][at]++
+			revisions = append(revisions, assay.Revision{
+				Point: assay.Point{At: at, Value: s.value()}, Number: number, Gone: s.rng.IntN(3) == 0, Version: s.version,
+			})
+		}
+	}
+	return revisions
+}
+
+// learned are readings of utilization that came in since the last that did: of instants now and a while ago.
+func (s *story) learned(until int64) (readings []assay.UtilizationReading) {
+	for range 4 {
+		readings = append(readings, assay.UtilizationReading{
+			At: until - s.rng.Int64N(2)*s.rng.Int64N(3*assay.Day), GPU: storyLine.GPU, Rented: s.rng.Int64N(100), Tracked: 100, Received: until,
+		})
+	}
+	return readings
+}
+
+func (s *story) value() assay.Nanos { return assay.Nanos(20_000+s.rng.Int64N(5000)) * assay.Unit(4) }
+
+// storyTargets are the routes that take as_of, in forms that depend on the moment as much as they can.
+var storyTargets = []string{
+	"/api/gpu/H200?",
+	"/api/daily-index?gpu=H200",
+	"/api/day-index?gpu=H200",
+	"/api/daily-index/all?",
+	"/api/daily-index?gpu=H200&date=2026-01-12",
+	"/api/daily-index/H200/previous?",
+	"/api/gpu/H200/index-history?startDate=2026-01-01",
+	"/api/gpu/H200/index-history?startDate=2026-01-08&endDate=2026-01-12&order=desc&limit=3",
+	"/api/gpu/H200/index-history?startDate=2026-01-01&granularity=hourly",
+	"/api/gpu/H200/index-history?startDate=2025-12-10&granularity=auto",
+	"/api/gpu/H200/history?datetime=2026-01-12T03:00:00Z",
+	"/api/gpu/H200/history-simple?limit=5",
+	"/api/gpu/H200/history-range?startDate=2026-01-03",
+	"/api/gpu/H200/hourly?",
+	"/api/gpu/H200/rolling-24h-average?",
+	"/api/gpu/H200/rolling-24h-average/history?",
+	"/api/gpu/H200/volatility?startDate=2026-01-06&endDate=2026-02-28&windowDays=5",
+	"/api/gpu/H200/volatility?startDate=2026-01-06&endDate=2026-02-28&granularity=hourly&limit=30",
+	"/api/gpu/H200/volume-metrics?",
+	"/api/gpu/H200/volume-metrics?granularity=hourly&startDate=2026-01-06",
+	"/api/gpu-utilization?",
+}
+
+// TestAsOf_AnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
+func TestAsOf_AnswersWhatWasServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+	}
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
+	tell := &story{rng: rand.New(rand.NewPCG(7, 7)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
+	served := map[string]apitest.Reply{}
+	var moments []time.Time
+	for range 11 {
+		r.Use(r.Snapshots.Load().With(tell.next()))
+		r.Clock = time.UnixMilli(tell.now + 1500 + tell.rng.Int64N(5*assay.Hour)).UTC()
+		r.Use(r.Snapshots.Load().With(snapshot.Update{Version: tell.version, Covered: tell.now, Utilization: tell.learned(r.Clock.UnixMilli())}))
+		moments = append(moments, r.Clock)
+		for _, caller := range []string{"", "premium", "full"} {
+			for _, target := range storyTargets {
+				served[fmt.Sprint(r.Clock, caller, target)] = r.Get(caller, target)
+			}
+		}
+	}
+	r.Clock = r.Clock.Add(5 * 24 * time.Hour)
+	for _, caller := range []string{"", "premium", "full"} {
+		for _, target := range storyTargets {
+			now, changed := r.Get(caller, target), false
+			for _, then := range moments {
+				was, got := served[fmt.Sprint(then, caller, target)], r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
+				if got.WithoutID() != was.WithoutID() || got.StatusCode != was.StatusCode || got.Header.Get("Last-Modified") != was.Header.Get("Last-Modified") || got.Header.Get("Etag") != was.Header.Get("Etag") {
+					t.Fatalf("%s as %q as of %s:\n got %d %.400s\nserved was %d %.400s", target, caller, then, got.StatusCode, got.WithoutID(), was.StatusCode, was.WithoutID())
+				}
+				changed = changed || was.WithoutID() != now.WithoutID()
+			}
+			if !changed && now.StatusCode == http.StatusOK {
+				t.Errorf("%s answers %q the same whenever it is asked: nothing was tested", target, caller)
+			}
+		}
+	}
+}
+
+func TestAsOf_Edges(t *testing.T) {
+	r := newRig(t)
+	f := func(caller, target string, status int, want string) {
+		t.Helper()
+		if got := r.Get(caller, target); got.StatusCode != status || !strings.Contains(got.Text, want) {
+			t.Errorf("%s as %q: %d %.300s\nwant %d %s", target, caller, got.StatusCode, got.Text, status, want)
+		}
+	}
+	// Version 4 came at 21:00:01 on 1 February, a second after the fixing; 5 restated at 10:00 on the 2nd.
+	const east = "/api/gpu/H100%20SXM/index-history?region=us-east&startDate=2026-01-28&endDate=2026-01-31&as_of="
+	f("premium", east+"2026-02-02", 200, `[{"timestamp":"2026-01-29T21:00:00.000Z","index_value":2.032},{"timestamp":"2026-01-30T21:00:00.000Z","index_value":2.5357},{"timestamp":"2026-01-31`)
+	f("premium", east+"2026-02-02T09:59:59.999Z", 200, `[{"timestamp":"2026-01-29T21:00:00.000Z","index_value":2.032},{"timestamp":"2026-01-30T21:00:00.000Z","index_value":2.5357},{"timestamp":"2026-01-31`)
+	f("premium", east+"2026-02-02T10:00:00Z", 200, `[{"timestamp":"2026-01-28T21:00:00.000Z","index_value":2.0283},{"timestamp":"2026-01-30T21:00:00.000Z","index_value":2.0357},{"timestamp":"2026-01-31`)
+	f("", "/api/daily-index?as_of=2026-02-03T21:00:00.999Z", 200, `"date":"2026-02-01T21:00:00.000Z"`)
+	f("", "/api/daily-index?as_of=2026-02-03T21:00:01Z", 200, `"date":"2026-02-03T21:00:00.000Z"`)
+	f("", "/api/daily-index?as_of=", 200, `"date":"2026-02-03T21:00:00.000Z"`)
+	// The future is now.
+	for _, target := range storyTargets {
+		if r.Get("full", target).Text != r.Get("full", target+"&as_of=2030-01-01").Text {
+			t.Errorf("%s: the future is not now", target)
+		}
+	}
+	f("full", "/api/gpu/H200/hourly?as_of=9999-12-31", 200, `"count":168,`)
+	// Default spans count from as_of.
+	f("full", "/api/gpu/H200/hourly?as_of=2026-02-01T21:30:00Z", 200, `"count":168,"has_more":false,"data":[{"timestamp":"2026-01-25T22:00:00.000Z"`)
+	f("full", "/api/gpu/H200/index-history?granularity=auto&startDate=2026-01-02&as_of=2026-02-02", 200, `"granularity":"hourly"`)
+	f("full", "/api/gpu/H200/index-history?granularity=auto&startDate=2026-01-01T23:59:59Z&as_of=2026-02-02", 200, `"granularity":"daily"`)
+	// The free window counts from today, and as_of has to lie inside it.
+	f("", "/api/gpu/H200/index-history?as_of=2026-02-02", 200, `"data":[{"timestamp":"2025-11-04T21:00:00.000Z"`)
+	f("", "/api/gpu/H200/index-history?as_of=2025-11-03T23:59:59.999Z", 401, "outside_free_window")
+	f("", "/api/gpu/H200?as_of=2025-11-03", 401, "outside_free_window")
+	f("", "/api/daily-index/all?as_of=2025-11-03", 401, "outside_free_window")
+	f("", "/api/gpu/RTX%20PRO%206000%20WS?as_of=2026-02-02", 401, "key_required")
+	// Before the first publication there was nothing.
+	f("", "/api/gpu/H200?as_of=2025-11-04", 404, "No data found for H200 in the region global")
+	f("premium", "/api/daily-index?as_of=2025-01-01", 404, "No daily index data found for H100 SXM")
+	f("premium", "/api/daily-index/all?as_of=2025-01-01", 404, "No daily index data found for any GPU")
+	f("premium", "/api/gpu/H200/history-range?as_of=2025-01-01", 404, "No daily index data found for H200")
+	f("premium", "/api/gpu/H200/history?datetime=2026-01-01&as_of=2025-01-01", 404, "No daily index data found for H200")
+	f("full", "/api/gpu/H200/rolling-24h-average?as_of=2025-01-01", 404, "No data found for H200")
+	// Checks keep their order: the route, the parameters, the window, the data.
+	f("", "/api/gpu/H200?as_of=yesterday", 400, "Parameter as_of has the value")
+	f("", "/api/gpu/RTX%20PRO%206000%20WS?as_of=yesterday", 400, "Parameter as_of")
+	f("", "/api/gpu/H200/hourly?as_of=yesterday", 401, "key_required")
+	f("premium", "/api/gpu/H200/hourly?as_of=yesterday", 403, "full_required")
+	f("", "/api/gpu/TPU?as_of=2001-01-01", 400, "unknown_gpu")
+	f("", "/api/gpu/H200?region=mars&as_of=2001-01-01", 401, "outside_free_window")
+	f("premium", "/api/gpu/H200?region=mars&as_of=2001-01-01", 404, "unknown_region")
+	f("", "/api/gpu/H200?as_of=2026-02-02&as_of=2026-02-02", 400, "Parameter as_of is given more than once")
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// correctionsAsk is which corrections are requested; an empty field filters nothing.
+type correctionsAsk struct {
+	since                    snapshot.Position
+	limit                    int
+	gpu, region, granularity string
+}
+
+// corrections serves the values that restatements published or withdrew, in the order in which that happened.
+func corrections(q query) (web.Response, error) {
+	ask, err := q.correctionsAsk()
+	if err != nil {
+		return web.Response{}, err
+	}
+	grant, err := q.decide(access.Ask{})
+	if err != nil {
+		return web.Response{}, err
+	}
+	if ask.region != "" && !q.snap.Catalog.HasRegion(ask.region) {
+		return web.Response{}, noPrice("unknown_region", "any GPU", ask.region)
+	}
+	if grant.Access != assay.AccessFull {
+		ask.granularity = assay.Daily.String()
+	}
+	rows, next, more := ask.pick(q.snap)
+	head := appendStringField(make([]byte, 0, 256), `{"success":true,"access":`, string(grant.Access))
+	head = appendIntField(head, `,"count":`, len(rows))
+	head = appendBoolField(head, `,"has_more":`, more)
+	head = appendStringField(head, `,"next":`, cursor(next))
+	version := web.Version{
+		Tag: web.Tag([]byte("corrections"), head, []byte(ask.gpu), []byte(ask.region), []byte(ask.granularity)),
+	}
+	if newest, ok := q.snap.Publication(); ok {
+		version.Modified = newest.PublishedAt
+	}
+	return web.Rows(version, append(head, `,"data":[`...), len(rows), func(dst []byte, k int) []byte {
+		return appendCorrection(dst, rows[k])
+	}).ShortLived(), nil
+}
+
+func (q *query) correctionsAsk() (ask correctionsAsk, err error) {
+	since, err := q.Param("since")
+	if err != nil {
+		return ask, err
+	}
+	if since != "" {
+		var ok bool
+		if ask.since, ok = parseCursor(since); !ok {
+			return ask, web.Invalid("since", since, "what an earlier answer gave as next")
+		}
+	}
+	if ask.limit, err = q.Int("limit", 1000, 1, 10_000); err != nil {
+		return ask, err
+	}
+	if ask.gpu, err = q.Param("gpuType"); err != nil {
+		return ask, err
+	}
+	if ask.gpu != "" {
+		if _, err := q.gpu(ask.gpu); err != nil {
+			return ask, err
+		}
+	}
+	if ask.region, err = q.Param("region"); err != nil {
+		return ask, err
+	}
+	ask.granularity, err = q.OneOf("granularity", "", "daily", "hourly")
+	return ask, err
+}
+
+// pick gives the requested corrections, whether there are more of them, and where the next page begins: after the last of them
+// or, when there are no more, after the last of all.
+func (ask *correctionsAsk) pick(snap *snapshot.Snapshot) (rows []*snapshot.Correction, next snapshot.Position, more bool) {
+	next = ask.since
+	after := snap.CorrectionsAfter(ask.since)
+	for i := range after {
+		if !ask.wants(&after[i]) {
+			continue
+		}
+		if len(rows) == ask.limit {
+			return rows, rows[len(rows)-1].Position(), true
+		}
+		rows = append(rows, &after[i])
+	}
+	if len(after) > 0 {
+		next = after[len(after)-1].Position()
+	}
+	return rows, next, false
+}
+
+func (ask *correctionsAsk) wants(c *snapshot.Correction) bool {
+	return (ask.gpu == "" || ask.gpu == c.GPU) && (ask.region == "" || ask.region == c.Region) &&
+		(ask.granularity == "" || ask.granularity == c.Grain.String())
+}
+
+func appendCorrection(dst []byte, c *snapshot.Correction) []byte {
+	dst = appendStringField(dst, `{"gpu_type":`, c.GPU)
+	dst = appendStringField(dst, `,"region":`, c.Region)
+	dst = appendStringField(dst, `,"granularity":`, c.Grain.String())
+	dst = appendInstantField(dst, `,"timestamp":`, c.Revision.At)
+	dst = appendIntField(dst, `,"revision":`, c.Revision.Number)
+	dst = appendPriceField(dst, `,"index_value":`, c.Revision.Value, !c.Revision.Gone)
+	dst = appendPriceField(dst, `,"previous_value":`, c.Previous, c.HadValue)
+	dst = appendInstantField(dst, `,"corrected_at":`, c.CorrectedAt)
+	return append(appendStringField(dst, `,"reason":`, c.Reason), '}')
+}
+
+// cursor writes a position as callers see it: opaque, and with a checksum, so that clients do not make up their own. It does not
+// depend on this node's memory, so it is valid on every node and after every start.
+func cursor(p snapshot.Position) string {
+	fields := []string{strconv.FormatInt(p.Version, 36), p.Grain.String(), strconv.FormatInt(p.At, 36), p.Region, p.GPU}
+	text := []byte(strings.Join(fields, "\x00"))
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(text, checksum(text)))
+}
+
+func checksum(text []byte) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write(text) // a hash takes everything
+	return h.Sum32()
+}
+
+// parseCursor reads a position back; ok is false for a text that cursor did not write.
+func parseCursor(s string) (p snapshot.Position, ok bool) {
+	text, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(text) < 4 {
+		return p, false
+	}
+	fields := strings.SplitN(string(text[:len(text)-4]), "\x00", 5)
+	if len(fields) != 5 {
+		return p, false
+	}
+	var errs [3]error
+	p.Version, errs[0] = strconv.ParseInt(fields[0], 36, 64)
+	p.Grain, errs[1] = assay.ParseGrain(fields[1])
+	p.At, errs[2] = strconv.ParseInt(fields[2], 36, 64)
+	p.Region, p.GPU = fields[3], fields[4]
+	return p, errs == [3]error{} && cursor(p) == s
+}

@@ -1,0 +1,209 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/api"
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/snapshot"
+)
+
+type correctionsPage struct {
+	Count   int
+	HasMore bool `json:"has_more"`
+	Next    string
+	Data    []struct {
+		GPUType     string `json:"gpu_type"`
+		Region      string
+		Granularity string
+		Timestamp   string
+		Revision    int
+		Value       *assay.Nanos `json:"index_value"`
+		Previous    *assay.Nanos `json:"previous_value"`
+		CorrectedAt string       `json:"corrected_at"`
+		Reason      string
+	}
+}
+
+func (r *rig) corrections(caller, query string) (page correctionsPage) {
+	r.Test.Helper()
+	got := r.Get(caller, "/api/corrections?"+query)
+	if err := json.Unmarshal([]byte(got.Text), &page); err != nil || got.StatusCode != 200 || page.Count != len(page.Data) {
+		r.Test.Fatalf("%s: %d %s", query, got.StatusCode, got.Text)
+	}
+	return page
+}
+
+func TestCorrections(t *testing.T) {
+	r := newRig(t)
+	f := func(caller, query string, count int, more bool) correctionsPage {
+		t.Helper()
+		page := r.corrections(caller, query)
+		if page.Count != count || page.HasMore != more || page.Next == "" {
+			t.Errorf("%s as %s: %d, more: %v, next %q", query, caller, page.Count, page.HasMore, page.Next)
+		}
+		return page
+	}
+	all := f("full", "", 5, false)
+	f("premium", "", 3, false)
+	f("premium", "granularity=hourly", 3, false)
+	f("full", "granularity=hourly", 2, false)
+	f("full", "granularity=daily", 3, false)
+	f("full", "gpuType=H100%20SXM", 5, false)
+	f("full", "region=us-east", 5, false)
+	f("full", "limit=5", 5, false)
+	f("full", "limit=4", 4, true)
+	f("premium", "limit=2", 2, true)
+	if page := f("full", "gpuType=H200", 0, false); page.Next != all.Next {
+		t.Error("whoever has seen that nothing fits has not come to the end")
+	}
+	f("full", "region=global", 0, false)
+	if page := f("full", "since="+all.Next, 0, false); page.Next != all.Next {
+		t.Error("at the end, the cursor moves")
+	}
+	// The same cursor holds on a node that has just started, and on one that lags behind.
+	r.Use(apitest.Snapshot())
+	f("full", "since="+all.Next, 0, false)
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
+	if page := f("full", "since="+all.Next, 0, false); page.Next != all.Next {
+		t.Error("a node without data sends a reader back")
+	}
+	beginning := f("full", "", 0, false).Next
+	r.Use(apitest.Snapshot())
+	f("full", "since="+beginning, 5, false)
+}
+
+func TestCorrections_Refused(t *testing.T) {
+	r := newRig(t)
+	f := func(query string, status int, want string) {
+		t.Helper()
+		if got := r.Get("full", "/api/corrections?"+query); got.StatusCode != status || !strings.Contains(got.Text, want) {
+			t.Errorf("%s: %d %s", query, got.StatusCode, got.Text)
+		}
+	}
+	good := r.corrections("full", "").Next
+	for _, since := range []string{"0", "x", "%00", good + "A", good[1:], strings.ToLower(good), good + "=", base64.RawURLEncoding.EncodeToString([]byte("7\x00daily\x000\x00a\x00b"))} {
+		f("since="+since, 400, "Parameter since has")
+	}
+	f("limit=0", 400, "Parameter limit has")
+	f("limit=10001", 400, "Parameter limit has")
+	f("gpuType=TPU", 400, "Invalid GPU type")
+	f("granularity=auto", 400, "Parameter granularity has")
+	f("region=mars", 404, "No data found for any GPU in the region mars")
+}
+
+// TestCorrections_ApplyToAnOldCopy follows a story: a reader that copies the series once and then only applies pages of
+// corrections has, for all that it copied or was told of, what a reader of the series has.
+func TestCorrections_ApplyToAnOldCopy(t *testing.T) {
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
+	tell := &story{rng: rand.New(rand.NewPCG(5, 5)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}
+	for range 12 {
+		r.Use(r.Snapshots.Load().With(tell.next()))
+	}
+	next := r.corrections("full", "limit=10000").Next
+	copied := r.copySeries()
+	known := map[string]bool{}
+	for slot := range copied {
+		known[slot] = true
+	}
+	applied := 0
+	for range 60 {
+		r.Use(r.Snapshots.Load().With(tell.next()))
+		for more := true; more; {
+			page := r.corrections("full", fmt.Sprintf("limit=3&since=%s", url.QueryEscape(next)))
+			for _, c := range page.Data {
+				applied++
+				slot := c.Granularity + " " + c.Timestamp
+				if known[slot] = true; c.Value == nil {
+					delete(copied, slot)
+				} else {
+					copied[slot] = *c.Value
+				}
+			}
+			next, more = page.Next, page.HasMore
+		}
+	}
+	now := r.copySeries()
+	for slot := range known {
+		had, had1 := copied[slot]
+		if want, shown := now[slot]; had1 != shown || had != want {
+			t.Errorf("%s: the copy has %v (%v), the series %v (%v)", slot, had, had1, want, shown)
+		}
+	}
+	if applied < 50 {
+		t.Errorf("only %d corrections were applied", applied)
+	}
+}
+
+func (r *rig) copySeries() map[string]assay.Nanos {
+	r.Test.Helper()
+	values := map[string]assay.Nanos{}
+	for _, grain := range assay.Grains {
+		var page struct {
+			Data []struct {
+				Timestamp string
+				Value     assay.Nanos `json:"index_value"`
+			}
+		}
+		if err := json.Unmarshal([]byte(r.Get("full", "/api/gpu/H200/index-history?granularity="+grain.String()).Text), &page); err != nil {
+			r.Test.Fatal(err)
+		}
+		for _, row := range page.Data {
+			values[grain.String()+" "+row.Timestamp] = row.Value
+		}
+	}
+	return values
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add(int64(7), true, int64(1769720400000), "us-east", "H100 SXM", "x")
+	f.Add(int64(-1), false, int64(-1<<63), "", "a\x00b", api.Cursor(snapshot.Position{}))
+	f.Fuzz(func(t *testing.T, version int64, hourly bool, at int64, region, gpu, text string) {
+		p := snapshot.Position{Version: version, Line: assay.Line{GPU: gpu, Region: strings.ReplaceAll(region, "\x00", "")}, At: at}
+		if hourly {
+			p.Grain = assay.Hourly
+		}
+		if got, ok := api.ParseCursor(api.Cursor(p)); !ok || got != p {
+			t.Errorf("%+v came back as %+v, %v", p, got, ok)
+		}
+		if got, ok := api.ParseCursor(text); ok && api.Cursor(got) != text {
+			t.Errorf("%q is read as %+v", text, got)
+		}
+	})
+}
+
+func TestMethodologyAndPublications(t *testing.T) {
+	r := newRig(t)
+	f := func(target string, status int, want string) {
+		t.Helper()
+		if got := r.Get("", target); got.StatusCode != status || !strings.Contains(got.Text, want) {
+			t.Errorf("%s: %d %s\nwant %d %s", target, got.StatusCode, got.Text, status, want)
+		}
+	}
+	f("/api/methodology", 200, `"version":"1.0.0","count":2,"data":[{"version":"1.0.0"`)
+	f("/api/methodology?version=1.1.0", 200, `"version":"1.0.0","count":1,"data":[{"version":"1.1.0","effective_at":"2026-03-01T00:00:00.000Z"`)
+	f("/api/methodology?version=9", 404, `"error":"No data available","message":"No methodology has the version 9."`)
+	f("/api/methodology?version=1&version=2", 400, "Parameter version is given more than once")
+	f("/api/publications/latest", 200, `"version":7,"published_at":"2026-02-04T12:00:01.000Z","methodology":"1.0.0","reason":null,"manifest":{"day":"2026-02-03"`)
+	r.Use(r.Snapshots.Load().With(snapshot.Update{Version: 8, Publications: []assay.Publication{{Version: 8, PublishedAt: 1, Methodology: "1.0.0", Reason: "why"}}}))
+	f("/api/publications/latest", 200, `"reason":"why"`)
+	r.Clock = r.Clock.AddDate(0, 2, 0)
+	f("/api/methodology", 200, `"version":"1.1.0","count":2`)
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
+	f("/api/methodology", 404, "No methodology has been adopted.")
+	f("/api/publications/latest", 404, `"error":"No data available","message":"Nothing has been published."`)
+	r.Use(r.Snapshots.Load().With(snapshot.Update{
+		Version: 1, Publications: []assay.Publication{{Version: 1, PublishedAt: 1, Methodology: "1.0.0"}},
+		Methodologies: []assay.MethodologyFile{{Version: "2.0.0", Effective: 1 << 42, Adopted: 1}},
+	}))
+	f("/api/publications/latest", 200, `"manifest":null`)
+	f("/api/methodology", 200, `"version":null,"count":1`)
+}

@@ -1,0 +1,195 @@
+package api
+
+import (
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// dailyRow is a settled day of a GPU.
+type dailyRow struct {
+	GPUType    string      `json:"gpu_type"`
+	Region     string      `json:"region"`
+	IndexValue assay.Nanos `json:"index_value"`
+	Date       string      `json:"date"`
+}
+
+func newDailyRow(line *snapshot.Line, p assay.Point) dailyRow {
+	return dailyRow{GPUType: line.GPU, Region: line.Region, IndexValue: p.Value, Date: assay.FormatInstant(p.At)}
+}
+
+// defaultGPU is the GPU of the daily index when none is named.
+const defaultGPU = "H100 SXM"
+
+// dailyIndex serves the latest settled day of a GPU, or a given day.
+func dailyIndex(q query) (web.Response, error) {
+	gpu, err := q.gpuParam()
+	if err != nil {
+		return web.Response{}, err
+	}
+	ask, err := q.dayAsk()
+	if err != nil {
+		return web.Response{}, err
+	}
+	grant, line, err := q.grantedLine(gpu, ask.Ask)
+	if err != nil {
+		return web.Response{}, err
+	}
+	series := line.Series(assay.Daily)
+	i, err := ask.find(series, gpu.Name)
+	if err != nil {
+		return web.Response{}, err
+	}
+	return web.Object(struct {
+		Success bool         `json:"success"`
+		Access  assay.Access `json:"access"`
+		Data    dailyRow     `json:"data"`
+	}{true, grant.Access, newDailyRow(line, series.At(i))}, series.Modified())
+}
+
+// gpuParam gives the GPU that the query names by gpuType or gpu.
+func (q *query) gpuParam() (assay.GPU, error) {
+	name, err := q.Param("gpuType")
+	if err != nil {
+		return assay.GPU{}, err
+	}
+	other, err := q.Param("gpu")
+	if err != nil {
+		return assay.GPU{}, err
+	}
+	switch {
+	case name != "" && other != "" && name != other:
+		return assay.GPU{}, web.Invalid("gpu", other, "the same name as gpuType, or none")
+	case name == "" && other == "":
+		name = defaultGPU
+	case name == "":
+		name = other
+	}
+	return q.gpu(name)
+}
+
+// find gives the position of the requested day in a daily series, or of the latest.
+func (ask *dayAsk) find(series *snapshot.Series, gpu string) (int, error) {
+	if series.Len() == 0 {
+		return 0, noDaily(gpu, "")
+	}
+	if !ask.given {
+		return series.Len() - 1, nil
+	}
+	// The fixing of a day is inside the same UTC day.
+	if i, j := series.Range(ask.day, ask.day+assay.Day-1); i < j {
+		return i, nil
+	}
+	return 0, ask.missing(gpu)
+}
+
+// missing says that there is no data for the day.
+func (ask *dayAsk) missing(gpu string) error {
+	if !ask.given {
+		return noDaily(gpu, "")
+	}
+	return noDaily(gpu, " on "+assay.FormatDay(ask.day))
+}
+
+// When /api/day-index was deprecated and when it may go.
+const (
+	dayIndexDeprecated = "@1767225600" // 2026-01-01, as RFC 9745 writes it
+	dayIndexSunset     = "Fri, 31 Dec 2027 00:00:00 GMT"
+	dayIndexSuccessor  = `</api/daily-index>; rel="successor-version"`
+)
+
+// dayIndex is dailyIndex under its old name.
+func dayIndex(q query) (web.Response, error) {
+	q.SetHeader("Deprecation", dayIndexDeprecated)
+	q.SetHeader("Sunset", dayIndexSunset)
+	q.SetHeader("Link", dayIndexSuccessor)
+	return dailyIndex(q)
+}
+
+// dailyIndexAll serves one settled day of every GPU the caller may see.
+func dailyIndexAll(q query) (web.Response, error) {
+	ask, err := q.dayAsk()
+	if err != nil {
+		return web.Response{}, err
+	}
+	grant, region, err := q.grantedRegion(ask.Ask)
+	if err != nil {
+		return web.Response{}, err
+	}
+	missing := ask.missing("any GPU")
+	lines := q.visibleLines(region, grant)
+	if !ask.given {
+		ask.day, ask.given = latestDay(lines), true
+	}
+	var rows []dailyRow
+	var modified int64
+	for _, line := range lines {
+		series := line.Series(assay.Daily)
+		if i, err := ask.find(series, line.GPU); err == nil {
+			rows = append(rows, newDailyRow(line, series.At(i)))
+			modified = max(modified, series.Modified())
+		}
+	}
+	if len(rows) == 0 {
+		return web.Response{}, missing
+	}
+	return web.Object(struct {
+		Success bool         `json:"success"`
+		Access  assay.Access `json:"access"`
+		Date    string       `json:"date"`
+		Count   int          `json:"count"`
+		Data    []dailyRow   `json:"data"`
+	}{true, grant.Access, rows[0].Date, len(rows), rows}, modified)
+}
+
+// visibleLines are the lines of a region that the caller may see, by the names of their GPUs.
+func (q *query) visibleLines(region string, grant access.Grant) (lines []*snapshot.Line) {
+	for _, gpu := range q.snap.GPUsByName {
+		if gpu.Free || grant.Access != assay.Public3Months {
+			lines = append(lines, q.lineOf(gpu.Name, region))
+		}
+	}
+	return lines
+}
+
+// latestDay is the newest settled day of any of the lines.
+func latestDay(lines []*snapshot.Line) (day int64) {
+	for _, line := range lines {
+		if series := line.Series(assay.Daily); series.Len() > 0 {
+			day = max(day, assay.StartOfDay(series.At(series.Len()-1).At))
+		}
+	}
+	return day
+}
+
+// dailyIndexPrevious serves the settled day before the latest, and the change since.
+func dailyIndexPrevious(q query) (web.Response, error) {
+	grant, line, err := q.pathLine()
+	if err != nil {
+		return web.Response{}, err
+	}
+	series := line.Series(assay.Daily)
+	switch series.Len() {
+	case 0:
+		return web.Response{}, noDaily(line.GPU, "")
+	case 1:
+		return web.Response{}, noDaily(line.GPU, " before "+assay.FormatDay(series.At(0).At))
+	}
+	type settled struct {
+		IndexValue assay.Nanos `json:"index_value"`
+		Date       string      `json:"date"`
+	}
+	latest, previous := series.At(series.Len()-1), series.At(series.Len()-2)
+	return web.Object(struct {
+		Success   bool         `json:"success"`
+		Access    assay.Access `json:"access"`
+		Latest    settled      `json:"latest"`
+		ChangePct assay.Nanos  `json:"change_pct"`
+		Data      dailyRow     `json:"data"`
+	}{
+		Success: true, Access: grant.Access, Latest: settled{latest.Value, assay.FormatInstant(latest.At)},
+		ChangePct: index.ChangePct(latest.Value, previous.Value), Data: newDailyRow(line, previous),
+	}, series.Modified())
+}

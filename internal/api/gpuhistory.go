@@ -1,0 +1,168 @@
+package api
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// The forms of the GPU history routes.
+var (
+	openForm    = historyForm{maxLimit: 100_000}
+	simpleForm  = historyForm{newestFirst: true, defaultLimit: 100, maxLimit: 10_000}
+	rangeForm   = historyForm{defaultLimit: 100, maxLimit: 10_000}
+	hourlyForm  = historyForm{maxLimit: 100_000, defaultSpan: 7 * assay.Day, oneGrain: true}
+	averageForm = historyForm{maxLimit: 100_000, oneGrain: true, rolling: true}
+
+	volatilityForm = historyForm{newestFirst: true, defaultLimit: 1000, maxLimit: 10_000, notFirst: true}
+	volumeForm     = historyForm{newestFirst: true, defaultLimit: 1000, maxLimit: 10_000}
+)
+
+// gpuHistory is a range of a GPU's line.
+type gpuHistory struct {
+	history
+	line   *snapshot.Line
+	series *snapshot.Series
+}
+
+// gpuHistory reads the parameters of a history route of a GPU and finds its rows.
+func (q *query) gpuHistory(gpuName string, form historyForm) (h gpuHistory, err error) {
+	h.form = form
+	gpu, err := q.gpu(gpuName)
+	if err != nil {
+		return h, err
+	}
+	ask, to, err := h.parse(q)
+	if err != nil {
+		return h, err
+	}
+	if h.grant, h.line, err = q.grantedLine(gpu, ask); err != nil {
+		return h, err
+	}
+	h.series = h.line.Series(h.grant.Grain)
+	if form.rolling {
+		h.series = h.line.Derived(q.rollingAverages)
+	}
+	if h.series.Len() == 0 {
+		return h, noDaily(gpu.Name, "")
+	}
+	from := h.grant.From
+	switch {
+	case ask.HasStart:
+		from = ask.Start // not before the window: that was refused
+	case form.defaultSpan != 0:
+		from = q.moment - form.defaultSpan
+	}
+	h.i, h.j = h.series.Range(from, to)
+	if form.notFirst {
+		h.i = max(h.i, 1)
+		h.j = max(h.i, h.j)
+	}
+	h.cut()
+	return h, nil
+}
+
+// appendHead appends the envelope up to the rows; more goes between granularity and count.
+func (h *gpuHistory) appendHead(dst, more []byte) []byte {
+	dst = appendStringField(dst, `{"success":true,"gpu_type":`, h.line.GPU)
+	dst = appendStringField(dst, `,"region":`, h.line.Region)
+	dst = appendStringField(dst, `,"access":`, string(h.grant.Access))
+	dst = appendStringField(dst, `,"granularity":`, h.grant.Grain.String())
+	return h.appendCounts(append(dst, more...))
+}
+
+// version identifies rows that are made of the history's series and of another one. They depend on the head, which has their
+// number and the access level, on the newer of the two series, and on where they begin.
+func (h *gpuHistory) version(kind string, head []byte, other *snapshot.Series) web.Version {
+	newest := h.series
+	if other.Version() > newest.Version() {
+		newest = other
+	}
+	var rest [40]byte
+	b := strconv.AppendInt(rest[:0], newest.Version(), 36)
+	b = strconv.AppendInt(append(b, '.'), int64(h.i), 36)
+	b = strconv.AppendBool(append(b, '.'), h.desc)
+	return web.Version{Tag: web.Tag([]byte(kind), head, b), Modified: newest.Modified()}
+}
+
+// recorded is the instant under which a point is filed: for a daily one, midnight UTC of its settlement date.
+func (h *gpuHistory) recorded(p assay.Point) int64 {
+	if h.grant.Grain == assay.Daily {
+		return assay.StartOfDay(p.At)
+	}
+	return p.At
+}
+
+// indexHistory serves a GPU's series, inside the free window without a key.
+func indexHistory(q query) (web.Response, error) { return q.points(q.pathGPU(), openForm) }
+
+// h100History is indexHistory of one GPU, from before the others had theirs.
+func h100History(q query) (web.Response, error) { return q.points(defaultGPU, openForm) }
+
+// historySimple serves a GPU's series, newest first.
+func historySimple(q query) (web.Response, error) { return q.points(q.pathGPU(), simpleForm) }
+
+// hourly serves a GPU's hourly series.
+func hourly(q query) (web.Response, error) { return q.points(q.pathGPU(), hourlyForm) }
+
+// points serves a range as rows of timestamp and value, whose text the series holds.
+func (q *query) points(gpuName string, form historyForm) (web.Response, error) {
+	h, err := q.gpuHistory(gpuName, form)
+	if err != nil {
+		return web.Response{}, err
+	}
+	if h.isCached() {
+		if b := h.body(); b != nil {
+			return web.Ready(b), nil
+		}
+	}
+	head := h.appendHead(make([]byte, 0, 256), nil)
+	version := h.version("points", head, h.series)
+	if !h.desc {
+		return web.Piece(version, head, h.series.Rows(h.i, h.j)), nil
+	}
+	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
+		return append(dst, h.series.Row(h.at(k))...)
+	}), nil
+}
+
+// isCached tells whether the series caches the response, made and compressed once per publication: the ranges that are requested
+// again and again run to the newest point, oldest first. Of the hours, which are many, only the whole series is cached.
+func (h *gpuHistory) isCached() bool {
+	if h.desc || h.j != h.series.Len() || h.i == h.j {
+		return false
+	}
+	first, _ := h.series.Range(h.grant.From, math.MaxInt64-1)
+	return h.i == first || h.grant.Grain == assay.Daily
+}
+
+// body is the response that the series caches, or nil when it caches too many others.
+func (h *gpuHistory) body() *web.Body {
+	cached, _ := h.series.Memo(snapshot.MemoKey{Kind: "history", Access: h.grant.Access, From: h.i}, func() any {
+		rows := h.series.Rows(h.i, h.j)
+		b := h.appendHead(make([]byte, 0, len(rows)+256), nil)
+		return web.NewBody(append(append(b, rows...), "]}"...), h.series.Modified())
+	}).(*web.Body)
+	return cached
+}
+
+// warmHistory makes the responses to the ranges that are requested most.
+func warmHistory(line *snapshot.Line, free int64) {
+	for _, grant := range []access.Grant{
+		{Access: assay.Public3Months, From: free, Grain: assay.Daily},
+		{Access: assay.AccessPremium, Grain: assay.Daily},
+		{Access: assay.AccessFull, Grain: assay.Daily},
+		{Access: assay.AccessFull, Grain: assay.Hourly},
+	} {
+		h := gpuHistory{history: history{form: openForm, grant: grant}, line: line, series: line.Series(grant.Grain)}
+		h.i, h.j = h.series.Range(grant.From, math.MaxInt64-1)
+		h.cut()
+		if h.i < h.j {
+			h.body()
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// healthPath is the one path that is served without a snapshot.
+const healthPath = "/health"
+
+// condition is what /health says of a node, well or not.
+type condition struct {
+	Status     string         `json:"status"`
+	Timestamp  string         `json:"timestamp"`
+	Database   string         `json:"database"`
+	Role       assay.NodeRole `json:"role"`
+	AgeSeconds int64          `json:"age_seconds"` // since the data was last known to be current
+}
+
+// health tells how the node is. It is 503 when the database cannot be reached, although every read route still responds from
+// memory, and when the node has no data yet or is shutting down.
+func health(q query) (web.Response, error) {
+	status := q.api.Status
+	database := "connected"
+	err := status.CheckDatabase(q.Context())
+	if err != nil {
+		database = "disconnected"
+	}
+	is := condition{
+		Status: "healthy", Timestamp: assay.FormatInstant(q.Milli()), Database: database,
+		Role: status.Role, AgeSeconds: int64(status.DataAge() / time.Second),
+	}
+	switch {
+	case status.Draining():
+		return q.unhealthy(is, "draining", "The node is shutting down.")
+	case q.snap == nil && status.Role.Reads():
+		return q.unhealthy(is, "starting", "The node is starting and has no data yet.")
+	case err != nil:
+		return q.unhealthy(is, "unhealthy", "The database is unreachable.")
+	}
+	return web.NoStore(http.StatusOK, struct {
+		condition
+		Version   string   `json:"version"`
+		Synthetic bool     `json:"synthetic,omitempty"`
+		Limits    limits   `json:"limits"`
+		Datasets  datasets `json:"datasets"`
+	}{
+		condition: is, Version: q.api.Version, Synthetic: q.snap != nil && q.snap.Synthetic,
+		Limits: limits{q.api.Limits.Mode(), q.api.Limits.Counts()}, Datasets: q.datasets(),
+	})
+}
+
+func (q *query) unhealthy(is condition, status, message string) (web.Response, error) {
+	e := &assay.Error{Kind: assay.Unavailable, Code: "unavailable", Message: message}
+	is.Status = status
+	return web.NoStore(web.Status(e.Kind), struct {
+		web.ErrorBody
+		condition
+	}{q.ErrorBody(e), is})
+}
+
+// limits tells where requests are counted, and how the node fared with Redis.
+type limits struct {
+	Mode sharedlimit.Mode `json:"mode"`
+	sharedlimit.Counts
+}
+
+// dataset is how current a data family is.
+type dataset struct {
+	Latest     *string `json:"latest"`
+	AgeSeconds *int64  `json:"age_seconds"`
+}
+
+// datasets are the families, in their order.
+type datasets []dataset
+
+// datasets are empty on a node that holds no data.
+func (q *query) datasets() datasets {
+	all := make(datasets, len(families))
+	for i, f := range families {
+		if q.snap != nil {
+			all[i] = newDataset(f.latest(q.snap), q.Milli())
+		}
+	}
+	return all
+}
+
+// newDataset is the age of a family's newest instant; 0 stands for none.
+func newDataset(newest, now int64) (d dataset) {
+	if newest == 0 {
+		return d
+	}
+	latest, age := assay.FormatInstant(newest), max(0, (now-newest)/assay.Second)
+	return dataset{&latest, &age}
+}
+
+// MarshalJSON writes an object with one member per family.
+func (all datasets) MarshalJSON() ([]byte, error) {
+	raw := []byte{'{'}
+	for i, f := range families {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		member, err := json.Marshal(all[i])
+		if err != nil {
+			return nil, err
+		}
+		raw = append(append(assay.AppendString(raw, f.name), ':'), member...)
+	}
+	return append(raw, '}'), nil
+}

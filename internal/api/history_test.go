@@ -1,0 +1,21 @@
+package api_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/assaydata/assay"
+)
+
+// TestRespond_KeptOrNot: a series keeps the answers to some ranges only, and nobody can tell which from the text.
+func TestRespond_KeptOrNot(t *testing.T) {
+	r := newRig(t)
+	series := r.Snapshots.Load().Line("H200", assay.Global).Series(assay.Daily)
+	for i := range series.Len() {
+		got := r.Get("full", "/api/gpu/H200/index-history?startDate="+string(assay.AppendInstant(nil, series.At(i).At)))
+		head := fmt.Sprintf(`{"success":true,"gpu_type":"H200","region":"global","access":"full","granularity":"daily","count":%d,"has_more":false,"data":[`, series.Len()-i)
+		if got.Text != head+string(series.Rows(i, series.Len()))+"]}" {
+			t.Fatalf("from row %d: %.200s", i, got.Text)
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/api"
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/tokens"
+)
+
+func TestGolden_Tokens(t *testing.T) {
+	r := newRig(t)
+	f := func(name, caller, target string) { t.Helper(); r.GoldenResponse(t, name, caller, target) }
+	f("otpi-anonymous", "anonymous", "/api/otpi")
+	f("otpi-premium", "premium", "/api/otpi")
+	f("otpi-full", "full", "/api/otpi?date=2025-12-20")
+	f("otpi-lab", "full", "/api/otpi?lab=minimax&startDate=2026-01-30&endDate=2026-01-31")
+	f("otpi-range-anonymous", "anonymous", "/api/otpi?lab=anthropic&endDate=2026-01-06")
+	f("otpi-range-premium", "premium", "/api/otpi?startDate=2026-01-29&endDate=2026-01-30&order=desc&limit=7")
+	f("otpi-as-of", "premium", "/api/otpi?lab=anthropic&startDate=2026-01-29&as_of=2026-02-01")
+	f("workload-premium", "premium", "/api/workload?startDate=2026-02-02")
+	f("workload-full", "full", "/api/workload?lab=anthropic&family=all&startDate=2026-01-28&endDate=2026-02-02")
+	f("workload-first", "full", "/api/workload?lab=anthropic&limit=4")
+	f("workload-family", "premium", "/api/workload?family=haiku&order=desc&limit=2")
+}
+
+func TestTokens_Edges(t *testing.T) {
+	r := newRig(t)
+	f := func(caller, target string, status int, want string) {
+		t.Helper()
+		if got := r.Get(caller, target); got.StatusCode != status || !strings.Contains(got.Text, want) {
+			t.Errorf("%s as %q: %d %.400s\nwant %d %s", target, caller, got.StatusCode, got.Text, status, want)
+		}
+	}
+	const empty = `"count":0,"has_more":false,"data":[]}`
+	// The latest settled day is that of what is asked for; the running day is in no answer.
+	f("", "/api/otpi", 200, `"date":"2026-02-03","count":3,`)
+	f("premium", "/api/otpi", 200, `"date":"2026-02-03","count":4,`)
+	f("", "/api/otpi?lab=google", 200, `"date":"2026-02-02","count":1,`)
+	f("", "/api/otpi?startDate=2026-02-04", 200, empty)
+	f("full", "/api/workload?startDate=2026-02-04", 200, empty)
+	f("", "/api/otpi?startDate=2026-02-03T18:00:00Z", 200, `"startDate":"2026-02-03T18:00:00Z","endDate":null,"count":3,`)
+	f("", "/api/otpi?date=2026-02-02T18:00:00Z", 200, `"date":"2026-02-02","count":4,`)
+	f("full", "/api/workload?startDate=2026-01-19T10:00:00Z&endDate=2026-01-19T11:00:00Z&family=all", 200, `"count":5,"has_more":false,"data":[{"date":"2026-01-19","lab":"anthropic"`)
+	// The window's first day is open.
+	f("", "/api/otpi?startDate=2026-01-04&lab=openai&limit=1", 200, `[{"date":"2026-01-04","lab":"openai"`)
+	f("", "/api/otpi?date=2026-01-04", 200, `"access":"public-1mo"`)
+	f("", "/api/otpi?endDate=2026-01-04", 200, `"startDate":null,"endDate":"2026-01-04","count":3,`)
+	f("", "/api/otpi?endDate=2025-12-31", 200, empty)
+	// Ranges in holes and in the future are empty, whatever is on file; a day without a price is 404.
+	f("", "/api/otpi?startDate=2026-01-20&endDate=2026-01-20", 200, empty)
+	f("", "/api/otpi?startDate=2030-01-01", 200, empty)
+	f("premium", "/api/workload?startDate=2026-01-20&endDate=2026-01-20", 200, empty)
+	f("premium", "/api/otpi?lab=xiaomi&startDate=2026-01-01", 200, empty)
+	f("premium", "/api/workload?lab=xiaomi", 200, empty)
+	f("", "/api/otpi?date=2026-01-20", 404, "No token price found for any lab on 2026-01-20")
+	f("", "/api/otpi?date=2026-02-04", 404, "No token price found for any lab on 2026-02-04")
+	f("", "/api/otpi?lab=deepseek&date=2026-01-31", 404, "No token price found for deepseek on 2026-01-31")
+	f("premium", "/api/otpi?lab=xiaomi", 404, `"message":"No token price found for xiaomi"`)
+	f("premium", "/api/otpi?as_of=2025-12-01", 404, "No token price found for any lab")
+	f("premium", "/api/workload?as_of=2025-12-01", 200, empty)
+	// Filters and pages.
+	f("full", "/api/workload?lab=anthropic&family=opus&order=desc&limit=1", 200, `"lab":"anthropic","family":"opus","startDate":null,"endDate":null,"count":1,"has_more":true,"data":[{"date":"2026-02-03","lab":"anthropic","family":"opus"`)
+	f("full", "/api/workload?order=desc&limit=1", 200, `[{"date":"2026-02-03","lab":"minimax","family":"text"`)
+	f("full", "/api/workload?lab=deepseek&family=chat&limit=1", 200, `"cCents":0,"lfl":100,`)
+	// What was known then: the revision came at 9:00 on 2 February.
+	f("premium", "/api/otpi?lab=anthropic&date=2026-01-30&as_of=2026-02-02T08:59:59.999Z", 200, `"computedAt":"2026-01-31T01:00:00.000Z"`)
+	f("premium", "/api/otpi?lab=anthropic&date=2026-01-30&as_of=2026-02-02T09:00:00Z", 200, `"computedAt":"2026-02-02T09:00:00.000Z"`)
+	f("", "/api/otpi?lab=anthropic&as_of=2026-02-02T00:30:00Z", 200, `"date":"2026-01-31"`)
+	f("", "/api/otpi?as_of=2030-01-01", 200, `"date":"2026-02-03"`)
+	// Whoever has no key: free labs, and nothing before the window.
+	f("", "/api/otpi?lab=minimax", 401, "key_required")
+	f("", "/api/otpi?date=2026-01-03", 401, "outside_free_window")
+	f("", "/api/otpi?startDate=2026-01-03T23:59:59Z", 401, "outside_free_window")
+	f("", "/api/otpi?as_of=2026-01-03", 401, "outside_free_window")
+	f("", "/api/workload", 401, "key_required")
+	f("", "/api/workload?lab=nobody", 401, "key_required")
+	// Parameters come before the window and the lab.
+	f("", "/api/otpi?lab=minimax&as_of=yesterday", 400, "Parameter as_of")
+	f("", "/api/otpi?startDate=2020-01-01&order=up", 400, "Parameter order")
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
+	f("", "/api/otpi", 404, "No token price found for any lab")
+	f("", "/api/otpi?startDate=2026-02-01", 200, empty)
+	f("full", "/api/workload", 200, empty)
+	f("full", "/api/workload?family=opus", 400, "allowed is all.")
+}
+
+func TestTokens_NotShown(t *testing.T) {
+	r := newRig(t)
+	f := func(caller, target string, never ...string) {
+		t.Helper()
+		got := r.Get(caller, target)
+		if got.StatusCode != 200 {
+			t.Errorf("%s: %d %s", target, got.StatusCode, got.Text)
+		}
+		for _, text := range never {
+			if strings.Contains(got.Text, text) {
+				t.Errorf("%s as %q shows %s", target, caller, text)
+			}
+		}
+	}
+	f("", "/api/otpi", "minimax", `"date":"2026-02-04"`)
+	f("", "/api/otpi?endDate=2026-02-28", "minimax", `"date":"2026-01-03"`, `"date":"2026-02-04"`)
+	f("", "/api/otpi?startDate=2026-01-04&order=desc", "minimax", `"date":"2026-01-03"`, `"date":"2026-02-04"`)
+	f("", "/api/otpi?as_of=2026-01-10&endDate=2026-02-28", "minimax", `"date":"2026-01-03"`, `"date":"2026-01-10"`)
+	f("full", "/api/workload", `"date":"2026-02-04"`, `"NaN"`)
+}
+
+// TestTokens_BadParameters: the message names the parameter, its value and what is allowed.
+func TestTokens_BadParameters(t *testing.T) {
+	r := newRig(t)
+	f := func(target string, want ...string) {
+		t.Helper()
+		got := r.Get("full", target)
+		for _, text := range append(want, `"error":"Bad request"`, `"code":"invalid_parameter"`) {
+			if got.StatusCode != 400 || !strings.Contains(got.Text, text) {
+				t.Errorf("%s: %d %s\nwant %s", target, got.StatusCode, got.Text, text)
+			}
+		}
+	}
+	const labs = "allowed is anthropic, openai, google, deepseek, minimax, xiaomi, qwen, moonshotai, z-ai, mistralai or meta-llama."
+	f("/api/otpi?date=2026-02-01&startDate=2026-01-01", `Parameter date has the value \"2026-02-01\"`, "none together with startDate or endDate")
+	f("/api/otpi?date=2026-02-01&endDate=2026-02-01", `Parameter date has`, "none together with")
+	f("/api/otpi?date=soon", "Parameter date has", `\"soon\"`, "YYYY-MM-DD")
+	f("/api/otpi?date=2026-02-01&date=2026-02-01", "Parameter date is given more than once")
+	for _, route := range []string{"/api/otpi", "/api/workload"} {
+		f(route+"?lab=Anthropic", "Parameter lab has", `\"Anthropic\"`, labs)
+		f(route+"?lab=openai&lab=openai", "Parameter lab is given more than once")
+		f(route+"?startDate=2026-13-01", "Parameter startDate has", "2026-13-01", "YYYY-MM-DD")
+		f(route+"?endDate=never", "Parameter endDate has", "never", "YYYY-MM-DD")
+		f(route+"?startDate=2026-02-02&endDate=2026-02-01", "Parameter startDate has", "2026-02-02", "not after endDate")
+		f(route+"?as_of=then", "Parameter as_of has", "then", "YYYY-MM-DD")
+		f(route+"?order=up", "Parameter order has", "asc or desc")
+		f(route+"?limit=0", "Parameter limit has", "1 to 100000")
+		f(route+"?limit=100001", "Parameter limit has", "100001", "1 to 100000")
+	}
+	f("/api/workload?family=opal", "Parameter family has", `\"opal\"`, "allowed is all, chat, flagship, flash, haiku, opus or text.")
+	f("/api/workload?lab=anthropic&family=flash", "Parameter family has", "allowed is all, haiku or opus.")
+	f("/api/workload?lab=xiaomi&family=flash", "Parameter family has", "allowed is all.")
+	f("/api/workload?family=opus&family=opus", "Parameter family is given more than once")
+}
+
+// A methodology may ask for more than a lab has: from its effect on, the lab has no price.
+func TestTokens_FollowTheMethodology(t *testing.T) {
+	r := newRig(t)
+	before := r.Get("premium", "/api/otpi?startDate=2026-01-29&endDate=2026-01-31")
+	second := strings.Replace(apitest.Methodology("1.0.1", "2026-01-31", 2), "minimum =", "otpi = {minimum_models = 2, minimum_requests = 2000}\nminimum =", 1)
+	u := apitest.Update()
+	r.Use(r.Snapshots.Load().With(snapshot.Update{Version: u.Version, Covered: u.Covered, Methodologies: []assay.MethodologyFile{
+		u.Methodologies[0], {Version: "1.0.1", Effective: apitest.Instant("2026-01-31"), Text: second},
+	}}))
+	after := r.Get("premium", "/api/otpi?startDate=2026-01-29&endDate=2026-01-31")
+	if !strings.Contains(before.Text, `"count":12,`) || !strings.Contains(after.Text, `"count":6,`) || before.Header.Get("Etag") == after.Header.Get("Etag") {
+		t.Errorf("before %s\n%s\nafter %s\n%s", before.Header.Get("Etag"), before.Text, after.Header.Get("Etag"), after.Text)
+	}
+	// The 30th ends when the version takes effect: two models and two decimals.
+	if strings.Contains(after.Text, `"date":"2026-01-30","lab":"openai"`) || !strings.Contains(after.Text, `"date":"2026-01-29","lab":"openai"`) {
+		t.Errorf("the wrong days follow the version: %s", after.Text)
+	}
+}
+
+// TestTokens_AsOfAnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
+func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
+	targets := []string{
+		"/api/otpi?", "/api/otpi?lab=anthropic", "/api/otpi?date=2026-01-12", "/api/otpi?startDate=2026-01-08&order=desc&limit=5",
+		"/api/workload?", "/api/workload?family=all&limit=30&order=desc", "/api/workload?lab=openai&startDate=2026-01-10",
+	}
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
+	rng := rand.New(rand.NewPCG(9, 9))
+	revisions, served := map[string]int{}, map[string]apitest.Reply{}
+	var moments []time.Time
+	r.Clock = time.UnixMilli(apitest.Instant("2026-01-08T05:00:00Z")).UTC()
+	for range 12 {
+		r.Clock = r.Clock.Add(time.Duration(6+rng.IntN(20)) * time.Hour)
+		var learned []assay.Observed[assay.ModelDay]
+		for range 12 {
+			name := apitest.Models[rng.IntN(len(apitest.Models))]
+			m := assay.ModelDay{
+				Day: assay.StartOfDay(r.Clock.UnixMilli()) - rng.Int64N(5)*assay.Day, Lab: name.Lab, Model: name.Model, Family: name.Family,
+				Requests: 1 + rng.Int64N(900), InputTokens: 1 + rng.Int64N(90_000), Dollars: assay.Nanos(rng.Int64N(int64(assay.One))),
+			}
+			learned = append(learned, assay.Observed[assay.ModelDay]{Value: m, Key: m.Key(), Revision: revisions[m.Key()], Received: r.Clock.UnixMilli()})
+			revisions[m.Key()]++
+		}
+		r.Use(r.Snapshots.Load().With(snapshot.Update{
+			Observations: family.Batches{assay.FamilyModels: tokens.Family.BatchOf(learned...)},
+		}))
+		moments = append(moments, r.Clock)
+		for _, caller := range []string{"", "premium", "full"} {
+			for _, target := range targets {
+				served[fmt.Sprint(r.Clock, caller, target)] = r.Get(caller, target)
+			}
+		}
+	}
+	r.Clock = r.Clock.Add(5 * 24 * time.Hour)
+	for _, caller := range []string{"", "premium", "full"} {
+		for _, target := range targets {
+			now, changed := r.Get(caller, target), false
+			for _, then := range moments {
+				was, got := served[fmt.Sprint(then, caller, target)], r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
+				if got.WithoutID() != was.WithoutID() || got.StatusCode != was.StatusCode || got.Header.Get("Last-Modified") != was.Header.Get("Last-Modified") || got.Header.Get("Etag") != was.Header.Get("Etag") {
+					t.Fatalf("%s as %q as of %s:\n got %d %.400s\nserved was %d %.400s", target, caller, then, got.StatusCode, got.WithoutID(), was.StatusCode, was.WithoutID())
+				}
+				changed = changed || was.WithoutID() != now.WithoutID()
+			}
+			if !changed && now.StatusCode == 200 {
+				t.Errorf("%s answers %q the same whenever it is asked: nothing was tested", target, caller)
+			}
+		}
+	}
+}
+
+// TestTokens_ETags: an answer that differs has another tag, and one that was sent back is 304.
+func TestTokens_ETags(t *testing.T) {
+	r := newRig(t)
+	seen := map[string]string{}
+	for _, caller := range []string{"", "premium", "full"} {
+		for _, target := range []string{
+			"/api/otpi", "/api/otpi?order=desc", "/api/otpi?lab=openai", "/api/otpi?lab=google&date=2026-02-02", "/api/otpi?startDate=2026-02-02",
+			"/api/workload?limit=3", "/api/workload?lab=openai&limit=3", "/api/workload?family=all&limit=3", "/api/workload?limit=3&order=desc",
+		} {
+			got := r.Get(caller, target)
+			if got.StatusCode != 200 {
+				continue
+			}
+			tag := got.Header.Get("Etag")
+			if other, ok := seen[tag]; ok && other != got.Text {
+				t.Errorf("%s as %q shares its tag with another answer", target, caller)
+			}
+			seen[tag] = got.Text
+			if again := r.Get(caller, target, "If-None-Match", tag); again.StatusCode != 304 {
+				t.Errorf("%s as %q, sent back: %d", target, caller, again.StatusCode)
+			}
+		}
+	}
+}
+
+// Rows are appended by hand; encoding/json gives the same bytes.
+func TestTokens_RowsAreJSON(t *testing.T) {
+	known := apitest.ModelDays()
+	labs := assay.DefaultCatalog().Labs
+	type price struct {
+		Date         string      `json:"date"`
+		Lab          string      `json:"lab"`
+		IndexPerMtok assay.Nanos `json:"indexPerMtok"`
+		ComputedAt   string      `json:"computedAt"`
+	}
+	type cost struct {
+		Date            string      `json:"date"`
+		Lab             string      `json:"lab"`
+		Family          string      `json:"family"`
+		CCents          assay.Nanos `json:"cCents"`
+		LFL             assay.Nanos `json:"lfl"`
+		QKtok           assay.Nanos `json:"qKtok"`
+		PriceEffect     assay.Nanos `json:"priceEffect"`
+		IntensityEffect assay.Nanos `json:"intensityEffect"`
+		MixEffect       assay.Nanos `json:"mixEffect"`
+		ComputedAt      string      `json:"computedAt"`
+	}
+	f := func(got []byte, row any) {
+		t.Helper()
+		want, err := json.Marshal(row)
+		if err != nil || string(got) != "x"+string(want) {
+			t.Fatalf("%s, want %s (%v)", got, want, err)
+		}
+	}
+	day := func(ms int64) string { return assay.FormatInstant(ms)[:10] }
+	for _, p := range tokens.Prices(known, labs, index.Schedule{index.Plain()}) {
+		f(api.AppendTokenPrice([]byte("x"), &p), price{day(p.Day), p.Lab, p.Value, assay.FormatInstant(p.Computed)})
+	}
+	for _, c := range tokens.Costs(known, labs) {
+		c.Family += ` "new"`
+		f(api.AppendCost([]byte("x"), &c), cost{
+			day(c.Day), c.Lab, c.Family, c.Cents, c.Index, c.Ktok, c.Price, c.Intensity, c.Mix, assay.FormatInstant(c.Computed),
+		})
+	}
+}
+
+// Compressed, whether before or on the way, an answer is the same.
+func TestTokens_Compressed(t *testing.T) {
+	r := newRig(t)
+	f := func(target string, length bool) {
+		t.Helper()
+		want := r.Get("full", target)
+		for _, coding := range []string{"gzip", "zstd", "gzip"} {
+			got := r.Get("full", target, "Accept-Encoding", coding)
+			if body := unpack(t, got); body != want.Text || got.Header.Get("Content-Encoding") != coding {
+				t.Errorf("%s in %s (%s) is %.100s, want %.100s", target, coding, got.Header.Get("Content-Encoding"), body, want.Text)
+			}
+			if tag := strings.Trim(want.Header.Get("Etag"), `"`); got.Header.Get("Etag") != fmt.Sprintf(`"%s-%c"`, tag, coding[0]) {
+				t.Errorf("%s in %s has the tag %s, plain %s", target, coding, got.Header.Get("Etag"), tag)
+			}
+			if (got.Header.Get("Content-Length") != "") != length {
+				t.Errorf("%s in %s has the length %q", target, coding, got.Header.Get("Content-Length"))
+			}
+		}
+	}
+	f("/api/workload", true)
+	f("/api/workload?lab=anthropic", true)
+	f("/api/workload?family=all", true)
+	f("/api/workload?order=desc", false)
+	f("/api/workload?startDate=2026-01-01", false)
+	f("/api/otpi?startDate=2026-01-01", false)
+}

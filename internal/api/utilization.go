@@ -1,0 +1,184 @@
+package api
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// shareRow is the utilization of a day or an hour.
+type shareRow struct {
+	recorded int64 // when the period begins
+	last     int64 // the last reading in it
+	ratio    assay.Nanos
+}
+
+// volumeMetrics serves which share of a GPU's tracked capacity was rented, by day or hour.
+func volumeMetrics(q query) (web.Response, error) {
+	gpu, err := q.gpu(q.pathGPU())
+	if err != nil {
+		return web.Response{}, err
+	}
+	h := gpuHistory{history: history{form: volumeForm}}
+	ask, to, err := h.parse(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
+	if h.grant, h.line, err = q.grantedLine(gpu, ask); err != nil {
+		return web.Response{}, err
+	}
+	if !q.anyUtilization(h.line) {
+		return web.Response{}, noUtilization(gpu.Name)
+	}
+	from := int64(0)
+	if ask.HasStart {
+		from = max(from, ask.Start)
+	}
+	rows, modified := q.shares(h.line, h.grant.Grain, from, min(to, q.moment))
+	h.j = len(rows)
+	h.cut()
+	head := h.appendHead(make([]byte, 0, 256), nil)
+	version := web.Version{Tag: sharesTag(head, rows[h.i:h.j], h.desc), Modified: modified}
+	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
+		return appendShare(dst, &rows[h.at(k)])
+	}).ShortLived(), nil
+}
+
+// shares gives the periods whose last reading is in [from, to], each over all of its readings.
+func (q *query) shares(line *snapshot.Line, grain assay.Grain, from, to int64) (rows []shareRow, modified int64) {
+	step := assay.Day
+	if grain == assay.Hourly {
+		step = assay.Hour
+	}
+	var row shareRow
+	var mean index.RatioMean
+	closeRow := func() {
+		var ok bool
+		if row.ratio, ok = mean.Mean(); ok && from <= row.last && row.last <= to {
+			rows = append(rows, row)
+		}
+	}
+	for u := range line.Utilization(from-from%step, min(to-to%step+step-1, q.moment), q.known()) {
+		if begins := u.At - u.At%step; begins != row.recorded {
+			closeRow()
+			row, mean = shareRow{recorded: begins}, index.RatioMean{}
+		}
+		mean.Add(u.Rented, u.Tracked)
+		row.last, modified = u.At, max(modified, u.Received)
+	}
+	closeRow()
+	return rows, modified
+}
+
+// sharesTag is the ETag of rows, whose readings have no version.
+func sharesTag(head []byte, rows []shareRow, desc bool) string {
+	h := fnv.New64a()
+	_, _ = h.Write(head) // a hash takes everything
+	_, _ = h.Write(strconv.AppendBool(nil, desc))
+	var b [24]byte
+	for _, row := range rows {
+		binary.LittleEndian.PutUint64(b[0:], uint64(row.recorded))
+		binary.LittleEndian.PutUint64(b[8:], uint64(row.last))
+		binary.LittleEndian.PutUint64(b[16:], uint64(row.ratio))
+		_, _ = h.Write(b[:])
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+func appendShare(dst []byte, row *shareRow) []byte {
+	dst = appendInstantField(dst, `{"recorded_at":`, row.recorded)
+	dst = appendInstantField(dst, `,"exact_timestamp":`, row.last)
+	return append(row.ratio.AppendJSON(append(dst, `,"utilization_ratio":`...)), '}')
+}
+
+// anyUtilization tells whether a line has any reading.
+func (q *query) anyUtilization(line *snapshot.Line) bool {
+	for range line.Utilization(0, q.moment, q.known()) {
+		return true
+	}
+	return false
+}
+
+func noUtilization(gpu string) error {
+	return noData("No utilization data found for " + gpu)
+}
+
+// How old the newest reading may be to count as current, and how far back averages reach.
+const (
+	utilizationCurrent = 48 * assay.Hour
+	utilizationWeek    = 7 * assay.Day
+	utilizationMonth   = 30 * assay.Day
+)
+
+// utilizationRow is how much of a GPU's capacity is rented.
+type utilizationRow struct {
+	GPUType    string       `json:"gpu_type"`
+	Region     string       `json:"region"`
+	Ratio      *assay.Nanos `json:"utilization_ratio"`
+	Avg7       *assay.Nanos `json:"avg_7d"`
+	Avg30      *assay.Nanos `json:"avg_30d"`
+	RecordedAt string       `json:"recorded_at"`
+}
+
+// gpuUtilization serves how much of every GPU's tracked capacity is rented.
+func gpuUtilization(q query) (web.Response, error) {
+	grant, region, err := q.grantedRegion(access.Ask{})
+	if err != nil {
+		return web.Response{}, err
+	}
+	var rows []utilizationRow
+	var modified int64
+	for _, gpu := range q.snap.GPUsByName {
+		if row, received, ok := q.utilizationRow(q.snap.Line(gpu.Name, region)); ok {
+			rows, modified = append(rows, row), max(modified, received)
+		}
+	}
+	if len(rows) == 0 {
+		return web.Response{}, noUtilization("any GPU")
+	}
+	response, err := web.Object(struct {
+		Success bool             `json:"success"`
+		Access  assay.Access     `json:"access"`
+		Count   int              `json:"count"`
+		Data    []utilizationRow `json:"data"`
+	}{true, grant.Access, len(rows), rows}, modified)
+	return response.ShortLived(), err
+}
+
+// utilizationRow makes the row of a line; ok is false when the line has no reading of the last 30 days.
+func (q *query) utilizationRow(line *snapshot.Line) (row utilizationRow, received int64, ok bool) {
+	var month, week, now index.RatioMean
+	var last snapshot.Utilization
+	for u := range line.Utilization(q.moment-utilizationMonth+1, q.moment, q.known()) {
+		month.Add(u.Rented, u.Tracked)
+		if u.At > q.moment-utilizationWeek {
+			week.Add(u.Rented, u.Tracked)
+		}
+		last, received = u, max(received, u.Received)
+	}
+	if last.Tracked == 0 {
+		return row, 0, false
+	}
+	if q.moment-last.At < utilizationCurrent {
+		now.Add(last.Rented, last.Tracked)
+	}
+	return utilizationRow{
+		GPUType: line.GPU, Region: line.Region, Ratio: ratio(&now), Avg7: ratio(&week), Avg30: ratio(&month),
+		RecordedAt: assay.FormatInstant(last.At),
+	}, received, true
+}
+
+// ratio is the mean, or nil without readings.
+func ratio(m *index.RatioMean) *assay.Nanos {
+	mean, ok := m.Mean()
+	if !ok {
+		return nil
+	}
+	return &mean
+}

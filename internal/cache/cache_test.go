@@ -1,0 +1,106 @@
+package cache
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func size(text string) int { return len(text) }
+
+func TestGet_MakesEachValueOnce(t *testing.T) {
+	t.Parallel()
+	c := New[string](Limits[int]{Entries: 4})
+	var made atomic.Int32
+	release := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got := c.Get("key", func() int {
+				<-release
+				made.Add(1)
+				return 7
+			})
+			if got != 7 {
+				t.Errorf("got %d, want 7", got)
+			}
+		})
+	}
+	close(release)
+	wg.Wait()
+	if made.Load() != 1 {
+		t.Errorf("made %d times", made.Load())
+	}
+}
+
+// A slow value must not block another.
+func TestGet_OtherKeysDoNotWait(t *testing.T) {
+	t.Parallel()
+	c := New[string](Limits[int]{Entries: 4})
+	started, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { c.Get("slow", func() int { close(started); <-release; return 1 }) })
+	<-started
+	if got := c.Get("fast", func() int { return 2 }); got != 2 {
+		t.Errorf("got %d, want 2", got)
+	}
+	close(release)
+	wg.Wait()
+}
+
+func TestGet_Nil(t *testing.T) {
+	t.Parallel()
+	var c *Cache[string, int]
+	made := 0
+	for range 2 {
+		c.Get("key", func() int { made++; return made })
+	}
+	if made != 2 {
+		t.Errorf("a nil cache made the value %d times, want 2", made)
+	}
+}
+
+func TestGet_Bounds(t *testing.T) {
+	t.Parallel()
+	f := func(name string, limits Limits[string], keys []string, kept ...string) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := New[string](limits)
+			for _, key := range keys {
+				c.Get(key, func() string { return key })
+			}
+			if c.Len() != len(kept) {
+				t.Errorf("%d values are kept, want %d", c.Len(), len(kept))
+			}
+			for _, key := range kept {
+				c.Get(key, func() string { t.Errorf("%s is not kept", key); return key })
+			}
+		})
+	}
+	three := Limits[string]{Entries: 3}
+	f("room left", three, []string{"a", "b"}, "a", "b")
+	f("the oldest leaves", three, []string{"a", "b", "c", "d"}, "b", "c", "d")
+	f("what is used stays", three, []string{"a", "b", "c", "a", "d", "a", "e"}, "a", "d", "e")
+	f("all used: the oldest leaves", three, []string{"a", "b", "c", "a", "b", "c", "d"}, "b", "c", "d")
+	bytes := Limits[string]{Entries: 10, Bytes: 5, Size: size}
+	f("by size", bytes, []string{"aa", "bb", "cc"}, "bb", "cc")
+	f("larger than all", bytes, []string{"aa", "abcdef"})
+	f("one large value drops several", bytes, []string{"a", "b", "c", "dddd"}, "c", "dddd")
+}
+
+// A value that could not be made is not taken for one that is zero.
+func TestGet_PanicIsRepeated(t *testing.T) {
+	t.Parallel()
+	c := New[string](Limits[int]{Entries: 4})
+	for range 2 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			c.Get("key", func() int { panic("a bug") })
+		}()
+	}
+}

@@ -1,0 +1,80 @@
+// Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, sign-in through an
+// OpenID Connect provider, and the look-up of determination records. Market data is served by internal/api, which cannot reach
+// the database.
+package console
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/api"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/oidc"
+	"github.com/assaydata/assay/internal/usage"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// Config is what the console needs.
+type Config struct {
+	API      *api.API // finds the slots of determination records
+	Accounts *account.Service
+	Usage    *usage.Counter
+	Limits   *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
+	OIDC     *oidc.Provider     // nil for none
+	OIDCName string             // the provider's name on the sign-in page
+
+	// Determinations reads all revisions of a slot's record, oldest first; none when nothing was published there.
+	Determinations func(ctx context.Context, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error)
+}
+
+// Console serves the routes.
+type Console struct {
+	Config
+	guesses guesses
+}
+
+// New makes the console.
+func New(config Config) *Console { return &Console{Config: config, guesses: newGuesses(config.Limits)} }
+
+// Routes are for the pages of this server: no other origin may call them, and nothing is cached.
+func (c *Console) Routes() web.Group {
+	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	route := func(method, path string, limit web.LimitClass, rule access.Rule, serve handler) web.Route {
+		return web.Route{Method: method, Path: path, Limit: limit, Rule: rule, Serve: serve}
+	}
+	return web.Group{Private: true, Session: c.session, Routes: []web.Route{
+		route(get, "/api/session", web.Unlimited, access.Public, c.showSession),
+		route(post, "/api/session", web.Unlimited, access.Public, c.signIn),
+		route(del, "/api/session", web.Unlimited, access.Public, c.signOut),
+		route(get, ticketPath, web.PerAddress, access.Public, c.beginOIDC),
+		route(get, OIDCCallback, web.PerAddress, access.Public, c.finishOIDC),
+
+		route(get, "/api/account", web.PerKey, access.SignedIn, c.showAccount),
+		route(put, "/api/account/password", web.PerKey, access.SignedIn, c.changePassword),
+		route(get, "/api/keys", web.PerKey, access.SignedIn, c.listKeys),
+		route(post, "/api/create-api-key", web.PerKey, access.SignedIn, c.createKey),
+		route(del, "/api/keys/{id}", web.PerKey, access.SignedIn, c.revokeKey),
+		route(post, "/api/keys/{id}/rotate", web.PerKey, access.SignedIn, c.rotateKey),
+		route(get, "/api/usage", web.PerKey, access.SignedInOrKey, c.showUsage),
+	}}
+}
+
+// RecordRoutes are for programs from any origin, like the market data.
+func (c *Console) RecordRoutes() web.Group {
+	return web.Group{Session: c.session, Routes: []web.Route{{
+		Method: http.MethodGet, Path: "/api/gpu/{gpuName}/determination",
+		Limit: web.PerKey, Rule: access.Keyed, Serve: c.determination,
+	}}}
+}
+
+type handler = func(*web.Request) (web.Response, error)
+
+// session returns the owner of a session. A session that is not in memory is looked up in the database: another node may have
+// started it a moment ago.
+func (c *Console) session(ctx context.Context, token string) (assay.Caller, bool) {
+	session, ok := c.Accounts.Identify(ctx, token)
+	return session.Caller, ok
+}

@@ -1,0 +1,168 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// keyView is a key as its owner reads it.
+type keyView struct {
+	keySummary
+	ExpiresAt  *string `json:"expires_at"`
+	LastUsedAt *string `json:"last_used_at"`
+	RevokedAt  *string `json:"revoked_at"`
+	Status     string  `json:"status"`
+}
+
+// keySummary is what is shown of a key when it is made.
+type keySummary struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Prefix    string `json:"prefix"`
+	Tier      string `json:"tier"`
+	CreatedAt string `json:"created_at"`
+}
+
+func summarize(k *account.KeyView) keySummary {
+	return keySummary{
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Tier: k.Tier.String(), CreatedAt: assay.FormatInstant(k.CreatedAt),
+	}
+}
+
+// listKeys serves the keys of an account, newest first.
+func (c *Console) listKeys(r *web.Request) (web.Response, error) {
+	c.Usage.Settle(r.Context()) // so that it is known when each was last used
+	list, err := c.Accounts.KeysOf(r.Context(), r.Caller().AccountID)
+	if err != nil {
+		return web.Response{}, err
+	}
+	rows := []keyView{}
+	for _, k := range list {
+		rows = append(rows, keyView{
+			keySummary: summarize(&k), ExpiresAt: optionalInstant(k.ExpiresAt), LastUsedAt: optionalInstant(k.LastUsedAt),
+			RevokedAt: optionalInstant(k.RevokedAt), Status: k.Status,
+		})
+	}
+	return uncached(struct {
+		Success bool      `json:"success"`
+		Count   int       `json:"count"`
+		Data    []keyView `json:"data"`
+	}{true, len(rows), rows})
+}
+
+// createdKey is the only response that contains a key's text.
+type createdKey struct {
+	Success  bool        `json:"success"`
+	Key      string      `json:"key"`
+	Replaces *replaced   `json:"replaces,omitempty"`
+	Data     *keySummary `json:"data"`
+}
+
+// replaced is a key that another one replaces.
+type replaced struct {
+	ID        string  `json:"id"`
+	ExpiresAt *string `json:"expires_at"`
+}
+
+// createKey makes a key of the tier that the account may create.
+func (c *Console) createKey(r *web.Request) (web.Response, error) {
+	var given struct {
+		Name string `json:"name"`
+	}
+	if err := r.ReadJSON(&given, "name"); err != nil {
+		return web.Response{}, err
+	}
+	secret, key, err := c.Accounts.CreateKey(r.Context(), r.Caller().AccountID, given.Name)
+	return created(r, secret, &key, nil, err)
+}
+
+// created responds with a new key, or says why there is none.
+func created(r *web.Request, secret keys.Secret, key *account.KeyView, old *replaced, err error) (web.Response, error) {
+	if errors.Is(err, access.ErrKeyRefused) {
+		return keyRefused(r, access.ErrKeyRefused)
+	}
+	if err != nil {
+		return web.Response{}, err
+	}
+	shown := summarize(key)
+	return web.NoStore(http.StatusCreated, createdKey{Success: true, Key: secret.Reveal(), Replaces: old, Data: &shown})
+}
+
+// keyRefused is the one error whose body has another shape: the sentence is in both fields.
+func keyRefused(r *web.Request, e *assay.Error) (web.Response, error) {
+	body := r.ErrorBody(e)
+	body.Error = body.Message
+	return web.NoStore(web.Status(e.Kind), struct {
+		Success bool `json:"success"`
+		web.ErrorBody
+	}{false, body})
+}
+
+// revokeKey ends a key for good.
+func (c *Console) revokeKey(r *web.Request) (web.Response, error) {
+	if err := c.Accounts.RevokeKey(r.Context(), r.Caller().AccountID, r.PathValue("id")); err != nil {
+		return web.Response{}, err
+	}
+	return done()
+}
+
+const (
+	defaultGrace = 24
+	maxGrace     = int(account.MaxGrace / time.Hour)
+)
+
+// rotateKey makes a key that replaces another, which stays valid for a grace period.
+func (c *Console) rotateKey(r *web.Request) (web.Response, error) {
+	given := struct {
+		GraceHours *int `json:"grace_hours"`
+	}{}
+	if r.HasBody() {
+		if err := r.ReadJSON(&given, "grace_hours"); err != nil {
+			return web.Response{}, err
+		}
+	}
+	hours := defaultGrace
+	if given.GraceHours != nil {
+		hours = *given.GraceHours
+	}
+	if hours < 0 || hours > maxGrace {
+		return web.Response{}, web.InvalidBody("has %d in the field grace_hours; allowed is a whole number from 0 to %d", hours, maxGrace)
+	}
+	id := r.PathValue("id")
+	secret, key, err := c.Accounts.RotateKey(r.Context(), r.Caller().AccountID, id, time.Duration(hours)*time.Hour)
+	if err != nil {
+		return created(r, secret, &key, nil, err)
+	}
+	old, err := c.keyOf(r, id)
+	if err != nil {
+		return web.Response{}, err
+	}
+	return created(r, secret, &key, &replaced{id, optionalInstant(old.ExpiresAt)}, nil)
+}
+
+// keyOf finds a key of the account that is signed in.
+func (c *Console) keyOf(r *web.Request, id string) (account.KeyView, error) {
+	list, err := c.Accounts.KeysOf(r.Context(), r.Caller().AccountID)
+	if err != nil {
+		return account.KeyView{}, err
+	}
+	if i := slices.IndexFunc(list, func(k account.KeyView) bool { return k.ID == id }); i >= 0 {
+		return list[i], nil
+	}
+	return account.KeyView{}, unknownKey(id)
+}
+
+func unknownKey(id string) error {
+	return &assay.Error{
+		Kind: assay.NotFound, Code: "unknown_key", Message: fmt.Sprintf("There is no key with the id %q.", web.Shown(id)),
+	}
+}

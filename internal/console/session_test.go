@@ -1,0 +1,419 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/console"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// pathVariable is a variable segment of a route's path.
+var pathVariable = regexp.MustCompile(`\{\w+\}`)
+
+const person = "person@example.com"
+
+// add makes an account with the password.
+func (r *rig) add(email string) assay.Account {
+	r.Test.Helper()
+	a, err := r.Accounts.AddAccount(context.Background(), email, "A Person", apitest.Password)
+	r.Must(err)
+	return a
+}
+
+func credentials(email, password string) string {
+	return fmt.Sprintf(`{"email":%q,"password":%q}`, email, password)
+}
+
+// cookie is the session's cookie of an answer.
+func cookie(t *testing.T, got apitest.Reply) *http.Cookie {
+	t.Helper()
+	for _, c := range got.Cookies() {
+		if c.Name == web.SessionCookie {
+			return c
+		}
+	}
+	t.Fatalf("no cookie: %d %v %s", got.StatusCode, got.Header, got.Text)
+	return nil
+}
+
+func TestSession(t *testing.T) {
+	r := newRig(t)
+	r.add(person)
+	r.Grant(person, assay.PlanFull)
+	got := r.Write(http.MethodPost, "", "/api/session", credentials(" Person@Example.com", apitest.Password))
+	if got.StatusCode != 200 || !strings.Contains(got.Text, `"success":true,"data":{"id":1,"email":"person@example.com"`) || got.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %v %s", got.StatusCode, got.Header, got.Text)
+	}
+	c := cookie(t, got)
+	if c.MaxAge != 14*24*3600 || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Secure || c.Domain != "" || len(c.Value) < 43 {
+		t.Errorf("the cookie is %+v", c)
+	}
+	if strings.Contains(got.Text, c.Value) {
+		t.Error("the body shows the token")
+	}
+	r.Sessions["person"] = c.Name + "=" + c.Value
+	if got := r.Get("person session", "/api/gpu/H200/hourly"); got.StatusCode != 200 || !strings.Contains(got.Text, `"access":"full"`) {
+		t.Errorf("reading with the session: %d %s", got.StatusCode, got.Text)
+	}
+	if got := r.Get("person session", "/api/session"); got.StatusCode != 200 || got.Header.Get("Cache-Control") != "no-store" ||
+		!strings.Contains(got.Text, `"data":{"account":{"id":1,"email":"person@example.com"`) {
+		t.Errorf("who is signed in: %d %v %s", got.StatusCode, got.Header, got.Text)
+	}
+	out := r.Do(http.MethodDelete, "person session", "/api/session")
+	if c := cookie(t, out); out.StatusCode != 200 || out.Text != `{"success":true}` || c.MaxAge >= 0 || c.Value != "" || !c.HttpOnly {
+		t.Errorf("signing out: %d %s %+v", out.StatusCode, out.Text, c)
+	}
+	if got := r.Get("person session", "/api/account"); got.StatusCode != 401 {
+		t.Errorf("after signing out: %d", got.StatusCode)
+	}
+	if got := r.Get("person session", "/api/session"); got.StatusCode != 200 || got.Text != `{"success":true,"data":{"account":null,"oidc":null}}` {
+		t.Errorf("who is signed in after that: %d %s", got.StatusCode, got.Text)
+	}
+	if out := r.Do(http.MethodDelete, "", "/api/session"); out.StatusCode != 200 {
+		t.Errorf("signing out without a session: %d", out.StatusCode)
+	}
+}
+
+// TestSession_SecureCookie: behind TLS, be it ours or a trusted proxy's, the cookie never goes without.
+func TestSession_SecureCookie(t *testing.T) {
+	f := func(want bool, headers []string, options ...func(*apitest.Config)) {
+		t.Helper()
+		r := newRig(t, options...)
+		out := r.Do(http.MethodDelete, "", "/api/session", headers...)
+		if got := cookie(t, out).Secure; got != want {
+			t.Errorf("%v: Secure is %v", headers, got)
+		}
+	}
+	forwarded := []string{"peer", "10.0.0.1:1", "X-Forwarded-Proto", "https"}
+	f(false, nil)
+	f(false, forwarded)
+	f(true, forwarded, apitest.TrustProxies("10.0.0.0/8"))
+	f(false, []string{"peer", "10.0.0.1:1", "X-Forwarded-Proto", "http"}, apitest.TrustProxies("10.0.0.0/8"))
+	f(false, []string{"peer", "192.0.2.1:1", "X-Forwarded-Proto", "https"}, apitest.TrustProxies("10.0.0.0/8"))
+	f(true, nil, func(c *apitest.Config) { c.Web.PublicURL = "https://data.example" })
+	f(false, nil, func(c *apitest.Config) { c.Web.PublicURL = "http://data.example" })
+
+	r := newRig(t)
+	request := httptest.NewRequest(http.MethodDelete, "/api/session", nil)
+	request.TLS = &tls.ConnectionState{}
+	if !cookie(t, r.Send(request)).Secure {
+		t.Error("over TLS the cookie is not Secure")
+	}
+}
+
+// TestSession_AsCaller: a session reads as its plan allows, on the routes that look at a caller, and only without a key.
+func TestSession_AsCaller(t *testing.T) {
+	r := newRig(t)
+	f := func(caller, target string, status int, want string, headers ...string) {
+		t.Helper()
+		if got := r.Get(caller, target, headers...); got.StatusCode != status || !strings.Contains(got.Text, want) {
+			t.Errorf("%s as %q: %d %.300s\nwant %d %s", target, caller, got.StatusCode, got.Text, status, want)
+		}
+	}
+	const dailyOnly = "Premium access is daily-grain only. Hourly and real-time data require a full subscription."
+	f("premium session", "/api/gpu/H200/hourly", 403, dailyOnly)
+	f("trial session", "/api/gpu/H200/realtime", 403, dailyOnly)
+	f("premium session", "/api/otpi?lab=minimax", 200, `"access":"premium"`)
+	f("full session", "/api/otpi?lab=minimax", 200, `"access":"full"`)
+	f("full session", "/api/gpu/H200/history?datetime=2026-02-01", 200, `"access":"full"`)
+	f("free session", "/api/gpu/H200/history?datetime=2026-02-01", 401, "API key required. Use Authorization: Bearer YOUR_API_KEY")
+	f("free session", "/api/gpu/H200/index-history", 200, `"access":"public-3mo"`)
+	f("full session", "/api/gpu/H200", 401, "Invalid API key", "Authorization", "Bearer nonsense")
+	f("full session", "/api/gpu/H200/hourly", 403, dailyOnly, "Authorization", "Bearer "+r.Keys["premium"])
+	for _, stale := range []string{"x", strings.Repeat("x", 43), ""} {
+		f("", "/api/gpu/H200/index-history", 200, `"access":"public-3mo"`, "Cookie", web.SessionCookie+"="+stale)
+		f("", "/api/gpu/H200/hourly", 401, "API key required", "Cookie", "other=1; "+web.SessionCookie+"="+stale)
+	}
+
+	for caller, want := range map[string]string{"full session": "private", "free session": "private", "": "public"} {
+		if got := r.Get(caller, "/api/gpu/H200"); !strings.HasPrefix(got.Header.Get("Cache-Control"), want) || got.Header.Get("Vary") != "Authorization, Cookie, Accept-Encoding" {
+			t.Errorf("as %q: %v", caller, got.Header)
+		}
+	}
+	if got := r.Get("full session", "/api/gpu-types"); got.Header.Get("Vary") != "Accept-Encoding" || !strings.HasPrefix(got.Header.Get("Cache-Control"), "public") {
+		t.Errorf("a catalog looks at the session: %v", got.Header)
+	}
+	r.Clock = r.Clock.Add(14 * 24 * time.Hour)
+	f("full session", "/api/gpu/H200/hourly", 401, "API key required")
+	f("full session", "/api/account", 401, "Sign in first.")
+}
+
+func TestSession_TrialEnds(t *testing.T) {
+	r := newRig(t)
+	key, _ := r.CreateKey("trial session")
+	r.Keys["mine"] = key
+	f := func(status int) {
+		t.Helper()
+		for _, caller := range []string{"mine", "trial session"} {
+			if got := r.Get(caller, "/api/gpu/H200/history?datetime=2026-02-01"); got.StatusCode != status {
+				t.Errorf("as %s: %d %s", caller, got.StatusCode, got.Text)
+			}
+		}
+	}
+	f(200)
+	r.Clock = apitest.Now.Add(72*time.Hour - time.Millisecond)
+	f(200)
+	r.Clock = apitest.Now.Add(72 * time.Hour)
+	f(401)
+	if got := r.Get("mine", "/api/gpu/H200"); !strings.Contains(got.Text, "API key is inactive") {
+		t.Errorf("%s", got.Text)
+	}
+	if got := r.Get("trial session", "/api/account"); !strings.Contains(got.Text, `"plan":"none"`) || !strings.Contains(got.Text, `"key_tier":null`) {
+		t.Errorf("%s", got.Text)
+	}
+}
+
+func TestSession_LimitByAccount(t *testing.T) {
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 2 })
+	for _, status := range []int{200, 200, 429} {
+		if got := r.Get("premium session", "/api/gpu/H200/history-simple"); got.StatusCode != status {
+			t.Errorf("%d, want %d", got.StatusCode, status)
+		}
+	}
+	if got := r.Get("full session", "/api/gpu/H200/history-simple"); got.StatusCode != 200 {
+		t.Errorf("another account: %d", got.StatusCode)
+	}
+}
+
+// TestSignIn_Refused: whoever does not know the password learns nothing.
+func TestSignIn_Refused(t *testing.T) {
+	r := newRig(t)
+	r.add(person)
+	const wrong = `{"error":"Unauthorized","message":"Email or password is wrong.","code":"sign_in_failed",`
+	for _, body := range []string{credentials(person, "wrong horse battery"), credentials("nobody@example.com", apitest.Password), credentials("not an address", "x")} {
+		got := r.Write(http.MethodPost, "", "/api/session", body)
+		if got.StatusCode != 401 || !strings.HasPrefix(got.Text, wrong) || len(got.Cookies()) > 0 {
+			t.Errorf("%s: %d %s", body, got.StatusCode, got.Text)
+		}
+	}
+	r.Must(r.Accounts.CloseAccount(context.Background(), person))
+	if got := r.Write(http.MethodPost, "", "/api/session", credentials(person, apitest.Password)); got.StatusCode != 401 || !strings.HasPrefix(got.Text, wrong) {
+		t.Errorf("closed: %d %s", got.StatusCode, got.Text)
+	}
+}
+
+// TestSignIn_Guessing: ten attempts an account and thirty an address in any five minutes, whether the account exists or not.
+func TestSignIn_Guessing(t *testing.T) {
+	r := newRig(t)
+	attempt := func(email, peer string) apitest.Reply {
+		return r.Write(http.MethodPost, "", "/api/session", credentials(email, "wrong horse battery"), "peer", peer)
+	}
+	r.add(person)
+	for _, email := range []string{person, "nobody@example.com"} {
+		for i := range console.GuessesPerAccount {
+			if got := attempt(email, fmt.Sprintf("198.51.100.%d:1", i)); got.StatusCode != 401 {
+				t.Fatalf("attempt %d: %d %s", i, got.StatusCode, got.Text)
+			}
+		}
+		r.Clock = r.Clock.Add(4 * time.Minute)
+		got := attempt(strings.ToUpper(email), "198.51.100.99:1")
+		if got.StatusCode != 429 || got.Header.Get("Retry-After") != "60" ||
+			!strings.Contains(got.Text, `"message":"Rate limit of 10 sign-in attempts in 5 minutes exceeded. Retry in 60 seconds.","code":"rate_limited"`) {
+			t.Errorf("%s: %d %v %s", email, got.StatusCode, got.Header, got.Text)
+		}
+		r.Clock = r.Clock.Add(time.Minute)
+		if got := attempt(email, "198.51.100.99:1"); got.StatusCode != 401 {
+			t.Errorf("%s, five minutes later: %d", email, got.StatusCode)
+		}
+	}
+	r.Clock = r.Clock.Add(console.GuessWindow)
+	for i := range console.GuessesPerAddress {
+		if got := attempt(fmt.Sprintf("p%d@example.com", i), "[2001:db8::1]:1"); got.StatusCode != 401 {
+			t.Fatalf("attempt %d: %d", i, got.StatusCode)
+		}
+	}
+	if got := attempt("other@example.com", "[2001:db8::2]:1"); got.StatusCode != 429 || !strings.Contains(got.Text, "Rate limit of 30 sign-in attempts in 5 minutes exceeded.") {
+		t.Errorf("%d %s", got.StatusCode, got.Text)
+	}
+}
+
+// TestOwnRoutes_CrossOrigin: nothing is changed for a page of another origin, and nothing is shown to it.
+func TestOwnRoutes_CrossOrigin(t *testing.T) {
+	r := newRig(t, func(c *apitest.Config) { c.Web.PublicURL = "https://data.example" })
+	const refused = `{"error":"Forbidden","message":"This path takes such calls from the pages of this server only, not from another origin.","code":"cross_origin",`
+	for _, route := range r.Groups[1].Routes {
+		target := pathVariable.ReplaceAllString(route.Path, "4fQz8K")
+		for _, headers := range [][]string{
+			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
+		} {
+			got := r.Write(route.Method, "full session", target, "{}", headers...)
+			if got.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s %s lets another origin read", route.Method, target)
+			}
+			if route.Method != http.MethodGet && (got.StatusCode != 403 || !strings.HasPrefix(got.Text, refused)) {
+				t.Errorf("%s %s with %v: %d %s", route.Method, target, headers, got.StatusCode, got.Text)
+			}
+		}
+		preflight := r.Do(http.MethodOptions, "", target, "Origin", "https://evil.example", "Access-Control-Request-Method", route.Method)
+		if preflight.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("the preflight of %s lets another origin in", target)
+		}
+	}
+	for _, headers := range [][]string{{"Sec-Fetch-Site", "same-origin"}, {"Origin", "https://data.example"}, {"Origin", "http://example.com"}, {}} {
+		if got := r.Write(http.MethodDelete, "free session", "/api/keys/4fQz8K", "", headers...); got.StatusCode != 404 {
+			t.Errorf("from our own page with %v: %d %s", headers, got.StatusCode, got.Text)
+		}
+	}
+}
+
+func TestOwnRoutes_NeverCached(t *testing.T) {
+	r := newRig(t)
+	for _, route := range r.Groups[1].Routes {
+		got := r.Do(route.Method, "full session", pathVariable.ReplaceAllString(route.Path, "4fQz8K"))
+		if got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s: %d %s", route.Method, route.Path, got.StatusCode, got.Header.Get("Cache-Control"))
+		}
+		clear(r.Sessions)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	r := newRig(t)
+	f := func(method, target, body string, status int, label, message string, headers ...string) {
+		t.Helper()
+		got := r.Write(method, "premium session", target, body, headers...)
+		if want := fmt.Sprintf(`{"error":%q,"message":%q,`, label, message); got.StatusCode != status || !strings.HasPrefix(got.Text, want) {
+			t.Errorf("%.60s: %d %s\nwant %s", body, got.StatusCode, got.Text, want)
+		}
+	}
+	const create, bad = "/api/create-api-key", "Bad request"
+	f(http.MethodPost, create, ``, 400, bad, "The body is not a JSON object; allowed is a JSON object with name.")
+	f(http.MethodPost, create, `[]`, 400, bad, "The body is not a JSON object; allowed is a JSON object with name.")
+	f(http.MethodPost, create, `{"name":"x"`, 400, bad, "The body is not a JSON object; allowed is a JSON object with name.")
+	f(http.MethodPost, create, `{"name":"x"} {}`, 400, bad, "The body goes on after its end; allowed is a JSON object with name.")
+	f(http.MethodPost, create, `{"title":"x"}`, 400, bad, `The body has the unknown field "title"; allowed is a JSON object with name.`)
+	f(http.MethodPost, create, `{"name":7}`, 400, bad, "The body has a JSON number in the field name; allowed is a string.")
+	f(http.MethodPost, create, `{"name":""}`, 400, bad, "name has 0 characters: allowed are 1 to 64.")
+	f(http.MethodPost, create, `{"name":"x"}`, 400, bad, `The body has the Content-Type "text/plain"; allowed is application/json.`, "Content-Type", "text/plain")
+	f(http.MethodPost, create, `{"name":"x"}`, 400, bad, `The body has the Content-Type ""; allowed is application/json.`, "Content-Type", "")
+	f(http.MethodPost, create, `{"name":"`+strings.Repeat("x", 4<<10)+`"}`, 413, "Payload too large", "The body is longer than 4096 bytes.")
+	f(http.MethodPost, "/api/session", `{"email":"a@example.com"}`, 400, bad, "The body lacks the email or the password; allowed is a JSON object with email and password.")
+	f(http.MethodPost, "/api/session", `{"email":"a@example.com","password":1}`, 400, bad, "The body has a JSON number in the field password; allowed is a string.")
+	f(http.MethodPost, "/api/keys/4fQz8K/rotate", `{"grace_hours":169}`, 400, bad, "The body has 169 in the field grace_hours; allowed is a whole number from 0 to 168.")
+	f(http.MethodPost, "/api/keys/4fQz8K/rotate", `{"grace_hours":-1}`, 400, bad, "The body has -1 in the field grace_hours; allowed is a whole number from 0 to 168.")
+	f(http.MethodPost, "/api/keys/4fQz8K/rotate", `{"grace_hours":1.5}`, 400, bad, "The body has a JSON number 1.5 in the field grace_hours; allowed is a whole number.")
+	f(http.MethodPut, "/api/account/password", `{"current":"x","following":"y"}`, 400, bad, `The body has the unknown field "following"; allowed is a JSON object with current and next.`)
+	if got := r.Write(http.MethodPost, "premium session", create, `{"name":"x"}`, "Content-Type", "application/json; charset=utf-8"); got.StatusCode != 201 {
+		t.Errorf("with a charset: %d %s", got.StatusCode, got.Text)
+	}
+}
+
+func TestChangePassword(t *testing.T) {
+	r := newRig(t)
+	r.add(person)
+	signIn := func(password string) apitest.Reply {
+		return r.Write(http.MethodPost, "", "/api/session", credentials(person, password))
+	}
+	for _, name := range []string{"here", "there"} {
+		c := cookie(t, signIn(apitest.Password))
+		r.Sessions[name] = c.Name + "=" + c.Value
+	}
+	change := func(current, next string) apitest.Reply {
+		return r.Write(http.MethodPut, "here session", "/api/account/password", fmt.Sprintf(`{"current":%q,"next":%q}`, current, next))
+	}
+	if got := change("wrong horse battery", "another horse battery"); got.StatusCode != 403 || !strings.Contains(got.Text, `"message":"The current password is wrong.","code":"wrong_password"`) {
+		t.Errorf("wrong: %d %s", got.StatusCode, got.Text)
+	}
+	if got := change(apitest.Password, "short"); got.StatusCode != 400 || !strings.Contains(got.Text, `"code":"invalid_password"`) {
+		t.Errorf("short: %d %s", got.StatusCode, got.Text)
+	}
+	if got := change(apitest.Password, "another horse battery"); got.StatusCode != 200 || got.Text != `{"success":true}` {
+		t.Errorf("right: %d %s", got.StatusCode, got.Text)
+	}
+	if got := r.Get("here session", "/api/account"); got.StatusCode != 200 {
+		t.Errorf("this session: %d", got.StatusCode)
+	}
+	if got := r.Get("there session", "/api/account"); got.StatusCode != 401 {
+		t.Errorf("the other session: %d", got.StatusCode)
+	}
+	if got := signIn(apitest.Password); got.StatusCode != 401 {
+		t.Errorf("the old password: %d", got.StatusCode)
+	}
+	if got := signIn("another horse battery"); got.StatusCode != 200 {
+		t.Errorf("the new password: %d", got.StatusCode)
+	}
+	for range console.GuessesPerAccount {
+		change("wrong horse battery", "another horse battery")
+	}
+	if got := change("wrong horse battery", "another horse battery"); got.StatusCode != 429 {
+		t.Errorf("guessing: %d", got.StatusCode)
+	}
+}
+
+// TestNoSecrets: no apitest.Password, token or key gets into the log or the database.
+func TestNoSecrets(t *testing.T) {
+	r := newRig(t)
+	r.add(person)
+	r.Grant(person, assay.PlanFull)
+	c := cookie(t, r.Write(http.MethodPost, "", "/api/session", credentials(person, apitest.Password)))
+	r.Sessions["person"] = c.Name + "=" + c.Value
+	key, id := r.CreateKey("person session")
+	r.Keys["mine"] = key
+	r.Get("mine", "/api/gpu/H200/hourly")
+	r.Get("", "/api/gpu/H200?token="+c.Value, "Cookie", r.Sessions["person"])
+	r.Write(http.MethodPost, "person session", "/api/create-api-key", `{"name":"`+key+`"}`)
+	r.Write(http.MethodPost, "", "/api/session", credentials(key, apitest.Password))
+	r.Write(http.MethodPost, "person session", "/api/keys/"+id+"/rotate", `{"grace_hours":0}`)
+	r.Do(http.MethodDelete, "person session", "/api/keys/"+key)
+	r.Get("person session", "/api/usage?key="+key)
+	r.Must(r.Usage.Flush(t.Context()))
+	texts := map[string][]byte{"log": r.Logs.Bytes()}
+	files, err := filepath.Glob(filepath.Join(r.Dir, "*"))
+	r.Must(err)
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.IsDir() {
+			continue
+		}
+		texts[filepath.Base(file)], err = os.ReadFile(file)
+		r.Must(err)
+	}
+	for _, secret := range []string{apitest.Password, c.Value, key, key[15:]} {
+		for name, text := range texts {
+			if bytes.Contains(text, []byte(secret)) {
+				t.Errorf("%s holds %q", name, secret)
+			}
+		}
+	}
+	if !strings.Contains(r.Logs.String(), `"path":"/api/keys/{id}/rotate","status":201`) || !strings.Contains(r.Logs.String(), `"account":1`) {
+		t.Errorf("the log does not tell who did what: %s", r.Logs.String())
+	}
+	if len(texts) < 2 {
+		t.Error("no file of the database was looked at")
+	}
+}
+
+// TestOwnRoutes_DatabaseAway: who wants to change something is told to come back; reading goes on.
+func TestOwnRoutes_DatabaseAway(t *testing.T) {
+	r := newRig(t)
+	r.Session("full session")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/keys", nil)
+	request.Header.Set("Cookie", r.Session("full session"))
+	got := r.Send(request)
+	if got.StatusCode != 503 || !strings.Contains(got.Text, `"message":"This cannot be done at the moment. Try again later.","code":"unavailable"`) {
+		t.Errorf("%d %s", got.StatusCode, got.Text)
+	}
+	request = httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/gpu/H200/hourly", nil)
+	request.Header.Set("Cookie", r.Session("full session"))
+	if got := r.Send(request); got.StatusCode != 200 {
+		t.Errorf("a read: %d %s", got.StatusCode, got.Text)
+	}
+	if account.SessionLength != 14*assay.Day {
+		t.Error("the length of a session is not that of the description")
+	}
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Body is a whole response body, ready in every content encoding, with the headers that belong to it.
+type Body struct {
+	forms        [len(encodings)]form
+	lastModified string // empty when not known
+}
+
+// form is a body in one content encoding.
+type form struct {
+	payload []byte
+	etag    string
+	length  []string
+}
+
+// compressFrom is the size at which compression begins to pay. A smaller body has the identity form only.
+const compressFrom = 1024
+
+// NewBody makes a body of its text; modified is an instant, or 0.
+func NewBody(raw []byte, modified int64) *Body { return newTaggedBody(raw, Tag(raw), modified) }
+
+// newTaggedBody is NewBody with a given tag.
+func newTaggedBody(raw []byte, tag string, modified int64) *Body {
+	b := &Body{lastModified: lastModified(modified)}
+	b.forms[identity] = newForm(raw, tag, identity)
+	if len(raw) >= compressFrom {
+		b.forms[gzipEncoding] = newForm(compressGzip(raw), tag, gzipEncoding)
+		b.forms[zstdEncoding] = newForm(zstdEncoder.EncodeAll(raw, nil), tag, zstdEncoding)
+	}
+	return b
+}
+
+func newForm(payload []byte, tag string, e encoding) form {
+	return form{payload: payload, etag: etag(tag, e), length: []string{strconv.Itoa(len(payload))}}
+}
+
+// Size is how many bytes the body takes in all encodings.
+func (b *Body) Size() (bytes int) {
+	for i := range b.forms {
+		bytes += len(b.forms[i].payload)
+	}
+	return bytes
+}
+
+// Text is the body without compression.
+func (b *Body) Text() []byte { return b.forms[identity].payload }
+
+// form gives the body in an encoding, or as it is when it is too small for that.
+func (b *Body) form(wanted encoding) (*form, encoding) {
+	if b.forms[wanted].payload == nil {
+		wanted = identity
+	}
+	return &b.forms[wanted], wanted
+}
+
+func lastModified(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format(http.TimeFormat)
+}

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// conns watches the connections of a server. It does two things that net/http does at a higher price.
+//
+// It closes connections that wait too long for a request, whether none arrives or one arrives too slowly, and those whose
+// response takes too long. The timeouts of http.Server would set several timers per request, which costs more than serving
+// it; here a request costs two atomic stores, and one sweep per second checks all connections.
+//
+// And it sends a response of some kilobytes in one piece. net/http would split it after its buffer of 4 KiB, and the second
+// system call costs as much as all the rest.
+type conns struct {
+	now atomic.Int64 // seconds since the start, moved by the sweep
+	mu  sync.Mutex
+	all map[*conn]struct{} // guarded by mu
+}
+
+// Limits in seconds: of the wait for the first request, of the wait for the next, and of a response.
+const (
+	newTimeout      = 10
+	idleTimeout     = 120
+	responseTimeout = 150
+)
+
+// conn is a connection that has a deadline and can hold back what is written to it.
+type conn struct {
+	net.Conn
+	deadline atomic.Int64 // second at which it is closed
+
+	mu      sync.Mutex
+	holding bool   // guarded by mu
+	lines   []byte // header lines of the next response; guarded by mu
+	held    []byte // what was written while holding; guarded by mu
+}
+
+// holdMost is how much is held back. What is longer goes out together with what was held, in one system call.
+const holdMost = 16 << 10
+
+// hold keeps back the response that is going to be written until it is complete, and adds header lines to it. net/http would
+// keep each of them in a map, copy, sort and check it, which for the headers of the contract costs as much as making the
+// response.
+func (c *conn) hold(fields []field) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holding = true
+	c.lines = c.lines[:0]
+	for _, f := range fields {
+		c.lines = append(append(c.lines, f.name...), ": "...)
+		c.lines = append(append(c.lines, f.value...), "\r\n"...)
+	}
+}
+
+// addLinesLocked puts the header lines after the status line, with which a response begins, and gives the rest of it.
+func (c *conn) addLinesLocked(p []byte) []byte {
+	status := bytes.IndexByte(p, '\n') + 1
+	c.held = append(append(c.held, p[:status]...), c.lines...)
+	c.lines = c.lines[:0]
+	return p[status:]
+}
+
+// Write writes, or holds back.
+func (c *conn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.holding {
+		return c.Conn.Write(p)
+	}
+	size := len(p)
+	if len(c.lines) > 0 {
+		p = c.addLinesLocked(p)
+	}
+	if len(c.held)+len(p) <= holdMost {
+		c.held = append(c.held, p...)
+		return size, nil
+	}
+	pieces := net.Buffers{c.held, p}
+	if len(c.held) == 0 {
+		pieces = pieces[1:]
+	}
+	_, err := pieces.WriteTo(c.Conn)
+	c.held = c.held[:0]
+	if err != nil {
+		return 0, err
+	}
+	return size, nil
+}
+
+// release sends what was held back.
+func (c *conn) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holding = false
+	if len(c.held) > 0 {
+		_, _ = c.Conn.Write(c.held) // the server notices a broken connection at the next read
+		c.held = c.held[:0]
+	}
+}
+
+// Close sends what was held back and closes.
+func (c *conn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
+
+// CloseWrite is how the server ends a connection of which it has not read everything, so that its last response is not lost.
+func (c *conn) CloseWrite() error {
+	c.release()
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		return tcp.CloseWrite()
+	}
+	return nil
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, nc net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, nc)
+}
+
+func newConns() *conns { return &conns{all: map[*conn]struct{}{}} }
+
+// listener accepts connections that can be watched.
+type listener struct{ net.Listener }
+
+// Accept waits for the next connection.
+func (l listener) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: nc}, nil
+}
+
+// changed is called when a connection changes its state.
+func (cs *conns) changed(nc net.Conn, state http.ConnState) {
+	c, ok := nc.(*conn)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateNew:
+		c.deadline.Store(cs.now.Load() + newTimeout)
+		cs.mu.Lock()
+		cs.all[c] = struct{}{}
+		cs.mu.Unlock()
+	case http.StateActive:
+		c.deadline.Store(cs.now.Load() + responseTimeout)
+	case http.StateIdle:
+		c.release()
+		c.deadline.Store(cs.now.Load() + idleTimeout)
+	case http.StateClosed, http.StateHijacked:
+		cs.mu.Lock()
+		delete(cs.all, c)
+		cs.mu.Unlock()
+	}
+}
+
+// run sweeps once a second until the context ends; the shutdown closes the rest.
+func (cs *conns) run(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			cs.sweep()
+		}
+	}
+}
+
+// sweep advances the time by a second and closes what has taken too long.
+func (cs *conns) sweep() {
+	now := cs.now.Add(1)
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.all {
+		if c.deadline.Load() <= now {
+			_ = c.Conn.Close() // the server notices and forgets the connection
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package web
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// watchedServer is a server on loopback whose sweeps the test makes by hand: no test waits for a second to pass.
+type watchedServer struct {
+	*conns
+	address string
+	states  chan http.ConnState // every state that conns has been told of
+	release chan struct{}       // lets one answer at /slow go on
+}
+
+func newWatchedServer(t *testing.T) *watchedServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &watchedServer{newConns(), l.Addr().String(), make(chan http.ConnState, 100), make(chan struct{})}
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				<-s.release
+			}
+			if held, ok := r.Context().Value(connKey{}).(*conn); ok && r.URL.Path == "/held" {
+				held.hold([]field{{"X-Held", "yes"}})
+				_, _ = io.WriteString(w, strings.Repeat("a", 10_000))
+				return
+			}
+			_, _ = io.WriteString(w, "answer")
+		}),
+		ConnContext: withConn,
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			s.changed(conn, state)
+			s.states <- state
+		},
+	}
+	served := make(chan error)
+	go func() { served <- server.Serve(listener{l}) }()
+	t.Cleanup(func() {
+		close(s.release)
+		_ = server.Close()
+		<-served
+	})
+	return s
+}
+
+// client is the other end of a connection.
+type client struct {
+	net.Conn
+	*bufio.Reader
+	t *testing.T
+}
+
+func (s *watchedServer) dial(t *testing.T) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	// A test that would hang fails instead.
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	s.waitFor(t, http.StateNew)
+	return &client{conn, bufio.NewReader(conn), t}
+}
+
+// waitFor waits until the server tells of a state.
+func (s *watchedServer) waitFor(t *testing.T, want http.ConnState) {
+	t.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		select {
+		case state := <-s.states:
+			if state == want {
+				return
+			}
+		case <-timeout:
+			t.Fatalf("no connection has become %s", want)
+		}
+	}
+}
+
+func (s *watchedServer) sweeps(n int) {
+	for range n {
+		s.sweep()
+	}
+}
+
+func (c *client) send(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.Conn, text); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// answered reads an answer.
+func (c *client) answered() {
+	c.t.Helper()
+	response, err := http.ReadResponse(c.Reader, nil)
+	if err != nil {
+		c.t.Fatalf("no answer: %v", err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || string(body) != "answer" {
+		c.t.Fatalf("answered %q, %v", body, err)
+	}
+}
+
+// closed checks that the server has closed the connection without a word, and forgotten it.
+func (c *client) closed(s *watchedServer) {
+	c.t.Helper()
+	if b, err := c.ReadByte(); err == nil {
+		c.t.Fatalf("the server says %q where it should have closed the connection", b)
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatal("the connection is open")
+	}
+	s.waitFor(c.t, http.StateClosed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) != 0 {
+		c.t.Errorf("%d connections are remembered", len(s.all))
+	}
+}
+
+const (
+	someRequest  = "GET / HTTP/1.1\r\nHost: assay\r\n\r\n"
+	slowRequest  = "GET /slow HTTP/1.1\r\nHost: assay\r\n\r\n"
+	longRequest  = "GET / HTTP/1.1\r\nHost: assay\r\nX-Padding: " // goes on drop by drop
+	withoutBody  = "POST / HTTP/1.1\r\nHost: assay\r\nContent-Length: 5\r\n\r\n"
+	endOfRequest = "\r\n\r\n"
+)
+
+func TestConns_FirstRequest(t *testing.T) {
+	s := newWatchedServer(t)
+	c := s.dial(t)
+	s.sweeps(newTimeout - 1)
+	c.send(someRequest)
+	c.answered()
+	s.waitFor(t, http.StateIdle)
+	s.sweeps(idleTimeout)
+	c.closed(s)
+
+	c = s.dial(t)
+	s.sweeps(newTimeout)
+	c.closed(s)
+}
+
+func TestConns_DropByDrop(t *testing.T) {
+	s := newWatchedServer(t)
+	c := s.dial(t)
+	c.send(longRequest)
+	for range newTimeout - 1 {
+		c.send("x")
+		s.sweep()
+	}
+	c.send(endOfRequest)
+	c.answered()
+	s.waitFor(t, http.StateIdle)
+
+	// The second request of a connection has the time of its wait.
+	c.send(longRequest)
+	for range idleTimeout {
+		c.send("x")
+		s.sweep()
+	}
+	c.closed(s)
+
+	c = s.dial(t)
+	c.send(longRequest)
+	for range newTimeout {
+		c.send("x")
+		s.sweep()
+	}
+	c.closed(s)
+}
+
+func TestConns_NextRequest(t *testing.T) {
+	s := newWatchedServer(t)
+	c := s.dial(t)
+	for range 3 {
+		c.send(someRequest)
+		c.answered()
+		s.waitFor(t, http.StateIdle)
+		s.sweeps(idleTimeout - 1)
+	}
+	s.sweep()
+	c.closed(s)
+}
+
+func TestConns_WhileAnswering(t *testing.T) {
+	s := newWatchedServer(t)
+	c := s.dial(t)
+	c.send(slowRequest)
+	s.waitFor(t, http.StateActive)
+	s.sweeps(responseTimeout - 1) // longer than any wait for a request
+	s.release <- struct{}{}
+	c.answered()
+	s.waitFor(t, http.StateIdle)
+	s.sweeps(idleTimeout)
+	c.closed(s)
+}
+
+// net/http waits for a request's body before it answers, though nobody wants it.
+func TestConns_BodyNeverComes(t *testing.T) {
+	s := newWatchedServer(t)
+	c := s.dial(t)
+	c.send(withoutBody)
+	s.waitFor(t, http.StateActive)
+	s.sweeps(responseTimeout)
+	c.closed(s)
+}
+
+// A server that has not read all of a request says its last word, ends its side and waits a little, so that the word is
+// not lost. For that it must be able to end one side of the connection.
+func TestConns_LastWordIsRead(t *testing.T) {
+	s := newWatchedServer(t)
+	c := s.dial(t)
+	c.send("POST / HTTP/1.1\r\nHost: assay\r\nContent-Length: 10000000\r\n\r\n" + strings.Repeat("x", 100_000))
+	c.answered()
+	if _, err := c.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("the answer ends with %v, not with the end of the connection", err)
+	}
+}
+
+// An answer that is held back goes out in one piece when it is complete, and is not lost when the connection ends with it.
+func TestConns_HeldAnswer(t *testing.T) {
+	s := newWatchedServer(t)
+	for _, header := range []string{"", "Connection: close\r\n"} {
+		c := s.dial(t)
+		c.send("GET /held HTTP/1.1\r\nHost: assay\r\n" + header + "\r\n")
+		response, err := http.ReadResponse(c.Reader, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil || len(body) != 10_000 || response.Header.Get("X-Held") != "yes" {
+			t.Errorf("with %q: %d bytes, %v, %v", header, len(body), response.Header, err)
+		}
+	}
+}
+
+// pieces counts the writes that reach the network.
+type pieces struct {
+	net.Conn
+	sizes []int
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	p.sizes = append(p.sizes, len(b))
+	return len(b), nil
+}
+
+func (p *pieces) Close() error { return nil }
+
+func TestConn_Hold(t *testing.T) {
+	network := &pieces{}
+	c := &conn{Conn: network}
+	write := func(n int) {
+		t.Helper()
+		if got, err := c.Write(make([]byte, n)); got != n || err != nil {
+			t.Fatalf("wrote %d of %d: %v", got, n, err)
+		}
+	}
+	f := func(want ...int) {
+		t.Helper()
+		if !slices.Equal(network.sizes, want) {
+			t.Errorf("the network got pieces of %v, want %v", network.sizes, want)
+		}
+		network.sizes = nil
+	}
+	write(10)
+	f(10) // nothing is held unless asked for
+	c.hold(nil)
+	write(4096)
+	write(2000)
+	f()
+	c.release()
+	f(6096)
+	c.hold(nil)
+	write(4096)
+	write(100_000) // together in one call on a real connection; here each is seen
+	f(4096, 100_000)
+	write(5)
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	f(5)
+}

@@ -1,0 +1,40 @@
+package web
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// SessionCookie holds the token of a session in the browser.
+const SessionCookie = "assay_session"
+
+// SessionToken is the value of the session cookie, or empty.
+func (r *Request) SessionToken() string { return r.Cookie(SessionCookie) }
+
+// Cookie is the value of a cookie, or empty.
+func (r *Request) Cookie(name string) string {
+	for _, cookie := range r.http.CookiesNamed(name) {
+		return cookie.Value
+	}
+	return ""
+}
+
+// SetCookie sets a cookie that scripts cannot read and that other sites cannot make the browser send with a write. A negative
+// age deletes it.
+func (r *Request) SetCookie(name, value, path string, seconds int) {
+	cookie := http.Cookie{ //nolint:gosec // G124: without TLS no cookie can be Secure
+		Name: name, Value: value, Path: path, MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.overTLS(),
+	}
+	r.SetHeader("Set-Cookie", cookie.String())
+}
+
+// overTLS tells whether the browser uses TLS, with this server or with a proxy in front of it.
+func (r *Request) overTLS() bool {
+	if r.http.TLS != nil || strings.HasPrefix(r.server.config.PublicURL, "https://") {
+		return true
+	}
+	peer, err := netip.ParseAddrPort(r.http.RemoteAddr)
+	return err == nil && r.server.proxies.trusts(peer.Addr().Unmap().WithZone("")) &&
+		strings.EqualFold(r.http.Header.Get("X-Forwarded-Proto"), "https")
+}

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/jub0bs/cors"
+)
+
+// crossOrigin lets pages of other origins read: any origin without a key, the listed ones with a key.
+type crossOrigin struct {
+	anonymous *cors.Middleware
+	keyed     *cors.Middleware // nil when no origin is listed
+}
+
+// exposed are the response headers that scripts may read.
+var exposed = []string{"X-Request-Id", "X-Assay-Synthetic", "RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Deprecation", "Sunset", "Link"}
+
+func newCORS(origins []string) (c crossOrigin, err error) {
+	c.anonymous, err = cors.NewMiddleware(cors.Config{
+		Origins: []string{"*"}, Methods: []string{http.MethodGet, http.MethodHead},
+		RequestHeaders: []string{"X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
+	})
+	if err != nil || len(origins) == 0 {
+		return c, err
+	}
+	c.keyed, err = cors.NewMiddleware(cors.Config{
+		Origins: origins, Methods: []string{http.MethodGet, http.MethodHead},
+		RequestHeaders: []string{"Authorization", "X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
+	})
+	if err != nil {
+		return c, fmt.Errorf("origins that may send keys: %w", err)
+	}
+	return c, nil
+}
+
+// serve serves a resource with the CORS headers that its request needs; a nil resource is an unknown path.
+func (c *crossOrigin) serve(r *Request, found *resource) error {
+	if middleware := c.middleware(r.http); middleware != nil {
+		return serveThrough(middleware, r, found)
+	}
+	return serveFound(r, found)
+}
+
+// serveThrough is apart from serve so that a request without an origin costs no allocation.
+func serveThrough(middleware *cors.Middleware, r *Request, found *resource) (err error) {
+	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { err = serveFound(r, found) })
+	middleware.Wrap(next).ServeHTTP(&r.out, r.http)
+	return err
+}
+
+func serveFound(r *Request, found *resource) error {
+	if found == nil {
+		return errUnknownPath
+	}
+	return r.serve(found)
+}
+
+// middleware gives the rules that apply to a request, or nil for none.
+func (c *crossOrigin) middleware(r *http.Request) *cors.Middleware {
+	switch {
+	case withKey(r):
+		return c.keyed
+	case len(r.Header["Origin"]) == 0:
+		return nil
+	}
+	return c.anonymous
+}
+
+// withKey tells whether a request carries a key or, being a preflight, announces one.
+func withKey(r *http.Request) bool {
+	if len(r.Header["Authorization"]) > 0 {
+		return true
+	}
+	if r.Method != http.MethodOptions {
+		return false
+	}
+	for _, line := range r.Header["Access-Control-Request-Headers"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(name), "Authorization") {
+				return true
+			}
+		}
+	}
+	return false
+}

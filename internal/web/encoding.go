@@ -1,0 +1,147 @@
+package web
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// encoding is a content encoding.
+type encoding uint8
+
+const (
+	identity encoding = iota
+	gzipEncoding
+	zstdEncoding
+)
+
+var encodings = [...]struct {
+	name   string
+	suffix string // of the ETag: the bytes of each encoding are a representation of their own
+}{
+	identity:     {"identity", ""},
+	gzipEncoding: {"gzip", "-g"},
+	zstdEncoding: {"zstd", "-z"},
+}
+
+// negotiate picks the encoding that the caller prefers; zstd before gzip among equals.
+func negotiate(header []string) encoding {
+	best, bestQ := identity, 0.0
+	for _, line := range header {
+		for part := range strings.SplitSeq(line, ",") {
+			name, q := part, 1.0
+			if semicolon := strings.IndexByte(part, ';'); semicolon >= 0 {
+				name, q = part[:semicolon], quality(part[semicolon+1:])
+			}
+			var this encoding
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "gzip", "x-gzip", "*":
+				this = gzipEncoding
+			case "zstd":
+				this = zstdEncoding
+			default:
+				continue
+			}
+			if q > bestQ || q == bestQ && q > 0 && this > best {
+				best, bestQ = this, q
+			}
+		}
+	}
+	return best
+}
+
+// quality reads "q=0.5"; an unreadable quality counts as 0.
+func quality(s string) float64 {
+	value, ok := strings.CutPrefix(strings.TrimSpace(s), "q=")
+	if !ok {
+		return 1
+	}
+	q, err := strconv.ParseFloat(value, 64)
+	if err != nil || q < 0 || q > 1 {
+		return 0
+	}
+	return q
+}
+
+// AcceptQuality is the quality that an Accept header gives a media type; 0 when it does not name it.
+func AcceptQuality(header []string, mediaType string) (q float64) {
+	for _, line := range header {
+		for part := range strings.SplitSeq(line, ",") {
+			name, parameters, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(name), mediaType) {
+				q = parameterQuality(parameters)
+			}
+		}
+	}
+	return q
+}
+
+// parameterQuality finds the quality among the parameters of a media type.
+func parameterQuality(parameters string) float64 {
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		if parameter = strings.TrimSpace(parameter); strings.HasPrefix(parameter, "q=") {
+			return quality(parameter)
+		}
+	}
+	return 1
+}
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return w
+}}
+
+// streamWindow keeps the pooled encoders small; rows repeat within far less.
+const streamWindow = 128 << 10
+
+var zstdWriters = sync.Pool{New: func() any {
+	w, err := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(streamWindow), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return w
+}}
+
+// encoder gives a writer that compresses on the way to w, and a function that finishes it.
+func encoder(e encoding, w io.Writer) (io.Writer, func()) {
+	switch e {
+	case gzipEncoding:
+		z := gzipWriters.Get().(*gzip.Writer)
+		z.Reset(w)
+		return z, func() { _ = z.Close(); gzipWriters.Put(z) }
+	case zstdEncoding:
+		z := zstdWriters.Get().(*zstd.Encoder)
+		z.Reset(w)
+		return z, func() { _ = z.Close(); zstdWriters.Put(z) }
+	case identity:
+	}
+	return w, func() {}
+}
+
+func compressGzip(raw []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.DefaultCompression)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	_, _ = w.Write(raw) // a bytes.Buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
+}
+
+var zstdEncoder = func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+}()

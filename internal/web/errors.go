@@ -1,0 +1,68 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/assaydata/assay"
+)
+
+// kinds maps each kind of error to its status and its label in the body.
+var kinds = map[assay.Kind]struct {
+	status int
+	label  string
+}{
+	assay.Internal:         {http.StatusInternalServerError, "Internal server error"},
+	assay.Invalid:          {http.StatusBadRequest, "Bad request"},
+	assay.Unauthorized:     {http.StatusUnauthorized, "Unauthorized"},
+	assay.Forbidden:        {http.StatusForbidden, "Forbidden"},
+	assay.NotFound:         {http.StatusNotFound, "Not found"},
+	assay.NoData:           {http.StatusNotFound, "No data available"},
+	assay.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method not allowed"},
+	assay.TooLarge:         {http.StatusRequestEntityTooLarge, "Payload too large"},
+	assay.URITooLong:       {http.StatusRequestURITooLong, "URI too long"},
+	assay.TooMany:          {http.StatusTooManyRequests, "Too many requests"},
+	assay.Unavailable:      {http.StatusServiceUnavailable, "Service unavailable"},
+}
+
+// Status is the HTTP status of a kind of error.
+func Status(k assay.Kind) int { return kinds[k].status }
+
+// ErrorBody is the body of every failure.
+type ErrorBody struct {
+	Error     string `json:"error"`
+	Message   string `json:"message"`
+	Code      string `json:"code"`
+	RequestID string `json:"request_id"`
+}
+
+// ErrorBody is the body that reports an error to this request.
+func (r *Request) ErrorBody(e *assay.Error) ErrorBody {
+	return ErrorBody{Error: kinds[e.Kind].label, Message: e.Message, Code: e.Code, RequestID: r.id}
+}
+
+// fail responds with an error. If a response has begun, only the log can tell.
+func (r *Request) fail(err error) {
+	e := assay.AsError(err)
+	if e.Kind == assay.Internal {
+		r.cause = err
+	}
+	if r.out.status != 0 {
+		return
+	}
+	raw, err := json.Marshal(r.ErrorBody(e))
+	if err != nil {
+		panic(err) // the fields are strings
+	}
+	r.out.headers.contentType = jsonType
+	r.out.headers.contentLength = []string{strconv.Itoa(len(raw))}
+	r.SetHeader("Cache-Control", noStore)
+	if e.Kind == assay.Unauthorized {
+		r.SetHeader("WWW-Authenticate", `Bearer realm="assay"`)
+	}
+	r.out.WriteHeader(Status(e.Kind))
+	if r.http.Method != http.MethodHead {
+		r.out.writeAll(raw)
+	}
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
+)
+
+// LimitConfig describes a rate limit.
+type LimitConfig struct {
+	Name    string
+	Limit   int
+	Window  time.Duration
+	MaxKeys int    // that this node remembers
+	Counted string // what the limit counts, as in "requests per minute"
+}
+
+const requestsPerMinute = "requests per minute"
+
+// Limiter limits how often each key may do something, and reports it to callers.
+type Limiter[K comparable] struct {
+	config LimitConfig
+	policy string // the header RateLimit-Policy
+	counts *sharedlimit.Limiter[K]
+}
+
+// NewLimiter makes a limiter. Nodes with the same Redis count together; without one each node counts alone.
+func NewLimiter[K comparable](redis *sharedlimit.Redis, c LimitConfig, text func(K) string) *Limiter[K] {
+	return &Limiter[K]{
+		config: c,
+		policy: fmt.Sprintf(`"%s";q=%d;w=%d`, c.Name, c.Limit, int(c.Window/time.Second)),
+		counts: sharedlimit.New(redis, c.Name, c.Limit, c.Window, c.MaxKeys, text),
+	}
+}
+
+// Count counts a request under a key, sets the rate limit headers, and refuses what is over the limit.
+func (l *Limiter[K]) Count(r *Request, key K) error {
+	d := l.counts.Allow(key, int64(r.now.Sub(r.server.started)))
+	seconds := int((d.Reset + time.Second - 1) / time.Second)
+	var buffer [48]byte
+	state := append(append(append(buffer[:0], '"'), l.config.Name...), `";r=`...)
+	state = strconv.AppendInt(state, int64(d.Remaining), 10)
+	state = strconv.AppendInt(append(state, ";t="...), int64(seconds), 10)
+	r.SetHeader("RateLimit", string(state))
+	r.SetHeader("RateLimit-Policy", l.policy)
+	if d.Allowed {
+		return nil
+	}
+	r.SetHeader("Retry-After", strconv.Itoa(seconds))
+	return &assay.Error{
+		Kind: assay.TooMany, Code: "rate_limited",
+		Message: fmt.Sprintf("Rate limit of %d %s exceeded. Retry in %d seconds.", l.config.Limit, l.config.Counted, seconds),
+	}
+}
+
+// LimitAddress is what an address is counted as: itself, or in IPv6 its /64, which is what one customer gets.
+func LimitAddress(address netip.Addr) netip.Addr {
+	if !address.Is6() {
+		return address
+	}
+	prefix, _ := address.Prefix(64) // fails only for a number of bits out of range
+	return prefix.Addr()
+}

@@ -1,0 +1,74 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay/internal/apitest"
+)
+
+func TestLimit_ByAddress(t *testing.T) {
+	r := newRig(t)
+	ask := func(peer string) apitest.Reply { return r.Get("", "/api/gpu/H200", "peer", peer) }
+	for i := range 60 {
+		got := ask("198.51.100.1:1000")
+		if want := fmt.Sprintf(`"public";r=%d;t=60`, 59-i); got.StatusCode != 200 || got.Header.Get("RateLimit") != want {
+			t.Fatalf("request %d: %d, RateLimit %s, want %s", i, got.StatusCode, got.Header.Get("RateLimit"), want)
+		}
+	}
+	r.Clock = r.Clock.Add(42*time.Second + time.Millisecond)
+	got := ask("198.51.100.1:2000")
+	if got.StatusCode != 429 || got.Header.Get("Retry-After") != "18" || got.Header.Get("RateLimit") != `"public";r=0;t=18` ||
+		!strings.Contains(got.Text, "Rate limit of 60 requests per minute exceeded. Retry in 18 seconds.") {
+		t.Errorf("%d %v %s", got.StatusCode, got.Header, got.Text)
+	}
+	if got := ask("198.51.100.2:1000"); got.StatusCode != 200 {
+		t.Errorf("another address: %d", got.StatusCode)
+	}
+	if got := r.Get("full", "/api/gpu/H200", "peer", "198.51.100.1:1"); got.StatusCode != 429 {
+		t.Errorf("a key moves a public request to another limit: %d", got.StatusCode)
+	}
+	if got := r.Get("", "/api/gpu/H200", "peer", "198.51.100.1:1", "Authorization", "Bearer x"); got.StatusCode != 429 {
+		t.Errorf("the limiter does not come before authentication: %d", got.StatusCode)
+	}
+	for _, open := range []string{"/health", "/openapi.json"} {
+		if got := r.Get("", open, "peer", "198.51.100.1:1"); got.StatusCode != 200 || got.Header.Get("RateLimit") != "" {
+			t.Errorf("%s is limited: %d", open, got.StatusCode)
+		}
+	}
+	r.Clock = r.Clock.Add(18 * time.Second)
+	if got := ask("198.51.100.1:1000"); got.StatusCode != 200 {
+		t.Errorf("after Retry-After: %d", got.StatusCode)
+	}
+}
+
+func TestLimit_IPv6By64(t *testing.T) {
+	r := newRig(t)
+	for i := range 60 {
+		r.Get("", "/api/gpu/H200", "peer", fmt.Sprintf("[2001:db8:1:2::%x]:1", i))
+	}
+	if got := r.Get("", "/api/gpu/H200", "peer", "[2001:db8:1:2:ffff::1]:1"); got.StatusCode != 429 {
+		t.Errorf("same /64: %d", got.StatusCode)
+	}
+	if got := r.Get("", "/api/gpu/H200", "peer", "[2001:db8:1:3::1]:1"); got.StatusCode != 200 {
+		t.Errorf("other /64: %d", got.StatusCode)
+	}
+}
+
+func TestLimit_ByKey(t *testing.T) {
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 3 })
+	for range 3 {
+		if got := r.Get("premium", "/api/gpu/H200/history-simple"); got.StatusCode != 200 {
+			t.Fatal(got.StatusCode)
+		}
+	}
+	got := r.Get("premium", "/api/gpu/H200/history-simple")
+	if got.StatusCode != 429 || got.Header.Get("RateLimit-Policy") != `"key";q=3;w=60` || !strings.Contains(got.Text, "Rate limit of 3 requests") {
+		t.Errorf("%d %v %s", got.StatusCode, got.Header, got.Text)
+	}
+	if got := r.Get("full", "/api/gpu/H200/history-simple"); got.StatusCode != 200 {
+		t.Errorf("another key: %d", got.StatusCode)
+	}
+}

@@ -1,0 +1,81 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"github.com/assaydata/assay/internal/apitest"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestServe_OverTheNetwork: what a client gets over one of our connections, which write header lines by themselves, is
+// what the handler says.
+func TestServe_OverTheNetwork(t *testing.T) {
+	r := newRig(t, apitest.TrustProxies("127.0.0.0/8"), func(c *apitest.Config) { c.Web.Requests, c.Web.Log = nil, slog.New(slog.DiscardHandler) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- r.Serve(ctx, l) }()
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	for _, target := range append(targets, "/health", "/nothing", "/api/gpu/TPU", "/api/day-index", "/api/gpu/H200/history?datetime=x") {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions} {
+			for name, value := range map[string]string{"Accept-Encoding": "gzip", "If-None-Match": "*", "Origin": "https://page.example", "Connection": "close"} {
+				for _, caller := range []string{"", "full"} {
+					address := fmt.Sprintf("192.0.%d.%d", r.Sent/256, r.Sent%256) // each pair has a limit of its own
+					want := r.Do(method, caller, target, name, value, "X-Request-Id", "same", "X-Forwarded-For", address, "peer", "127.0.0.1:1")
+					request, err := http.NewRequestWithContext(ctx, method, "http://"+l.Addr().String()+target, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					request.Header.Set(name, value)
+					request.Header.Set("X-Request-Id", "same")
+					request.Header.Set("X-Forwarded-For", address)
+					if caller != "" {
+						request.Header.Set("Authorization", "Bearer "+r.Keys[caller])
+					}
+					got, err := client.Do(request)
+					if err != nil {
+						t.Fatal(err)
+					}
+					body, err := io.ReadAll(got.Body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					compare(t, method+" "+target+" with "+name, want, apitest.Reply{Response: got, Text: string(body)})
+				}
+			}
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// compare holds an answer of the network against the handler's. The network adds a date, a length and its own words on
+// the connection.
+func compare(t *testing.T, what string, want, got apitest.Reply) {
+	t.Helper()
+	for _, r := range []apitest.Reply{want, got} {
+		for _, name := range []string{"Date", "Content-Length", "Connection", "RateLimit", "Ratelimit", "RateLimit-Policy"} {
+			delete(r.Header, name)
+		}
+		if len(r.Header["Content-Type"]) == 0 {
+			delete(r.Header, "Content-Type")
+		}
+	}
+	if diff := cmp.Diff(want.Header, got.Header); diff != "" || want.StatusCode != got.StatusCode {
+		t.Errorf("%s: %d over the network, %d from the handler; headers (-handler +network):\n%s", what, got.StatusCode, want.StatusCode, diff)
+	}
+	if want.Text != got.Text {
+		t.Errorf("%s: %d bytes over the network, %d from the handler", what, len(got.Text), len(want.Text))
+	}
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"strconv"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/redact"
+)
+
+// log writes the request's line, and the cause of a failure of the server.
+func (r *Request) log() {
+	if r.cause != nil {
+		r.server.config.Log.Error("request failed", "id", r.id, "error", redact.Keys(r.cause.Error()))
+	}
+	if r.server.config.Requests == nil {
+		return
+	}
+	r.logLine = r.appendLogLine(r.logLine[:0])
+	_, _ = r.server.config.Requests.Write(r.logLine) // there is nowhere to report that the log cannot be written
+}
+
+// appendLogLine appends one JSON object in the form of the program's other log lines. It names the route rather than the
+// path, so that the log repeats what callers wrote only for paths that are not routes.
+func (r *Request) appendLogLine(dst []byte) []byte {
+	dst = assay.AppendInstant(append(dst, `{"time":"`...), r.now.UnixMilli())
+	dst = assay.AppendString(append(dst, `","level":"INFO","msg":"request","id":`...), r.id)
+	dst = assay.AppendString(append(dst, `,"method":`...), Shorten(r.http.Method))
+	dst = assay.AppendString(append(dst, `,"path":`...), r.loggedPath())
+	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(r.out.status), 10)
+	dst = strconv.AppendInt(append(dst, `,"bytes":`...), r.out.bytes, 10)
+	dst = strconv.AppendInt(append(dst, `,"micros":`...), r.server.config.Now().Sub(r.now).Microseconds(), 10)
+	dst = r.client.AppendTo(append(dst, `,"client":"`...))
+	dst = append(dst, '"')
+	if r.caller.KeyID != "" {
+		dst = assay.AppendString(append(dst, `,"key":`...), r.caller.KeyID)
+	}
+	if r.caller.AccountID != 0 {
+		dst = strconv.AppendInt(append(dst, `,"account":`...), r.caller.AccountID, 10)
+	}
+	return append(dst, "}\n"...)
+}
+
+func (r *Request) loggedPath() string {
+	if r.route != nil {
+		return r.route.Path
+	}
+	return shown(r.http.URL.Path)
+}

@@ -1,0 +1,178 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/redact"
+)
+
+// param is a parameter of the query.
+type param struct{ name, value string }
+
+// Param gives a query parameter. An empty one counts as absent; one that is given twice is refused.
+func (r *Request) Param(name string) (value string, err error) {
+	if r.http.URL.RawQuery == "" {
+		return "", nil
+	}
+	if len(r.params) == 0 && r.paramsErr == nil {
+		r.params, r.paramsErr = appendParams(r.params, r.http.URL.RawQuery)
+	}
+	if r.paramsErr != nil {
+		return "", r.paramsErr
+	}
+	found := false
+	for _, p := range r.params {
+		if p.name != name {
+			continue
+		}
+		if found {
+			return "", invalidParameter(
+				"Parameter %s is given more than once, the last time with the value %q; allowed is once.", name, shown(p.value))
+		}
+		value, found = p.value, true
+	}
+	return value, nil
+}
+
+func appendParams(params []param, query string) ([]param, error) {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, nameErr := url.QueryUnescape(name)
+		value, valueErr := url.QueryUnescape(value)
+		if nameErr != nil || valueErr != nil {
+			return nil, invalidParameter(
+				"The query part %q is not percent-encoded; allowed is %% followed by two hexadecimal digits.", shown(pair))
+		}
+		params = append(params, param{name, value})
+	}
+	return params, nil
+}
+
+// Invalid says which parameter is wrong, its value, and what is allowed.
+func Invalid(name, value, allowed string) error {
+	return invalidParameter("Parameter %s has the value %q; allowed is %s.", name, shown(value), allowed)
+}
+
+// Missing says which parameter is required, and what it takes.
+func Missing(name, allowed string) error {
+	return invalidParameter("Parameter %s is required; allowed is %s.", name, allowed)
+}
+
+func invalidParameter(format string, args ...any) error {
+	return &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter", Message: fmt.Sprintf(format, args...)}
+}
+
+// shown is a caller's text as a message may repeat it.
+func shown(text string) string { return redact.Keys(Shorten(text)) }
+
+// Shown is a caller's text as a message may repeat it: not too long, and without keys.
+func Shown(text string) string { return shown(text) }
+
+// Shorten cuts a text that is going to be repeated.
+func Shorten(text string) string {
+	const longest = 64
+	if len(text) <= longest {
+		return text
+	}
+	return text[:longest] + "…"
+}
+
+// OneOf gives a parameter that takes one of a few words, or otherwise when it is absent.
+func (r *Request) OneOf(name, otherwise string, allowed ...string) (string, error) {
+	value, err := r.Param(name)
+	if err != nil || value == "" {
+		return otherwise, err
+	}
+	if slices.Contains(allowed, value) {
+		return value, nil
+	}
+	return "", Invalid(name, value, JoinWords(allowed, "or"))
+}
+
+// JoinWords lists words, with a conjunction before the last.
+func JoinWords(words []string, conjunction string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
+}
+
+// Int gives a parameter that is an integer from lowest to highest, or otherwise when it is absent.
+func (r *Request) Int(name string, otherwise, lowest, highest int) (int, error) {
+	value, err := r.Param(name)
+	if err != nil || value == "" {
+		return otherwise, err
+	}
+	n, err := strconv.ParseUint(value, 10, 31)
+	if err != nil || int(n) < lowest || int(n) > highest {
+		return 0, Invalid(name, value, fmt.Sprintf("a whole number from %d to %d", lowest, highest))
+	}
+	return int(n), nil
+}
+
+// dateForms are the forms that a date or an instant may have.
+const dateForms = "YYYY-MM-DD, YYYY-MM-DD HH:MM:SS or an ISO 8601 date-time"
+
+// Instant is a parameter that is a date or a date-time.
+type Instant struct {
+	At       int64
+	DateOnly bool
+	Given    bool // false when the parameter is absent
+}
+
+// Instant gives a parameter that is a date or a date-time.
+func (r *Request) Instant(name string) (in Instant, err error) {
+	value, err := r.Param(name)
+	if err != nil || value == "" {
+		return in, err
+	}
+	in.Given = true
+	if in.At, in.DateOnly, err = assay.ParseInstant(value); err != nil {
+		return Instant{}, Invalid(name, value, dateForms)
+	}
+	return in, nil
+}
+
+// RequireInstant refuses a request without a parameter that is a date or a date-time.
+func (r *Request) RequireInstant(name string) error {
+	value, err := r.Param(name)
+	if err != nil || value != "" {
+		return err
+	}
+	return Missing(name, dateForms)
+}
+
+// Number gives a parameter that is a plain decimal number within bounds; ok is false when it is absent.
+func (r *Request) Number(name, allowed string, within func(float64) bool) (v float64, ok bool, err error) {
+	value, err := r.Param(name)
+	if err != nil || value == "" {
+		return 0, false, err
+	}
+	if v, ok = ParseNumber(value); !ok || !within(v) {
+		return 0, false, Invalid(name, value, allowed)
+	}
+	return v, true, nil
+}
+
+// ParseNumber reads digits with an optional minus before and an optional point among them.
+func ParseNumber(text string) (v float64, ok bool) {
+	digits := strings.TrimPrefix(text, "-")
+	before, after, pointed := strings.Cut(digits, ".")
+	if before == "" || pointed && after == "" || strings.Trim(before+after, "0123456789") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || v != 0 {
+		return v, err == nil
+	}
+	return 0, true // not -0
+}

@@ -1,0 +1,207 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+)
+
+// Request is one request on its way through the server. It is valid until its handler returns.
+type Request struct {
+	server   *Server
+	http     *http.Request
+	out      writer
+	resource *resource // nil on a path that is not a route
+	route    *Route    // likewise
+	id       string
+	now      time.Time
+	client   netip.Addr
+	caller   assay.Caller
+	cause    error // of a failure of the server, for the log
+
+	pathNames  []string
+	pathValues [maxPathValues]string
+	params     []param // of the query; parsed when first needed
+	paramsErr  error
+	logLine    []byte // reused for the log line
+}
+
+func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data DataState) {
+	*r = Request{
+		server: s, http: hr, now: s.config.Now(), client: s.proxies.client(hr), id: s.requestID(hr),
+		out:    writer{ResponseWriter: w, headers: headers{fields: r.out.headers.fields[:0]}},
+		params: r.params[:0], logLine: r.logLine,
+	}
+	r.out.conn, _ = hr.Context().Value(connKey{}).(*conn)
+	r.SetHeader("X-Request-Id", r.id)
+	if data.Synthetic {
+		r.SetHeader("X-Assay-Synthetic", "true")
+	}
+	s.config.Status.addHeaders(r)
+}
+
+// end drops all references, so that the pool keeps nothing alive.
+func (r *Request) end() {
+	*r = Request{out: writer{headers: headers{fields: r.out.headers.fields[:0]}}, params: r.params[:0], logLine: r.logLine}
+}
+
+// Now is when the request arrived.
+func (r *Request) Now() time.Time { return r.now }
+
+// Milli is Now as an instant.
+func (r *Request) Milli() int64 { return r.now.UnixMilli() }
+
+// Context ends when the client goes away.
+func (r *Request) Context() context.Context { return r.http.Context() }
+
+// Caller is who sent the request; the zero value is an anonymous caller.
+func (r *Request) Caller() assay.Caller { return r.caller }
+
+// Client is the client's address.
+func (r *Request) Client() netip.Addr { return r.client }
+
+// Rule says who may call the route.
+func (r *Request) Rule() access.Rule { return r.route.Rule }
+
+// Header gives the values of a request header, whose name is in canonical form.
+func (r *Request) Header(name string) []string { return r.http.Header[name] }
+
+// Query parses the whole query, malformed pairs left out.
+func (r *Request) Query() url.Values { return r.http.URL.Query() }
+
+// HasBody tells whether the request may have a body.
+func (r *Request) HasBody() bool { return r.http.ContentLength != 0 }
+
+// PathValue gives the value of a variable in the path, decoded once.
+func (r *Request) PathValue(name string) string {
+	for i, known := range r.pathNames {
+		if known == name {
+			return r.pathValues[i]
+		}
+	}
+	return ""
+}
+
+// SetHeader adds a header to the response. The value must not contain line ends.
+func (r *Request) SetHeader(name, value string) { r.out.headers.add(name, value) }
+
+// LogCause stores why the request failed on our side, for the log; the caller does not see it.
+func (r *Request) LogCause(err error) { r.cause = err }
+
+// serve runs the checks of the contract in their order, then the handler, and sends its response.
+func (r *Request) serve(found *resource) error {
+	r.resource = found
+	var known bool
+	r.route, known = found.route(r.http.Method)
+	if r.http.Method == http.MethodOptions {
+		r.SetHeader("Allow", found.allow)
+		r.out.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if r.route.Limit == PerAddress {
+		if err := r.server.byAddress.Count(r, LimitAddress(r.client)); err != nil {
+			return err
+		}
+	}
+	if !known {
+		r.SetHeader("Allow", found.allow)
+		return wrongMethod(found.methods, r.http.Method)
+	}
+	if found.group.Private && r.server.sameOrigin.Check(r.http) != nil {
+		return errCrossOrigin
+	}
+	if err := r.identify(); err != nil {
+		return err
+	}
+	if r.route.Limit == PerKey && r.caller != (assay.Caller{}) {
+		if err := r.server.byKey.Count(r, r.limitName()); err != nil {
+			return err
+		}
+	}
+	if err := access.Admit(r.route.Rule, r.caller); err != nil {
+		return err
+	}
+	response, err := r.route.Serve(r)
+	if err != nil {
+		return r.unavailable(err)
+	}
+	r.send(&response)
+	return nil
+}
+
+var errCrossOrigin = &assay.Error{
+	Kind: assay.Forbidden, Code: "cross_origin",
+	Message: "This path takes such calls from the pages of this server only, not from another origin.",
+}
+
+// limitName is what a caller is counted as: a key as itself, a session as its account. No key id contains a space.
+func (r *Request) limitName() string {
+	if r.caller.KeyID != "" {
+		return r.caller.KeyID
+	}
+	return "account " + strconv.FormatInt(r.caller.AccountID, 10)
+}
+
+// unavailable turns a failure of a private route that is not the caller's fault into a 503: those routes need the database,
+// which may be unreachable or busy.
+func (r *Request) unavailable(err error) error {
+	if _, classified := errors.AsType[*assay.Error](err); classified || !r.resource.group.Private {
+		return err
+	}
+	r.cause = err
+	return &assay.Error{
+		Kind: assay.Unavailable, Code: "unavailable", Message: "This cannot be done at the moment. Try again later.",
+	}
+}
+
+// identify finds out who calls, unless the route is public.
+func (r *Request) identify() error {
+	rule := r.route.Rule
+	if rule == access.Public {
+		return nil
+	}
+	header := r.http.Header["Authorization"]
+	if rule == access.SignedIn || header == nil {
+		r.IdentifySession()
+		return nil
+	}
+	key, err := bearer(header)
+	if err != nil {
+		return err
+	}
+	r.caller, err = r.server.config.Key(key, r.now.UnixMilli())
+	return err
+}
+
+// bearer reads the key in the Authorization header.
+func bearer(header []string) (key string, err error) {
+	scheme, key, _ := strings.Cut(header[0], " ")
+	key = strings.Trim(key, " \t")
+	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || key == "" {
+		return "", access.ErrKeyRequired
+	}
+	return key, nil
+}
+
+// IdentifySession makes the owner of the session cookie the caller. A cookie that is unknown or has expired is ignored: the
+// response to a read cannot tell its owner, who signs in again when a page asks for it.
+func (r *Request) IdentifySession() {
+	if r.http.Header["Cookie"] == nil {
+		return
+	}
+	token := r.SessionToken()
+	if token == "" {
+		return
+	}
+	if caller, ok := r.resource.group.Session(r.http.Context(), token); ok {
+		r.caller = caller
+	}
+}

@@ -1,0 +1,292 @@
+package web
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/cache"
+)
+
+// Response is what a handler returns. Its constructors make the only forms there are: a ready body, rows in one piece, rows
+// appended one by one, an object that no cache may keep, a redirect.
+type Response struct {
+	form        responseForm
+	body        *Body // of ready and unstored
+	rows        rows  // of piece and appended
+	location    string
+	status      int      // of unstored
+	contentType []string // nil: JSON
+	expires     int64
+	shortLived  bool
+	byAccept    bool
+}
+
+type responseForm uint8
+
+const (
+	ready responseForm = iota + 1
+	piece
+	appended
+	unstored
+	redirect
+)
+
+// rows is an envelope with rows: a head up to the opening bracket, the rows, and a tail from the closing bracket.
+type rows struct {
+	head, text, tail []byte
+	count            int
+	row              func(dst []byte, k int) []byte
+	version          Version
+}
+
+// Version identifies the content of rows.
+type Version struct {
+	Tag      string // the ETag, without quotes and encoding
+	Modified int64  // an instant, or 0
+}
+
+// Ready responds with a body.
+func Ready(b *Body) Response { return Response{form: ready, body: b} }
+
+// Object responds with the JSON of a small value; modified is an instant, or 0.
+func Object(v any, modified int64) (Response, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return Response{}, err
+	}
+	return Ready(NewBody(raw, modified)), nil
+}
+
+// ObjectBody is the body of Object, for a value that can always be encoded.
+func ObjectBody(v any, modified int64) *Body {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return NewBody(raw, modified)
+}
+
+// Piece responds with rows whose text is ready.
+func Piece(v Version, head, text []byte) Response {
+	return Response{form: piece, rows: rows{version: v, head: head, text: text, tail: tail}}
+}
+
+// Rows responds with count rows, each appended by row.
+func Rows(v Version, head []byte, count int, row func(dst []byte, k int) []byte) Response {
+	return Response{form: appended, rows: rows{version: v, head: head, count: count, row: row, tail: tail}}
+}
+
+// RowsWithTail is Rows with another end than "]}".
+func RowsWithTail(v Version, head []byte, count int, row func(dst []byte, k int) []byte, tail []byte) Response {
+	return Response{form: appended, rows: rows{version: v, head: head, count: count, row: row, tail: tail}}
+}
+
+// NoStore responds with the JSON of a small value that no cache may keep.
+func NoStore(status int, v any) (Response, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return Response{}, err
+	}
+	return Response{form: unstored, status: status, body: NewBody(raw, 0)}, nil
+}
+
+// Redirect sends the browser to another address.
+func Redirect(location string) Response { return Response{form: redirect, location: location} }
+
+// ShortLived lets caches keep the response at most to the end of the minute: it may change before it expires.
+func (r Response) ShortLived() Response { r.shortLived = true; return r }
+
+// Expires lets caches keep the response until an instant. Without it they may keep it for a second.
+func (r Response) Expires(at int64) Response { r.expires = at; return r }
+
+// As sets the content type, if it is not JSON.
+func (r Response) As(contentType []string) Response { r.contentType = contentType; return r }
+
+// ByAccept says that another Accept header gets another form.
+func (r Response) ByAccept() Response { r.byAccept = true; return r }
+
+// BodyCache keeps bodies by their tag.
+type BodyCache = cache.Cache[string, *Body]
+
+// NewBodyCache makes a cache. Callers choose the ranges of their requests, so there is no end to what could be kept: the limits
+// are what one family of data may take.
+func NewBodyCache() *BodyCache {
+	return cache.New[string](cache.Limits[*Body]{Entries: 512, Bytes: 16 << 20, Size: (*Body).Size})
+}
+
+// Cached serves rows as a body that is made and compressed once. Text and ETag are the same as without.
+func (r Response) Cached(bodies *BodyCache) Response {
+	if bodies == nil || r.form != piece && r.form != appended {
+		return r
+	}
+	r.body = bodies.Get(r.rows.version.Tag, r.rows.body)
+	r.form, r.rows = ready, rows{}
+	return r
+}
+
+// body is the whole body of the rows.
+func (a *rows) body() *Body {
+	var raw bytesWriter
+	a.writeTo(&raw)
+	return newTaggedBody(raw, a.version.Tag, a.version.Modified)
+}
+
+// bytesWriter collects what is written.
+type bytesWriter []byte
+
+func (b *bytesWriter) Write(p []byte) (int, error) { *b = append(*b, p...); return len(p), nil }
+
+var tail = []byte("]}")
+
+// send writes a response: headers, then 304, or the body in the encoding that the caller prefers.
+func (r *Request) send(a *Response) {
+	if a.form == redirect {
+		r.SetHeader("Location", a.location)
+		r.SetHeader("Cache-Control", noStore)
+		r.out.WriteHeader(http.StatusSeeOther)
+		return
+	}
+	r.out.headers.contentType = jsonType
+	if a.contentType != nil {
+		r.out.headers.contentType = a.contentType
+	}
+	r.SetHeader("Vary", r.vary(a.byAccept))
+	if a.form == unstored {
+		r.SetHeader("Cache-Control", noStore)
+		r.sendForm(a.status, &a.body.forms[identity], identity)
+		return
+	}
+	anonymous := r.caller == (assay.Caller{})
+	r.SetHeader("Cache-Control", r.server.cacheControl.header(r.now.Unix(), a.expires, a.shortLived, anonymous))
+	wanted := negotiate(r.http.Header["Accept-Encoding"])
+	if a.form == ready {
+		r.sendReady(a.body, wanted)
+		return
+	}
+	r.sendRows(&a.rows, wanted)
+}
+
+// vary names the request headers that the response depends on.
+func (r *Request) vary(byAccept bool) string {
+	switch {
+	case r.route.Rule == access.Public:
+		return "Accept-Encoding"
+	case byAccept:
+		return "Authorization, Cookie, Accept, Accept-Encoding"
+	}
+	return "Authorization, Cookie, Accept-Encoding"
+}
+
+// sendReady writes a ready body.
+func (r *Request) sendReady(b *Body, wanted encoding) {
+	form, e := b.form(wanted)
+	if b.lastModified != "" {
+		r.SetHeader("Last-Modified", b.lastModified)
+	}
+	if !r.notModified(form.etag) {
+		r.sendForm(http.StatusOK, form, e)
+	}
+}
+
+// notModified sets the ETag, and responds 304 when the caller has that already.
+func (r *Request) notModified(etag string) bool {
+	r.SetHeader("ETag", etag)
+	given := r.http.Header["If-None-Match"]
+	if given == nil || !matches(given, etag) {
+		return false
+	}
+	r.out.headers.contentType = noType
+	r.out.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+// smallBody is what net/http buffers whole: it then sets the length itself, at less cost.
+const smallBody = 2048
+
+func (r *Request) sendForm(status int, f *form, e encoding) {
+	if e != identity {
+		r.SetHeader("Content-Encoding", encodings[e].name)
+	}
+	head := r.http.Method == http.MethodHead
+	if head || len(f.payload) >= smallBody {
+		r.out.headers.contentLength = f.length
+	}
+	r.out.WriteHeader(status)
+	if !head {
+		r.out.writeAll(f.payload)
+	}
+}
+
+// sendRows writes an envelope with its rows. Its memory does not grow with the number of rows.
+func (r *Request) sendRows(a *rows, e encoding) {
+	size := len(a.head) + len(a.text) + len(a.tail)
+	if a.row == nil && size < compressFrom {
+		e = identity
+	}
+	if a.version.Modified != 0 {
+		r.SetHeader("Last-Modified", lastModified(a.version.Modified))
+	}
+	if r.notModified(etag(a.version.Tag, e)) {
+		return
+	}
+	if e != identity {
+		r.SetHeader("Content-Encoding", encodings[e].name)
+	} else if a.row == nil {
+		r.out.headers.contentLength = []string{strconv.Itoa(size)}
+	}
+	r.out.WriteHeader(http.StatusOK)
+	switch {
+	case r.http.Method == http.MethodHead:
+	case e != identity || a.row != nil:
+		w, done := encoder(e, &r.out)
+		a.writeTo(w)
+		done()
+	case size > pieceSize:
+		r.out.writeAll(a.head, a.text, a.tail)
+	default: // one write costs less than copying a few kilobytes
+		buffer := buffers.Get().(*[]byte)
+		*buffer = append(append(append((*buffer)[:0], a.head...), a.text...), a.tail...)
+		r.out.writeAll(*buffer)
+		buffers.Put(buffer)
+	}
+}
+
+// writeTo writes head, rows and tail in pieces of a bounded size. A failed write ends it; network failures are not ours to
+// report.
+func (a *rows) writeTo(w io.Writer) {
+	if a.row == nil {
+		for _, piece := range [...][]byte{a.head, a.text, a.tail} {
+			if _, err := w.Write(piece); err != nil {
+				return
+			}
+		}
+		return
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	out := append((*buffer)[:0], a.head...)
+	for k := range a.count {
+		if k > 0 {
+			out = append(out, ',')
+		}
+		out = a.row(out, k)
+		if len(out) > pieceSize {
+			if _, err := w.Write(out); err != nil {
+				return
+			}
+			out = out[:0]
+		}
+	}
+	_, _ = w.Write(append(out, a.tail...))
+	*buffer = out[:0]
+}
+
+// pieceSize is how much is collected before it is written: a few rows above it always fit the buffer.
+const pieceSize = 32 << 10
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+4<<10); return &b }}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+)
+
+// Route is one method of one path: what limits it, who may call it, what serves it.
+type Route struct {
+	Method string // GET includes HEAD, and every path responds to OPTIONS
+	Path   string // variable segments in braces: /api/gpu/{gpuName}
+	Limit  LimitClass
+	Rule   access.Rule
+	Serve  func(*Request) (Response, error)
+
+	WithoutData bool // served even before there is data
+}
+
+// LimitClass says which rate limit a route has.
+type LimitClass uint8
+
+// The rate limits.
+const (
+	Unlimited  LimitClass = iota
+	PerAddress            // by client address, before authentication
+	PerKey                // by key, after authentication
+)
+
+// Group is routes that serve the same callers.
+type Group struct {
+	Routes []Route
+	// Private routes are for the pages of this server only: no other origin may call them, and when they fail for a reason
+	// that is not the caller's, the response is a 503.
+	Private bool
+	// Session returns the caller whose session a cookie names.
+	Session func(ctx context.Context, token string) (assay.Caller, bool)
+}
+
+// resource is a path with all of its routes.
+type resource struct {
+	group       *Group
+	routes      []Route
+	allow       string // the header Allow
+	methods     string // the same in a sentence
+	withoutData bool
+}
+
+// resources collects the routes of a group by path, in the order of the group.
+func (g *Group) resources() (list []*resource) {
+	byPath := map[string]*resource{}
+	for _, route := range g.Routes {
+		found := byPath[route.Path]
+		if found == nil {
+			found = &resource{group: g, withoutData: route.WithoutData}
+			byPath[route.Path] = found
+			list = append(list, found)
+		}
+		found.routes = append(found.routes, route)
+	}
+	for _, r := range list {
+		methods := r.listMethods()
+		r.methods = JoinWords(methods, "and")
+		r.allow = strings.Join(append(methods, http.MethodOptions), ", ")
+	}
+	return list
+}
+
+func (r *resource) listMethods() (methods []string) {
+	for _, route := range r.routes {
+		methods = append(methods, route.Method)
+		if route.Method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	return methods
+}
+
+// route finds the route of a method. Another method counts as the first route, for the rate limit and the log.
+func (r *resource) route(method string) (found *Route, ok bool) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for i := range r.routes {
+		if r.routes[i].Method == method {
+			return &r.routes[i], true
+		}
+	}
+	return &r.routes[0], false
+}
+
+// wrongMethod refuses a method on a path that has others.
+func wrongMethod(methods, given string) error {
+	return &assay.Error{
+		Kind: assay.MethodNotAllowed, Code: "method_not_allowed",
+		Message: fmt.Sprintf("This path takes %s, not %s.", methods, Shorten(given)),
+	}
+}

@@ -1,0 +1,53 @@
+package web_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay/internal/web"
+)
+
+// pathVariable is a variable segment of a route's path.
+var pathVariable = regexp.MustCompile(`\{\w+\}`)
+
+func TestMethods(t *testing.T) {
+	r := newRig(t)
+	f := func(group web.Group, allow map[string]string) {
+		for _, route := range group.Routes {
+			path := route.Path
+			want := allow[path]
+			if want == "" {
+				want = "GET, HEAD, OPTIONS"
+			}
+			target := pathVariable.ReplaceAllString(path, "H200")
+			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, "BREW"} {
+				if strings.Contains(want, method) {
+					continue
+				}
+				got := r.Do(method, "full", target)
+				if got.StatusCode != 405 || got.Header.Get("Allow") != want || !strings.Contains(got.Text, `"error":"Method not allowed"`) {
+					t.Errorf("%s %s: %d %v %s", method, target, got.StatusCode, got.Header["Allow"], got.Text)
+				}
+			}
+			if got := r.Do(http.MethodOptions, "", target); got.StatusCode != 204 || got.Header.Get("Allow") != want {
+				t.Errorf("OPTIONS %s: %d", target, got.StatusCode)
+			}
+		}
+	}
+	f(r.Groups[0], nil)
+	f(r.Groups[2], nil)
+	f(r.Groups[1], map[string]string{
+		"/api/session": "GET, HEAD, POST, DELETE, OPTIONS", "/api/account/password": "PUT, OPTIONS", "/api/create-api-key": "POST, OPTIONS",
+		"/api/keys/{id}": "DELETE, OPTIONS", "/api/keys/{id}/rotate": "POST, OPTIONS",
+	})
+	for target, message := range map[string]string{
+		"/api/gpu/H200": "This path takes GET and HEAD, not PATCH.", "/api/session": "This path takes GET, HEAD, POST and DELETE, not PATCH.",
+		"/api/create-api-key": "This path takes POST, not PATCH.",
+	} {
+		if got := r.Do(http.MethodPatch, "", target); !strings.Contains(got.Text, message) {
+			t.Errorf("%s: %s", target, got.Text)
+		}
+	}
+}

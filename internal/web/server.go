@@ -1,0 +1,184 @@
+// Package web is the HTTP transport: connections, requests, parameters, responses, content encodings, caching, rate limits,
+// CORS and the request log. It knows no market data; the routes come from internal/api and internal/console.
+//
+// A request passes plain calls in this order: public rate limit, method, origin, caller, per-key rate limit, may this
+// caller use the route at all, handler. Handlers receive a *Request and return a Response or an error; only this package
+// writes to the connection.
+//
+// A server may start before there is data. Until then it serves the routes that need none and responds 503 to the rest.
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
+)
+
+// Config is what a server needs.
+type Config struct {
+	Now            func() time.Time
+	Requests       io.Writer    // receives one line per request; nil for none
+	Log            *slog.Logger // receives failures of the server
+	TrustedProxies []netip.Prefix
+	CORSOrigins    []string           // origins that may send keys
+	PublicURL      string             // scheme and host that browsers use for this server; may be empty
+	KeyLimit       int                // requests per minute of one key on keyed routes
+	Limits         *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
+	Status         *NodeStatus
+	Pages          Pages // the dashboard; nil for none
+
+	// Data describes what is being served. It is called once per request.
+	Data func() DataState
+	// Key returns the caller that a key belongs to. It must not wait for the database.
+	Key func(text string, now int64) (assay.Caller, error)
+	// Count records a finished request of a key. It must not wait for the database.
+	Count func(keyID, route string, status int, now int64)
+}
+
+// DataState describes the data that a server serves.
+type DataState struct {
+	Loaded    bool // without data only routes that need none are served
+	Synthetic bool // responses say that the data is not real
+}
+
+// Pages serves paths that are not routes, such as a web page.
+type Pages interface {
+	http.Handler
+	Has(r *http.Request) bool
+}
+
+// Limits of section 8 of the contract.
+const (
+	publicLimit = 60
+	limitWindow = time.Minute
+	// maxAddresses and maxKeys bound the limiters' memory on this node; a full table takes about 80 MB.
+	maxAddresses = 131_072
+	maxKeys      = 65_536
+)
+
+// maxURI is the longest accepted request target; our own are less than a tenth of it.
+const maxURI = 8 << 10
+
+// Server serves requests.
+type Server struct {
+	config       Config
+	started      time.Time
+	router       router
+	proxies      *proxies
+	cors         crossOrigin
+	sameOrigin   *http.CrossOriginProtection
+	byAddress    *Limiter[netip.Addr]
+	byKey        *Limiter[string]
+	requestCount atomic.Uint64
+	idPrefix     string
+	pool         sync.Pool // of *Request
+	cacheControl cacheControl
+}
+
+// New makes a server of the given routes.
+func New(config Config, groups ...Group) (*Server, error) {
+	s := &Server{config: config, started: config.Now(), idPrefix: newIDPrefix(), proxies: newProxies(config.TrustedProxies)}
+	s.pool.New = func() any { return new(Request) }
+	s.byAddress = NewLimiter(config.Limits, LimitConfig{
+		Name: "public", Limit: publicLimit, Window: limitWindow, MaxKeys: maxAddresses, Counted: requestsPerMinute,
+	}, netip.Addr.String)
+	s.byKey = NewLimiter(config.Limits, LimitConfig{
+		Name: "key", Limit: config.KeyLimit, Window: limitWindow, MaxKeys: maxKeys, Counted: requestsPerMinute,
+	}, strings.Clone)
+	s.sameOrigin = http.NewCrossOriginProtection()
+	if config.PublicURL != "" {
+		if err := s.sameOrigin.AddTrustedOrigin(config.PublicURL); err != nil {
+			return nil, fmt.Errorf("the public address: %w", err)
+		}
+	}
+	var err error
+	if s.cors, err = newCORS(config.CORSOrigins); err != nil {
+		return nil, err
+	}
+	for i := range groups {
+		for _, resource := range groups[i].resources() {
+			s.router.add(resource)
+		}
+	}
+	return s, nil
+}
+
+// ServeHTTP serves one request: it gives it an id, recovers from panics, and logs one line at the end.
+func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	r := s.pool.Get().(*Request)
+	data := s.config.Data()
+	r.begin(s, w, hr, data)
+	defer s.finish(r)
+	if err := s.dispatch(r, data); err != nil {
+		r.fail(err)
+	}
+}
+
+// dispatch finds the route and serves it.
+func (s *Server) dispatch(r *Request, data DataState) error {
+	if len(r.http.RequestURI) > maxURI {
+		return &assay.Error{
+			Kind: assay.URITooLong, Code: "uri_too_long",
+			Message: fmt.Sprintf("The request target is longer than %d bytes.", maxURI),
+		}
+	}
+	if !cleanPath(r.http) {
+		return errUncleanPath
+	}
+	found := s.router.find(r)
+	switch {
+	case !data.Loaded && (found == nil || !found.withoutData):
+		return s.config.Status.notServing(r)
+	case found == nil && s.config.Pages != nil && s.config.Pages.Has(r.http):
+		return s.servePage(r)
+	case found != nil && found.group.Private:
+		return r.serve(found)
+	}
+	return s.cors.serve(r, found)
+}
+
+var (
+	errUncleanPath = &assay.Error{
+		Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path: it has an empty or a dot segment.",
+	}
+	errUnknownPath = &assay.Error{
+		Kind: assay.NotFound, Code: "unknown_path", Message: "There is no such path. The API is described at /openapi.json.",
+	}
+)
+
+// servePage serves a page or a file of the dashboard.
+func (s *Server) servePage(r *Request) error {
+	if method := r.http.Method; method != http.MethodGet && method != http.MethodHead {
+		r.SetHeader("Allow", "GET, HEAD")
+		return wrongMethod("GET and HEAD", method)
+	}
+	s.config.Pages.ServeHTTP(&r.out, r.http)
+	return nil
+}
+
+// finish ends a request: a panic becomes a 500, the line is logged, the request returns to the pool.
+func (s *Server) finish(r *Request) {
+	if p := recover(); p != nil {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(p)
+		}
+		r.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	}
+	if r.caller.KeyID != "" {
+		s.config.Count(r.caller.KeyID, r.route.Path, r.out.status, r.now.UnixMilli())
+	}
+	r.log()
+	r.end()
+	s.pool.Put(r)
+}

@@ -1,0 +1,152 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/redact"
+)
+
+// StatusConfig is what the status of a node depends on.
+type StatusConfig struct {
+	Role   assay.NodeRole
+	Ping   func(context.Context) error // does the database respond
+	Behind func() time.Duration        // how long ago the data was last compared with the database; nil where there is none
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// NodeStatus knows whether the database responds and whether the node is shutting down. Requests read one pointer, which is
+// nil as long as all is well.
+type NodeStatus struct {
+	StatusConfig
+	lastContact atomic.Int64 // when the database last responded
+	unreachable atomic.Bool  // the database did not respond the last time
+	draining    atomic.Bool
+	warning     atomic.Pointer[warning]
+	updating    sync.Mutex // held while a warning is made, so that an older one does not replace a newer one
+}
+
+// warning is what responses carry while something is wrong.
+type warning struct {
+	stale string // seconds since the last contact with the database; empty while that is recent
+	close bool   // the connection is to end with the response
+}
+
+const (
+	// checkEvery is how often the database is pinged.
+	checkEvery = time.Second
+	// pingTimeout is how long the database may take to respond.
+	pingTimeout = time.Second
+	// staleAfter is how old the last contact may be before responses say so: a few checks, so that a single failure is not
+	// reported, and far less than the hour between publications.
+	staleAfter = 5 * time.Second
+)
+
+// NewNodeStatus makes the status of a node that has just been in contact with its database.
+func NewNodeStatus(config StatusConfig) *NodeStatus {
+	s := &NodeStatus{StatusConfig: config}
+	s.lastContact.Store(config.Now().UnixMilli())
+	return s
+}
+
+// Watch checks the database until the context ends, so that responses can say how old they may be.
+func (s *NodeStatus) Watch(ctx context.Context) error {
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		_ = s.CheckDatabase(ctx) // the warning and the log report it
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Drain makes /health report that this node is shutting down, and ends each connection with its next response. Everything is
+// served as before: load balancers need time to send requests elsewhere.
+func (s *NodeStatus) Drain() {
+	s.draining.Store(true)
+	s.updateWarning()
+}
+
+// Draining tells whether the node is shutting down.
+func (s *NodeStatus) Draining() bool { return s.draining.Load() }
+
+// CheckDatabase pings the database. The log reports when contact is lost and when it is back, not every check.
+func (s *NodeStatus) CheckDatabase(ctx context.Context) error {
+	pinging, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := s.Ping(pinging)
+	switch {
+	case err == nil:
+		away := s.DataAge()
+		s.lastContact.Store(s.Now().UnixMilli())
+		if s.unreachable.CompareAndSwap(true, false) {
+			s.Log.Info("the database answers again", "after", away.Round(time.Millisecond).String())
+		}
+	case ctx.Err() == nil && s.unreachable.CompareAndSwap(false, true): // otherwise it is the caller who went away
+		s.Log.Error("the database does not answer", "error", redact.Keys(err.Error()))
+	}
+	s.updateWarning()
+	return err
+}
+
+// DataAge is how long ago the data was last known to be current.
+func (s *NodeStatus) DataAge() time.Duration {
+	age := time.Duration(s.Now().UnixMilli()-s.lastContact.Load()) * time.Millisecond
+	if s.Behind != nil {
+		age = max(age, s.Behind())
+	}
+	return max(0, age) // the clock may have been set back
+}
+
+// updateWarning decides what responses have to say from now on.
+func (s *NodeStatus) updateWarning() {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	w := warning{close: s.draining.Load()}
+	if age := s.DataAge(); age >= staleAfter {
+		w.stale = strconv.FormatInt(int64(age/time.Second), 10)
+	}
+	if w == (warning{}) {
+		s.warning.Store(nil)
+		return
+	}
+	s.warning.Store(&w)
+}
+
+// addHeaders puts the warning into the response.
+func (s *NodeStatus) addHeaders(r *Request) {
+	w := s.warning.Load()
+	if w == nil {
+		return
+	}
+	if w.stale != "" {
+		r.SetHeader("X-Assay-Stale", w.stale)
+	}
+	r.out.headers.close = w.close
+}
+
+// retryAfterStart is when a caller may try again who came before the data was loaded, in seconds.
+const retryAfterStart = "5"
+
+// notServing is why a node without data serves nothing but /health.
+func (s *NodeStatus) notServing(r *Request) error {
+	if !s.Role.Reads() {
+		return &assay.Error{
+			Kind: assay.NotFound, Code: "unknown_path",
+			Message: "There is no such path here. This node publishes; it answers /health alone.",
+		}
+	}
+	r.SetHeader("Retry-After", retryAfterStart)
+	return &assay.Error{
+		Kind: assay.Unavailable, Code: "unavailable", Message: "This node is starting and has no data yet. Try again later.",
+	}
+}
