@@ -177,8 +177,8 @@ func (d *Demo) begin(now int64) int64 {
 	return assay.MonthsBack(now, months)
 }
 
-// deliver imports the arrivals in (fed, until] but for the late ones, which it returns: they come when their hour is
-// published.
+// deliver imports the arrivals in (fed, until] except the late ones. It returns those, to be imported after their hours
+// are published.
 func (d *Demo) deliver(ctx context.Context, until int64, progress func(float64)) (late []assay.Transaction, err error) {
 	importer := ingest.Transactions(d.options(until))
 	var rows []Arrival
@@ -228,7 +228,7 @@ func (d *Demo) Feed(ctx context.Context) error {
 	}
 }
 
-// feed delivers what has arrived by now.
+// feed delivers the rows that have arrived by now.
 func (d *Demo) feed(ctx context.Context, now int64) error {
 	for ; d.hour <= now; d.hour += assay.Hour {
 		d.pending = d.market.AppendHour(d.pending, d.hour)

@@ -47,11 +47,11 @@ var cuts = []cut{
 // lastFollower is how long after a cut the last provider follows.
 const lastFollower = 10 * assay.Day
 
-// followed is when the provider at a place of the listings takes part in a cut.
-func (c *cut) followed(place int) int64 {
-	if place == 0 {
+// followed is when the provider of a rank in the listings takes part in a cut.
+func (c *cut) followed(rank int) int64 {
+	if rank == 0 {
 		return c.at
 	}
-	wait := lastFollower * int64(place) / int64(len(listings))
-	return c.at + assay.Day/2 + wait/2 + below(scramble(uint64(c.at)+uint64(place)), wait/2+assay.Day)
+	wait := lastFollower * int64(rank) / int64(len(listings))
+	return c.at + assay.Day/2 + wait/2 + below(scramble(uint64(c.at)+uint64(rank)), wait/2+assay.Day)
 }

@@ -115,17 +115,17 @@ func NewMarket(seed int64, catalog assay.Catalog) *Market {
 			m.regions = append(m.regions, r)
 		}
 	}
-	for place, l := range listings {
-		if s := m.seller(place, l); len(s.regions) > 0 {
+	for rank, l := range listings {
+		if s := m.seller(rank, l); len(s.regions) > 0 {
 			m.sellers = append(m.sellers, s)
-			m.bySeller = m.bySeller.with(listingWeight(place))
+			m.bySeller = m.bySeller.with(listingWeight(rank))
 		}
 	}
 	return m
 }
 
-// seller looks up the regions of the listing at a place, and when it follows the price cuts.
-func (m *Market) seller(place int, l listing) seller {
+// seller looks up the regions of the listing of a rank, and when it follows the price cuts.
+func (m *Market) seller(rank int, l listing) seller {
 	s := seller{name: l.name, premium: l.basisPoints * (million / 10_000)}
 	for name := range strings.FieldsSeq(l.regions) {
 		i := slices.IndexFunc(m.regions, func(r region) bool { return r.name == name })
@@ -135,7 +135,7 @@ func (m *Market) seller(place int, l listing) seller {
 		}
 	}
 	for i := range cuts {
-		s.cuts = append(s.cuts, cuts[i].followed(place))
+		s.cuts = append(s.cuts, cuts[i].followed(rank))
 	}
 	return s
 }
@@ -301,8 +301,8 @@ type lotTerms struct {
 
 func (t *lotTerms) offer(premium micro) micro { return times(premium, t.list) - t.discount }
 
-// byLot says how many rentals in 10,000 are of 1, 2, 4 … 512 GPUs, and terms how they are priced. The sizes have a
-// heavy tail.
+// byLot is how many rentals in 10,000 are of 1, 2, 4 … 512 GPUs, and terms is how they are priced. The sizes have a heavy
+// tail.
 var (
 	byLot = newWeights(3000, 1800, 1600, 2700, 550, 220, 90, 28, 9, 3)
 	terms = [...]lotTerms{
@@ -328,8 +328,8 @@ func lot(d *dice, n int64) int {
 	return doublings
 }
 
-// lengths are the lengths of rentals in hours, from the first bound to the last; byLength says how many in 100 lie
-// between one bound and the next.
+// lengths bound the lengths of rentals, in millionths of an hour; byLength is how many rentals in 1,000 lie between one
+// bound and the next.
 var (
 	lengths  = [...]int64{500_000, 1 * million, 8 * million, 24 * million, 48 * million, 168 * million, 720 * million}
 	byLength = newWeights(80, 390, 310, 190, 28, 2)

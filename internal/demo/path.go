@@ -33,7 +33,7 @@ const (
 	factorCount
 )
 
-// motion is how a factor moves from day to day: by a random shock, and back towards its mean.
+// motion is how a factor moves from day to day: by a random shock, and back toward its mean.
 type motion struct {
 	daily micro // typical shock of a day
 	days  int64 // that a deviation lasts: one part in so many is lost each day
@@ -91,15 +91,15 @@ type state struct {
 }
 
 // path is the movement of all factors from day to day, from opening on. Each day follows from the day before and from
-// dice of its own, so the path of a seed is the same wherever a reader begins; days are computed when they are first
-// needed and kept.
+// its own dice, so the path of a seed is the same wherever a reader begins. Days are computed when they are first
+// needed, and kept.
 type path struct {
 	seed uint64
 	mu   sync.Mutex
 	days []state // from opening on; guarded by mu
 }
 
-// opening is the first day of the path, 2020-01-01. Before it the market stands still.
+// opening is the first day of the path, 2020-01-01. Before it every day moves like this one.
 const opening = 18_262
 
 // around returns the states at the beginning and at the end of the day that holds hour n.

@@ -229,14 +229,14 @@ func TestMarket_ThinRegionsHaveGaps(t *testing.T) {
 			if n := h.hourly[global(g.name)]; n != hours {
 				t.Errorf("the global index has %d hours, want %d", n, hours)
 			}
-			if n := h.hourly[assay.Line{GPU: g.name, Region: "ap-east"}]; n > hours*8/10 || n < hours/20 {
+			if n := h.hourly[assay.Line{GPU: g.name, Region: thinnest}]; n > hours*8/10 || n < hours/20 {
 				t.Errorf("%d of %d hours have a value in ap-east, want gaps", n, hours)
 			}
 			if n := len(h.daily[assay.Line{GPU: g.name, Region: "us-east"}]); n != len(all) {
 				t.Errorf("%d of %d days have a fixing in us-east, want all", n, len(all))
 			}
 		})
-		gaps += len(h.daily[global(g.name)]) - len(h.daily[assay.Line{GPU: g.name, Region: "ap-east"}])
+		gaps += len(h.daily[global(g.name)]) - len(h.daily[assay.Line{GPU: g.name, Region: thinnest}])
 	}
 	if gaps < 5 || gaps > 100 {
 		t.Errorf("%d daily fixings are missing in ap-east, want some", gaps)
@@ -253,7 +253,7 @@ func TestMarket_RegionalSpreadsReturn(t *testing.T) {
 	}
 	var months []float64
 	sum, n := 0.0, 0
-	for _, x := range h.daily[assay.Line{GPU: "H100 SXM", Region: "ap-east"}] {
+	for _, x := range h.daily[assay.Line{GPU: "H100 SXM", Region: thinnest}] {
 		sum, n = sum+math.Log(x.Value.Float()/west[x.at]), n+1
 		if n == 30 {
 			months = append(months, sum/30)

@@ -17,8 +17,11 @@ type fixing struct {
 // history is what the index makes of two years of a seed's market.
 type history struct {
 	daily  map[assay.Line][]fixing
-	hourly map[assay.Line]int // how many hours have a value
+	hourly map[assay.Line]int // how many hours have a value; of the global lines and those of the thinnest region
 }
+
+// thinnest is the region with the fewest trades.
+const thinnest = "ap-east"
 
 // The two years that the tests look at, a little more than what a demo of November 2026 begins with.
 var historyBegin, historyEnd = marketAt(2024, 11, 1), marketAt(2026, 11, 2)
@@ -73,7 +76,9 @@ func (s *slot) publish(h *history) {
 	byLine := map[assay.Line][]int32{}
 	for i := range s.transactions {
 		for line := range s.transactions[i].Lines() {
-			byLine[line] = append(byLine[line], int32(i))
+			if s.grain == assay.Daily || line.Region == assay.Global || line.Region == thinnest {
+				byLine[line] = append(byLine[line], int32(i))
+			}
 		}
 	}
 	s.calculator.Load(s.transactions)

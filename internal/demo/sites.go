@@ -21,7 +21,7 @@ const (
 	largerAge   = 900 * assay.Day
 )
 
-// fleet is what a site may be filled with.
+// fleet is the GPUs of a site.
 type fleet struct {
 	chips, generation string
 	watts             int64 // per GPU, cooling and network included
@@ -143,10 +143,11 @@ func siteOwner(d *dice, rents bool) (company, category string) {
 	if !rents {
 		return siteWord(d, owners[:]), siteWord(d, ownCategories[:])
 	}
-	if place := d.below(int64(len(listings) + len(newcomers))); place < int64(len(listings)) {
-		company = listings[place].name
+	i := d.below(int64(len(listings) + len(newcomers)))
+	if i < int64(len(listings)) {
+		company = listings[i].name
 	} else {
-		company = newcomers[place-int64(len(listings))]
+		company = newcomers[i-int64(len(listings))]
 	}
 	return company, siteWord(d, rentCategories[:])
 }

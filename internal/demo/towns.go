@@ -1,13 +1,13 @@
 package demo
 
-// town is a place where the demo's sites stand.
+// town is where some of the demo's sites are.
 type town struct {
 	name, country       string
 	latitude, longitude float64
 	weight              int64 // its share of the sites
 }
 
-// towns are real places; what stands there is invented.
+// towns are real; the sites there are invented.
 var towns = [...]town{
 	{"Ashburn", "United States", 39.0438, -77.4874, 150},
 	{"Dallas", "United States", 32.7767, -96.7970, 95},
