@@ -276,7 +276,7 @@ func TestHHI(t *testing.T) {
 func TestHHI_AgainstOracle(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 500 {

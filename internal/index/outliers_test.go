@@ -169,7 +169,7 @@ func lopsided(rng *rand.Rand, batch []assay.Transaction) {
 func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	var winsorized, capped, several int
 	for seed := range uint64(3000) {
@@ -212,7 +212,7 @@ func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 func TestCapped_NoShareExceedsTheCap(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	rounds := 0
 	for seed := range uint64(2000) {

@@ -61,7 +61,7 @@ func publishAll(t *testing.T, db *store.DB) (o outcome) {
 func TestPublished_EqualOnBothEngines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	postgres := publishAll(t, storetest.OpenIn(t, storetest.Postgres(t)))
 	sqlite := publishAll(t, storetest.Open(t))

@@ -147,7 +147,7 @@ func load(t *testing.T, rng *rand.Rand, db *store.DB, all []assay.Transaction) {
 func TestPublished_EqualsMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	rules := [][]string{
 		{"minimum 1 transactions 1 providers"},
@@ -180,7 +180,7 @@ func TestPublished_EqualsMemory(t *testing.T) {
 func TestRestated_EqualsMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

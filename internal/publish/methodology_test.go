@@ -53,7 +53,7 @@ func wantGoverned(t *testing.T, db *store.DB, effective int64) {
 func TestMethodology_TakesEffect(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	for name, effective := range map[string]int64{
 		"on the hour":    instant(7, 12, 0), // the slot that ends there is the first

@@ -90,7 +90,7 @@ func TestBackfill_AtOnce(t *testing.T) {
 func TestBackfill_Pieces(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	want := publishedAtOnce(t)
 	all := store.Span{From: start, To: end}

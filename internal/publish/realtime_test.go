@@ -96,7 +96,7 @@ func TestRealtime_TrailingHour(t *testing.T) {
 func TestRealtime_LongGap(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	db := loaded(t)
 	all := rentals(start, end)

@@ -216,7 +216,7 @@ func TestRestate_NothingPublished(t *testing.T) {
 func TestRestate_Pieces(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	db, p := published(t)
 	var late []assay.Transaction

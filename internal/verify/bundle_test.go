@@ -45,7 +45,7 @@ func verifyBundle(t *testing.T, dir string) (Report, error) {
 func TestBundle_AnyPeriod(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	db := openMarket(t)
 	for from := 4; from <= 10; from++ {
@@ -305,7 +305,7 @@ func (f *forger) replace(t *testing.T, name, old, replacement string) {
 func TestBundle_Forged(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	for i, name := range []string{recordsFile, manifestsFile} {
 		t.Run(name, func(t *testing.T) {

@@ -145,7 +145,7 @@ var tables = []struct {
 func TestDatabase_AnyColumn(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	for i, table := range tables {
 		t.Run(table.name, func(t *testing.T) {
@@ -285,7 +285,7 @@ func (m *tampered) change(table, column string, row map[string]any, value any) b
 func TestDatabase_AnyRowMissing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	for i, table := range tables {
 		t.Run(table.name, func(t *testing.T) {

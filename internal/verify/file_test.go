@@ -19,7 +19,7 @@ import (
 func TestDatabase_AnyByteOfTheFile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	file, err := marketFile()
 	if err != nil {

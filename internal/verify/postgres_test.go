@@ -12,7 +12,7 @@ import (
 func TestDatabase_Postgres(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
 	}
 	db := storetest.OpenIn(t, storetest.Postgres(t))
 	market := openMarket(t)
