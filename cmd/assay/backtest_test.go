@@ -10,6 +10,7 @@ import (
 )
 
 func TestCheckChartFile(t *testing.T) {
+	t.Parallel()
 	f := func(name, content, want string) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), name)
@@ -26,17 +27,18 @@ func TestCheckChartFile(t *testing.T) {
 	const refused = "is not the chart of a backtest"
 	f("missing.svg", "", "")
 	f("chart.svg", backtest.ChartMark+"\n<svg/>", "")
-	f("windows.svg", backtest.ChartMark+"\r\n<svg/>", "") // an editor may have saved it so
+	f("windows.svg", backtest.ChartMark+"\r\n<svg/>", "") // saved by an editor
 	f("cut-off.svg", backtest.ChartMark, "")
 	f("drawing.svg", "<svg/>\n"+backtest.ChartMark, refused)
 	f("notes.txt", "\n", refused)
 	f("long.txt", strings.Repeat("x", 5000), refused)
 	if err := checkChartFile(t.TempDir()); err == nil {
-		t.Error("a folder may be replaced")
+		t.Error("a folder would be replaced")
 	}
 }
 
 func TestPrintNumbers(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	printNumbers(&b, [][]string{{"", "days", "on"}, {"H100 SXM", "1,000", "2026-07-05"}, {"all", "7", "-"}})
 	const want = "" +

@@ -160,7 +160,8 @@ func TestSuggestions(t *testing.T) {
 	f("assay serve: unknown flag -store-read. Long flags have two dashes: --store-read", "serve", "-store-read=x")
 	f("assay serve: unknown flag -x", "serve", "-x")
 	f("assay serve: --addr needs a value", "serve", "--addr")
-	f(`assay serve: invalid value "many" for --key-limit: must be a whole number from 1 to 1000000`, "serve", "--key-limit", "many")
+	f(`assay serve: invalid value "many" for --key-limit: must be a whole number from 1 to 1000000`,
+		"serve", "--key-limit", "many")
 	f(`assay demo: invalid value "one" for --seed: must be a whole number`, "demo", "--seed", "one")
 	f(`assay grant add: missing EMAIL and PLAN`, "grant", "add")
 	f(`assay grant add: missing PLAN`, "grant", "add", "ann@example.com")
@@ -235,7 +236,8 @@ func TestMan(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	_, text, _ := runAssay(t, "", "version")
-	if _, flag, _ := runAssay(t, "", "--version"); flag != text || !strings.HasPrefix(text, "assay "+assay.Release()+" (commit ") {
+	_, flag, _ := runAssay(t, "", "--version")
+	if flag != text || !strings.HasPrefix(text, "assay "+assay.Release()+" (commit ") {
 		t.Errorf("assay version prints %q, assay --version %q", text, flag)
 	}
 	_, document, _ := runAssay(t, "", "version", "--json")
@@ -251,7 +253,8 @@ func TestVersion(t *testing.T) {
 	}
 	f(programVersion{Release: "1.2.3", Go: "go1.26"}, "assay 1.2.3 (commit unknown, go1.26)")
 	f(programVersion{Release: "1.2.3", Commit: "abc", Go: "go1.26"}, "assay 1.2.3 (commit abc, go1.26)")
-	f(programVersion{Release: "1.2.3", Commit: "abc", Modified: true, Go: "go1.26"}, "assay 1.2.3 (commit abc-dirty, go1.26)")
+	f(programVersion{Release: "1.2.3", Commit: "abc", Modified: true, Go: "go1.26"},
+		"assay 1.2.3 (commit abc-dirty, go1.26)")
 }
 
 // cliDocument is the reference of all commands, written from their help.
@@ -269,16 +272,17 @@ func TestDocs_CLI(t *testing.T) {
 	}
 }
 
-const referenceIntroduction = `# Command line
+var referenceIntroduction = strings.ReplaceAll(`# Command line
 
 <!-- Written by go test ./cmd/assay -run TestDocs_CLI -update. Do not edit. -->
 
-The help of every command, as ` + "`assay COMMAND --help`" + ` prints it. Every command also has the flags of ` + "`assay`" + ` itself:
-` + "`--config`, `--quiet` and `--help`" + `. ` + "`assay completion`" + ` sets up your shell, and ` + "`assay man`" + ` writes manual pages.
-`
+The help of every command, as 'assay COMMAND --help' prints it. Every command also has the flags of 'assay' itself:
+'--config', '--quiet' and '--help'. 'assay completion' sets up your shell, and 'assay man' writes manual pages.
+`, "'", "`")
 
 // sharedFlags are the lines of help that are the same for every command.
-var sharedFlags = regexp.MustCompile(`\n +-h, --help .*|\n\nGlobal flags:\n(?: .*\n)+|\n\nFlags:\n +-h, --help .*|\n\nRun 'assay .*`)
+var sharedFlags = regexp.MustCompile(`\n +-h, --help .*|\n\nGlobal flags:\n(?: .*\n)+|` +
+	`\n\nFlags:\n +-h, --help .*|\n\nRun 'assay .*`)
 
 func commandReference(t *testing.T) string {
 	t.Helper()

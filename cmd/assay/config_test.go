@@ -84,8 +84,9 @@ func TestConfigCheck(t *testing.T) {
 	wantSetting(t, create, "dir", "new-keys", file+":18")
 	wantSetting(t, check("key", "list"), "dir", "keys", file+":13")
 	wantSetting(t, check("publish"), "from", "2026-01-01T12:00:00Z", file+":21")
-	if out := check("publish", "--json"); !strings.Contains(out, `{"name":"from","value":"2026-01-01T12:00:00Z","source":"`+file+`:21"}`) {
-		t.Errorf("--json prints\n%s", out)
+	entry := `{"name":"from","value":"2026-01-01T12:00:00Z","source":"` + file + `:21"}`
+	if out := check("publish", "--json"); !strings.Contains(out, entry) {
+		t.Errorf("--json prints\n%s, want %s", out, entry)
 	}
 }
 
@@ -119,7 +120,8 @@ func TestConfig_Precedence(t *testing.T) { // not parallel: it sets the environm
 	}
 	t.Setenv("ASSAY_KEY_LIMIT", "many")
 	code, _, errs := runAssay(t, "", "config", "check")
-	if want := `invalid value "many" in ASSAY_KEY_LIMIT for --key-limit: must be a whole number`; code != exitUsage || !strings.Contains(errs, want) {
+	const wrong = `invalid value "many" in ASSAY_KEY_LIMIT for --key-limit: must be a whole number`
+	if want := wrong; code != exitUsage || !strings.Contains(errs, want) {
 		t.Errorf("config check ends with %d and says %q, want %q", code, errs, want)
 	}
 	code, _, errs = runAssay(t, "", "verify", "--config", filepath.Join(t.TempDir(), "none.toml"))
@@ -149,7 +151,8 @@ func TestConfig_Mistakes(t *testing.T) {
 		})
 	}
 	f("unknown setting", "\nadr = \"x\"\n", `:2: unknown setting "adr". Did you mean addr?`)
-	f("unknown setting of a command", "[serve]\nroles = \"read\"\n", `:2: unknown setting "roles" in [serve]. Did you mean role?`)
+	f("unknown setting of a command", "[serve]\nroles = \"read\"\n",
+		`:2: unknown setting "roles" in [serve]. Did you mean role?`)
 	f("setting of another command", "[serve]\ntier = \"full\"\n", `:2: unknown setting "tier" in [serve]`)
 	f("unknown section", "\n\n[serv]\naddr = \"x\"\n", `:3: unknown section [serv]. Did you mean serve?`)
 	f("unknown section below", "[key.creat]\n", `:1: unknown section [key.creat]. Did you mean create?`)
@@ -159,8 +162,10 @@ func TestConfig_Mistakes(t *testing.T) {
 	f("number for a time", "[serve]\ndrain = 10\n", `:2: drain must be a string, not a number`)
 	f("string for a switch", "quiet = \"yes\"\n", `:1: quiet must be true or false, not a string`)
 	f("date for a string", "dir = 2026-01-01\n", `:1: dir must be a string, not a date`)
-	f("mixed array", "[serve]\ncors-origins = [\"a\", 3]\n", `:2: cors-origins must be a string or an array of strings, not an array`)
-	f("value out of bounds", "[serve]\nkey-limit = 0\n", `:2: invalid value "0" for key-limit: must be a whole number from 1 to 1000000`)
+	f("mixed array", "[serve]\ncors-origins = [\"a\", 3]\n",
+		`:2: cors-origins must be a string or an array of strings, not an array`)
+	f("value out of bounds", "[serve]\nkey-limit = 0\n",
+		`:2: invalid value "0" for key-limit: must be a whole number from 1 to 1000000`)
 	f("duplicate", "dir = \"a\"\ndir = \"b\"\n", `:2: Key 'dir' has already been defined`)
 	f("syntax", "dir = \n", `:1: expected value but found '\n' instead`)
 	f("array of tables", "[[serve]]\naddr = \"x\"\n", `:1: unknown setting "serve"`)

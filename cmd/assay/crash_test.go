@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -26,8 +25,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// The market of the crash test: eleven batches, which grow from 20,000 rows to 61,000; one more than the kills let
-// through at most.
+// The market of the crash test: eleven batches, which grow from 20,000 rows to 61,000. That is one more than the kills
+// let through at most.
 const (
 	marketRows = 330_000
 	marketFrom = "2026-01-01"
@@ -35,7 +34,7 @@ const (
 	batchRows  = 20_000 // as the first ones of ingest; with another size only the moments of the kills would be others
 )
 
-// marketCSV is the first rows of a synthetic market as a file for import, and where each row ends.
+// marketCSV is the start of a synthetic market as a file for import, and where each row ends.
 func marketCSV(t *testing.T) (file []byte, ends []int) {
 	t.Helper()
 	from, _, err := assay.ParseInstant(marketFrom)
@@ -58,7 +57,8 @@ func marketCSV(t *testing.T) (file []byte, ends []int) {
 		for _, r := range rows {
 			write([]string{
 				r.ID, r.Source, assay.FormatInstant(r.ExecutedAt), r.GPU, r.Region, r.Price.String(),
-				strconv.FormatInt(r.GPUs, 10), assay.Nanos(r.HourMicros * 1000).String(), r.Provider, strconv.FormatBool(r.Verified),
+				strconv.FormatInt(r.GPUs, 10), assay.Nanos(r.HourMicros * 1000).String(), r.Provider,
+				strconv.FormatBool(r.Verified),
 			})
 			if ends = append(ends, out.Len()); len(ends) == marketRows {
 				return out.Bytes(), ends
@@ -67,10 +67,11 @@ func marketCSV(t *testing.T) (file []byte, ends []int) {
 	}
 }
 
-// TestCrash_ImportKilled kills an import twenty times, each time run anew from the beginning on the folder that the
-// kill before has left. What was acknowledged is there, nothing is there twice, and in the end every published value is
-// that of an import nobody disturbed.
+// TestCrash_ImportKilled kills an import twenty times and each time starts it again from the beginning, on the folder
+// that the kill left. Acknowledged rows are stored, no row is stored twice, and in the end every published value equals
+// that of an undisturbed import.
 func TestCrash_ImportKilled(t *testing.T) {
+	t.Parallel()
 	needProgram(t)
 	rows, ends := marketCSV(t)
 	dir := t.TempDir()
@@ -79,14 +80,14 @@ func TestCrash_ImportKilled(t *testing.T) {
 	for round := range 20 {
 		im := startImport(t, dir)
 		switch ahead := random.IntN(batchRows); round % 4 {
-		case 0: // right behind the acknowledgement of new rows
+		case 0: // right after the acknowledgment of new rows
 			go im.feed(rows)
 			im.waitFor(t, stored+1)
-		case 1: // while new rows are being written to the database's log
+		case 1: // while new rows are written to the database's log
 			go im.feed(rows)
 			im.waitFor(t, stored)
 			im.waitForWriting(t, dir)
-		case 2: // while new rows are being gathered
+		case 2: // while new rows are collected
 			im.feed(rows[:ends[stored+ahead]])
 		case 3: // the same, in the middle of a row
 			im.feed(rows[:ends[stored+ahead]+20])
@@ -95,7 +96,7 @@ func TestCrash_ImportKilled(t *testing.T) {
 		stored = checkStored(t, dir, round, max(stored, acknowledged))
 	}
 	if stored == 0 || stored == marketRows {
-		t.Fatalf("%d of %d rows are there after the last kill: the kills came too early or too late to tell anything", stored, marketRows)
+		t.Fatalf("%d of %d rows are stored after the last kill: the kills came too early or too late", stored, marketRows)
 	}
 	clean := t.TempDir()
 	for _, folder := range []string{dir, clean} {
@@ -103,9 +104,7 @@ func TestCrash_ImportKilled(t *testing.T) {
 		im.feed(rows)
 		im.finish(t)
 		checkStored(t, folder, 20, marketRows)
-		if out, err := exec.Command(program, "publish", "--dir", folder, "--from", marketFrom, "--to", marketTo).CombinedOutput(); err != nil {
-			t.Fatalf("publish: %v\n%s", err, out)
-		}
+		mustRun(t, "publish", "--dir", folder, "--from", marketFrom, "--to", marketTo)
 	}
 	got, want := readPoints(t, dir), readPoints(t, clean)
 	for series, points := range want {
@@ -131,7 +130,10 @@ type importProcess struct {
 
 func startImport(t *testing.T, dir string) *importProcess {
 	t.Helper()
-	im := &importProcess{cmd: exec.Command(program, "import", "transactions", "--dir", dir, "-"), acknowledged: make(chan int, 1000)}
+	im := &importProcess{
+		cmd:          exec.Command(program, "import", "transactions", "--dir", dir, "-"),
+		acknowledged: make(chan int, 1000),
+	}
 	var err error
 	if im.stdin, err = im.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -156,8 +158,8 @@ func startImport(t *testing.T, dir string) *importProcess {
 	return im
 }
 
-// feed writes to the import's standard input until all is written or the import is gone. It returns when the import has
-// read all but what a pipe holds.
+// feed writes to the import's standard input until everything is written or the import has ended. When it returns, the
+// import has read all but what a pipe holds.
 func (im *importProcess) feed(rows []byte) { _, _ = im.stdin.Write(rows) }
 
 // waitFor waits until so many rows have been acknowledged.
@@ -167,7 +169,7 @@ func (im *importProcess) waitFor(t *testing.T, rows int) {
 		select {
 		case n, ok := <-im.acknowledged:
 			if !ok {
-				t.Fatal("the import has ended by itself")
+				t.Fatal("the import ended before it was killed")
 			}
 			im.last = n
 		case <-time.After(time.Minute):
@@ -179,25 +181,20 @@ func (im *importProcess) waitFor(t *testing.T, rows int) {
 // waitForWriting waits until the database's log changes, or a batch is acknowledged, if that was too fast to be seen.
 func (im *importProcess) waitForWriting(t *testing.T, dir string) {
 	t.Helper()
-	look := func() string {
-		info, err := os.Stat(filepath.Join(dir, store.FileName+"-wal"))
-		if err != nil {
-			return "not there"
-		}
-		return fmt.Sprint(info.Size(), info.ModTime())
-	}
-	before := look()
-	if err := until(time.Minute, 100*time.Microsecond, func() error {
-		if look() == before && len(im.acknowledged) == 0 {
+	file := filepath.Join(dir, store.FileName+"-wal")
+	before := fileState(file)
+	err := until(time.Minute, 100*time.Microsecond, func() error {
+		if fileState(file) == before && len(im.acknowledged) == 0 {
 			return errors.New("nothing is written")
 		}
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// kill ends the import at once and gives how many rows it has acknowledged.
+// kill ends the import immediately and returns how many rows it has acknowledged.
 func (im *importProcess) kill(t *testing.T) int {
 	t.Helper()
 	if err := im.cmd.Process.Kill(); err != nil {
@@ -210,7 +207,7 @@ func (im *importProcess) kill(t *testing.T) int {
 	return im.last
 }
 
-// finish lets the import come to its end.
+// finish lets the import end.
 func (im *importProcess) finish(t *testing.T) {
 	t.Helper()
 	if err := im.stdin.Close(); err != nil {
@@ -223,7 +220,7 @@ func (im *importProcess) finish(t *testing.T) {
 	}
 }
 
-// checkStored looks at a folder as a kill has left it, and gives how many rows there are.
+// checkStored checks a folder after a kill and returns how many rows are stored.
 func checkStored(t *testing.T, dir string, round, acknowledged int) (stored int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
@@ -241,7 +238,8 @@ func checkStored(t *testing.T, dir string, round, acknowledged int) (stored int)
 		distinct[x.Source+" "+x.ID] = true
 	}
 	if stored = len(all); stored < acknowledged || len(distinct) != stored {
-		t.Errorf("round %d: %d rows were acknowledged, and there are %d of which %d are different", round, acknowledged, stored, len(distinct))
+		t.Errorf("round %d: %d rows were acknowledged, %d are stored, %d of them different",
+			round, acknowledged, stored, len(distinct))
 	}
 	t.Logf("round %d: acknowledged %d, stored %d", round, acknowledged, stored)
 	return stored
@@ -261,7 +259,7 @@ func readTransactions(t *testing.T, dir string) []assay.Transaction {
 	return all
 }
 
-// readPoints reads everything that is published in a folder, by series.
+// readPoints reads everything published in a folder, by series.
 func readPoints(t *testing.T, dir string) map[string][]assay.Point {
 	t.Helper()
 	db, err := store.Open(t.Context(), dir)
@@ -277,7 +275,8 @@ func readPoints(t *testing.T, dir string) map[string][]assay.Point {
 	for _, gpu := range catalog.GPUs {
 		for _, region := range append([]string{assay.Global}, catalog.Regions...) {
 			for _, grain := range assay.Grains {
-				list, err := db.Revisions(t.Context(), assay.Line{GPU: gpu.Name, Region: region}, grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64)
+				line := assay.Line{GPU: gpu.Name, Region: region}
+				list, err := db.Revisions(t.Context(), line, grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,7 +16,7 @@ t2,exchange,2025-06-10T10:45:00Z,H100 SXM,us-east,2.50,4,1,Birch,true
 t4,exchange,2025-06-11T11:30:00Z,H100 SXM,us-east,2.20,1,1,Cedar,true
 `
 
-// useStore takes a few rows through the commands.
+// useStore runs the commands on a few rows.
 func useStore(t *testing.T, flags ...string) {
 	t.Helper()
 	rows := filepath.Join(t.TempDir(), "rows.csv")
@@ -31,35 +31,47 @@ func useStore(t *testing.T, flags ...string) {
 			t.Fatalf("%s ends with %d:\n%s%s, want %q", words, code, out, errs, want)
 		}
 		if strings.Contains(out+errs, "hunter2") {
-			t.Errorf("%s tells the password", words)
+			t.Errorf("%s shows the password", words)
 		}
 	}
 	f("", "import transactions", rows)
 	f("published: 8 values", "publish", "--from", "2025-06-09T20:00:00Z", "--to", "2025-06-12T20:00:00Z")
 	f("verified: 8 values from 3 transactions", "verify")
 	f("withdrawn", "transaction withdraw", "--source", "exchange", "--reason", "a forgery", "t2")
-	f("restated: 4 new revisions", "restate", "--gpu", "H100 SXM", "--from", "2025-06-09T20:00:00Z", "--to", "2025-06-10T20:00:00Z", "--reason", "looked at")
+	f("restated: 4 new revisions", "restate", "--gpu", "H100 SXM",
+		"--from", "2025-06-09T20:00:00Z", "--to", "2025-06-10T20:00:00Z", "--reason", "invoices checked")
 	f("verified: 12 values", "verify")
 	f("H100 SXM", "catalog")
 	f("t2", "audit-log")
 	f("", "export", "--bundle", filepath.Join(t.TempDir(), "bundle"), "--from", "2025-06-10", "--to", "2025-06-12")
 }
 
-// Whichever database the commands are pointed at, they do the same.
+// Commands do the same on every database.
 func TestStore_EveryEngine(t *testing.T) {
-	useStore(t, "--dir", t.TempDir())
-	useStore(t, "--dir", t.TempDir(), "--store", "sqlite://"+t.TempDir())
-	address, err := url.Parse(storetest.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, has := address.User.Password(); !has { // a server that asks for none takes any
-		address.User = url.UserPassword(address.User.Username(), "hunter2")
-	}
-	useStore(t, "--dir", t.TempDir(), "--store", address.String())
+	t.Parallel()
+	t.Run("folder", func(t *testing.T) {
+		t.Parallel()
+		useStore(t, "--dir", t.TempDir())
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		useStore(t, "--dir", t.TempDir(), "--store", "sqlite://"+t.TempDir())
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		address, err := url.Parse(storetest.Postgres(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, has := address.User.Password(); !has { // a server that needs none accepts any
+			address.User = url.UserPassword(address.User.Username(), "hunter2")
+		}
+		useStore(t, "--dir", t.TempDir(), "--store", address.String())
+	})
 }
 
 func TestStore_Refused(t *testing.T) {
+	t.Parallel()
 	f := func(address, want string) {
 		t.Helper()
 		code, out, errs := runAssay(t, "", "verify", "--dir", t.TempDir(), "--store", address)

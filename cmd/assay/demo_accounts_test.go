@@ -12,26 +12,27 @@ import (
 // The demo's keys and accounts stay the same from start to start. A folder whose file has no accounts yet keeps its
 // keys and gets accounts; one whose file was lost gets new passwords for the accounts that are there.
 func TestDemoKeys(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db := storetest.OpenIn(t, dir)
 	start := func() demoKeySet {
 		t.Helper()
-		people, err := loadAccounts(t.Context(), db)
+		accounts, err := loadAccounts(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := demoKeys(t.Context(), people, dir)
+		set, err := demoKeys(t.Context(), accounts, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := people.Load(t.Context()); err != nil {
+		if err := accounts.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(people.Accounts()); len(set.Accounts) != 5 || n != 5 {
+		if n := len(accounts.Accounts()); len(set.Accounts) != 5 || n != 5 {
 			t.Fatalf("there are %d accounts, and %+v in the file", n, set.Accounts)
 		}
 		for _, a := range set.Accounts {
-			token, _, err := people.SignIn(t.Context(), a.Email, a.Password, "")
+			token, _, err := accounts.SignIn(t.Context(), a.Email, a.Password, "")
 			if err != nil {
 				t.Fatalf("%s: %v", a.Email, err)
 			}
@@ -39,14 +40,15 @@ func TestDemoKeys(t *testing.T) {
 			if a.Organization != "" {
 				want = "full"
 			}
-			if session, ok := people.Identify(t.Context(), token.Reveal()); !ok || session.Caller.Tier.String() != want {
+			if session, ok := accounts.Identify(t.Context(), token.Reveal()); !ok || session.Caller.Tier.String() != want {
 				t.Errorf("%s signs in as %+v, want %s", a.Email, session, want)
 			}
 		}
 		return set
 	}
 	file := filepath.Join(dir, "demo-keys.json")
-	if err := os.WriteFile(file, []byte(`{"premium": "sk_prem_a", "full": "sk_live_b", "revoked": "sk_prem_c", "accounts": []}`), 0o600); err != nil {
+	const withoutAccounts = `{"premium": "sk_prem_a", "full": "sk_live_b", "revoked": "sk_prem_c", "accounts": []}`
+	if err := os.WriteFile(file, []byte(withoutAccounts), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	first := start()

@@ -69,7 +69,8 @@ func TestDocs_Examples(t *testing.T) {
 		examples := readExamples(text)
 		total += len(examples)
 		if requests := strings.Count(text, "```sh\ncurl "); file != proofDocument && requests != len(examples) {
-			t.Errorf("%s has %d blocks that begin with curl but only %d are followed by their response", file, requests, len(examples))
+			t.Errorf("%s has %d blocks that begin with curl but only %d are followed by their response",
+				file, requests, len(examples))
 		}
 		for _, e := range examples {
 			t.Run(filepath.Base(file)+" "+e.command, func(t *testing.T) {
@@ -87,7 +88,8 @@ func TestDocs_Examples(t *testing.T) {
 	}
 	// The number of examples that the documents had when they were split. A command that was tested stays tested.
 	if total < 10 {
-		t.Errorf("the documents have %d examples, a sh block that begins with curl and a json block: at least 10 are expected", total)
+		t.Errorf("the documents have %d examples, a sh block that begins with curl and a json block, "+
+			"of at least 10 expected", total)
 	}
 }
 
@@ -190,9 +192,7 @@ func copyDemo(t *testing.T, dir string) demoServer {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(program, "backup", "--dir", filepath.Join(sharedFolder, "assay-demo"), filepath.Join(data, "assay.db")).CombinedOutput(); err != nil {
-		t.Fatalf("backup: %v\n%s", err, out)
-	}
+	mustRun(t, "backup", "--dir", filepath.Join(sharedFolder, "assay-demo"), filepath.Join(data, "assay.db"))
 	for _, name := range []string{"demo-keys.json", signingKeyFile} {
 		text, err := os.ReadFile(filepath.Join(sharedFolder, "assay-demo", name))
 		if err != nil {

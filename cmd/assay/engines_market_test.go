@@ -16,7 +16,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// market fills a database with something of everything that the API shows, by a clock that the test moves.
+// market fills a database with something of everything that the API shows, with a clock that the test moves.
 type market struct {
 	t         *testing.T
 	db        *store.DB
@@ -28,7 +28,10 @@ func newMarket(t *testing.T, db *store.DB) *market {
 	t.Helper()
 	m := &market{t: t, db: db}
 	db.Now = m.clock
-	m.publisher = &publish.Publisher{Store: db, Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), Now: m.clock, Log: slog.New(slog.DiscardHandler)}
+	m.publisher = &publish.Publisher{
+		Store: db, Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), Now: m.clock,
+		Log: slog.New(slog.DiscardHandler),
+	}
 	return m
 }
 
@@ -50,7 +53,7 @@ func (m *market) must(err error) {
 	}
 }
 
-// importing imports a CSV file, all of whose rows are new.
+// importing imports a CSV file whose rows are all new.
 func (m *market) importing(family, text string, revise bool) {
 	m.t.Helper()
 	catalog, err := m.db.Catalog(m.t.Context())
@@ -60,12 +63,13 @@ func (m *market) importing(family, text string, revise bool) {
 		m.t.Fatalf("there is no family %s", family)
 	}
 	im := importable.New(ingest.Options{
-		Store: m.db, Catalog: catalog, Source: "exchange", Revise: revise, NotAfter: func() int64 { return m.now.UnixMilli() },
+		Store: m.db, Catalog: catalog, Source: "exchange", Revise: revise,
+		NotAfter: func() int64 { return m.now.UnixMilli() },
 		Rejected: func(r ingest.Reject) { m.t.Errorf("%s:%d: %s: %s", r.File, r.Line, r.Reason, r.Row) },
 	})
 	m.must(im.File(m.t.Context(), family+".csv", strings.NewReader(text)))
 	if c, rows := im.Counts(), strings.Count(text, "\n")-1; c.Inserted != rows {
-		m.t.Fatalf("%s: of %d rows %+v came in", family, rows, c)
+		m.t.Fatalf("%s: of %d rows %+v were imported", family, rows, c)
 	}
 }
 
@@ -89,7 +93,8 @@ func (m *market) rentals(from time.Time) string {
 		}
 		for i, gpu := range gpus {
 			k := n*7 + i*13
-			fmt.Fprintf(&b, "r%d-%d,%s,%s,%s,%d.%03d,%d,0.25,%s,%t\n", n, i, at.Add(time.Duration(k%1700)*time.Second).Format(time.RFC3339),
+			executed := at.Add(time.Duration(k%1700) * time.Second).Format(time.RFC3339)
+			fmt.Fprintf(&b, "r%d-%d,%s,%s,%s,%d.%03d,%d,0.25,%s,%t\n", n, i, executed,
 				gpu.Name, regions[k%3], 1+i, k*37%1000, 1+k%8, providers[k%4], k%11 != 0)
 		}
 		n++
@@ -121,31 +126,44 @@ func (m *market) observations() {
 		}
 		return rows
 	}), false)
-	m.importing("models", m.days("date,lab,model,family,requests,input_tokens,output_tokens,dollars,open_weight,free", 40, func(day string, i int) (rows string) {
-		for k, model := range []string{"anthropic,opus-5,opus", "anthropic,haiku-5,haiku", "openai,gpt-6,flagship", "google,flash-3,flash", "deepseek,v4,chat", "z-ai,glm-5,glm"} {
-			rows += fmt.Sprintf("%s,%s,%d,%d,%d,%d.%02d,%t,false\n", day, model, 1000+i*3+k, 4_000_000+i*1000, 900_000+k*7, 40+k, i, k > 3)
+	const modelColumns = "date,lab,model,family,requests,input_tokens,output_tokens,dollars,open_weight,free"
+	models := []string{
+		"anthropic,opus-5,opus", "anthropic,haiku-5,haiku", "openai,gpt-6,flagship", "google,flash-3,flash",
+		"deepseek,v4,chat", "z-ai,glm-5,glm",
+	}
+	m.importing("models", m.days(modelColumns, 40, func(day string, i int) (rows string) {
+		for k, model := range models {
+			rows += fmt.Sprintf("%s,%s,%d,%d,%d,%d.%02d,%t,false\n",
+				day, model, 1000+i*3+k, 4_000_000+i*1000, 900_000+k*7, 40+k, i, k > 3)
 		}
 		return rows
 	}), false)
-	m.importing("utilization", m.days("recorded_at,gpu_name,region,rented_gpus,tracked_gpus", 35, func(day string, i int) (rows string) {
+	const readingColumns = "recorded_at,gpu_name,region,rented_gpus,tracked_gpus"
+	m.importing("utilization", m.days(readingColumns, 35, func(day string, i int) (rows string) {
 		for hour := range 24 {
-			rows += fmt.Sprintf("%[1]sT%02[2]d:00:00Z,H200,us-east,%[3]d,97\n%[1]sT%02[2]d:00:00Z,H100 SXM,,%[3]d,101\n", day, hour, 40+(i*5+hour)%50)
+			rented := 40 + (i*5+hour)%50
+			rows += fmt.Sprintf("%sT%02d:00:00Z,H200,us-east,%d,97\n", day, hour, rented)
+			rows += fmt.Sprintf("%sT%02d:00:00Z,H100 SXM,,%d,101\n", day, hour, rented)
 		}
 		return rows
 	}), false)
 	m.importing("sites", marketSites, false)
 }
 
-const marketSites = `id,company,site_name,city,country,gpu_types,gpu_qty,power_capacity_mw,chip_generation,category,key_customer,status,dc_tier,latitude,longitude,is_neocloud
-osl-1,Fjordline Compute,Oslo 1,Oslo,Norway,8x H100 SXM5 / A100,4096,12.5,Hopper,GPU cloud,,operational,Tier III,59.9139,10.7522,true
+const marketSites = `id,company,site_name,city,country,gpu_types,gpu_qty,power_capacity_mw,` +
+	`chip_generation,category,key_customer,status,dc_tier,latitude,longitude,is_neocloud
+osl-1,Fjordline Compute,Oslo 1,Oslo,Norway,8x H100 SXM5 / A100,4096,12.5,` +
+	`Hopper,GPU cloud,,operational,Tier III,59.9139,10.7522,true
 osl-2,Fjordline Compute,Oslo 2,Oslo,NO,GB200 NVL72,1152,3,Blackwell,GPU cloud,Nordlab,planned,Tier III,59.75,10.77,true
-sup-1,Nordlab,Oslofjord,Drammen,Norge,MI300A,10000,20,CDNA 3,AI supercomputer,,operational,Tier III,59.7439,10.2045,false
-gru-1,Aço Compute,Centro 1,São Paulo,Brazil,H200,2048,6.25,Hopper,GPU cloud,,operational,Tier III,-23.55052,-46.633308,true
+sup-1,Nordlab,Oslofjord,Drammen,Norge,MI300A,10000,20,` +
+	`CDNA 3,AI supercomputer,,operational,Tier III,59.7439,10.2045,false
+gru-1,Aço Compute,Centro 1,São Paulo,Brazil,H200,2048,6.25,` +
+	`Hopper,GPU cloud,,operational,Tier III,-23.55052,-46.633308,true
 suv-1,Reef,Suva East,Suva,Fiji,B200,64,0.5,Blackwell,GPU cloud,,operational,,-17,179.95,true
 bar-1,Barge,Barge 7,,,H100,16,0.25,Hopper,GPU cloud,,operational,,0,0,true
 `
 
-// live takes the market through its life, up to the instant at which it is asked.
+// live runs the market up to the instant of the requests.
 func (m *market) live() {
 	m.t.Helper()
 	ctx, from := m.t.Context(), marketStart.UnixMilli()
@@ -156,29 +174,37 @@ func (m *market) live() {
 		m.must(m.publisher.Sign(ctx))
 	}
 	m.at("2026-02-01T12:00:00Z")
-	m.must(m.db.AdoptMethodology(ctx, assay.MethodologyFile{Version: "1.1.0", Effective: time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC).UnixMilli(), Text: nextMethodology}))
+	m.must(m.db.AdoptMethodology(ctx, assay.MethodologyFile{
+		Version: "1.1.0", Effective: time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC).UnixMilli(), Text: nextMethodology,
+	}))
 	m.importing("transactions", m.rentals(marketStart), false)
 	m.observations()
 	backfill()
 
-	// Late rows, a doubt, corrections: all of it is restated a day later.
+	// Late rows, a withdrawal and corrections, restated a day later.
 	from2 := m.now
 	m.at("2026-02-03T10:00:00Z")
 	m.importing("transactions", "id,executed_at,gpu_name,region,price,gpus,hours,provider,verified\n"+
-		"late-1,2026-01-29T10:15:00Z,H100 SXM,us-east,9.99,8,1,Alder,true\nlate-2,2026-01-30T10:15:00Z,H200,,0.5,8,2,Birch,true\n", false)
-	_, err := m.db.AddVerification(ctx, assay.Verification{Source: "exchange", ID: "r4896-0", Verified: false, Actor: "desk", Reason: "a forgery"})
+		"late-1,2026-01-29T10:15:00Z,H100 SXM,us-east,9.99,8,1,Alder,true\n"+
+		"late-2,2026-01-30T10:15:00Z,H200,,0.5,8,2,Birch,true\n", false)
+	_, err := m.db.AddVerification(ctx, assay.Verification{
+		Source: "exchange", ID: "r4896-0", Verified: false, Actor: "desk", Reason: "a forgery",
+	})
 	m.must(err)
 	for _, gpu := range []string{"H100 SXM", "H200"} {
 		done, err := m.publisher.Restate(ctx, publish.Restatement{
-			GPU: gpu, From: from, To: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Reason: "late rows", Actor: "desk",
+			GPU: gpu, From: from, To: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
+			Reason: "late rows", Actor: "desk",
 		})
 		m.must(err)
 		if done.Moved == 0 {
-			m.t.Fatalf("nothing of %s has moved: %+v", gpu, done)
+			m.t.Fatalf("no value of %s has changed: %+v", gpu, done)
 		}
 	}
 	m.importing("memory", "recorded_at,memory_type,price\n2026-01-29T10:00:00Z,mem_ddr5_16gb,4\n", true)
-	m.importing("sites", strings.Split(marketSites, "\n")[0]+"\nosl-2,Fjordline Compute,Oslo 2,Oslo,NO,GB200 NVL72,2304,6,Blackwell,GPU cloud,Nordlab,operational,Tier III,59.75,10.77,true\n", true)
+	header, _, _ := strings.Cut(marketSites, "\n")
+	m.importing("sites", header+"\nosl-2,Fjordline Compute,Oslo 2,Oslo,NO,GB200 NVL72,2304,6,"+
+		"Blackwell,GPU cloud,Nordlab,operational,Tier III,59.75,10.77,true\n", true)
 
 	m.at("2026-02-04T12:30:00Z")
 	m.importing("transactions", m.rentals(from2), false)
@@ -206,8 +232,8 @@ type readers struct {
 	premium, full keys.Secret
 }
 
-// admit makes the callers known to a database, and gives the header of each.
-func (r readers) admit(m *market, people *account.Service) map[string][2]string {
+// admit adds the callers to a database and returns the header of each.
+func (r readers) admit(m *market, accounts *account.Service) map[string][2]string {
 	m.t.Helper()
 	ctx := m.t.Context()
 	for _, secret := range []keys.Secret{r.premium, r.full} {
@@ -219,14 +245,16 @@ func (r readers) admit(m *market, people *account.Service) map[string][2]string 
 		m.must(err)
 	}
 	const email, password = "ann@example.com", "correct horse battery"
-	_, err := people.AddAccount(ctx, email, "Ann", password)
+	_, err := accounts.AddAccount(ctx, email, "Ann", password)
 	m.must(err)
-	_, err = people.AddGrant(ctx, email, account.GrantAsk{Plan: assay.PlanPremium})
+	_, err = accounts.AddGrant(ctx, email, account.GrantAsk{Plan: assay.PlanPremium})
 	m.must(err)
-	token, _, err := people.SignIn(ctx, email, password, "192.0.2.1")
+	token, _, err := accounts.SignIn(ctx, email, password, "192.0.2.1")
 	m.must(err)
 	return map[string][2]string{
-		"anonymous": {}, "premium": {"Authorization", "Bearer " + r.premium.Reveal()}, "full": {"Authorization", "Bearer " + r.full.Reveal()},
-		"account": {"Cookie", "assay_session=" + token.Reveal()},
+		"anonymous": {},
+		"premium":   {"Authorization", "Bearer " + r.premium.Reveal()},
+		"full":      {"Authorization", "Bearer " + r.full.Reveal()},
+		"account":   {"Cookie", "assay_session=" + token.Reveal()},
 	}
 }

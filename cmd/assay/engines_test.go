@@ -20,19 +20,22 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// engineNode is a server on one of the engines, put together as the program does it.
+// engineNode is a server on one of the engines, built as the program builds it.
 type engineNode struct {
 	*node
 	t       *testing.T
 	callers map[string][2]string
-	asked   int
+	sent    int // requests so far
 }
 
 func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 	t.Helper()
 	m := newMarket(t, storetest.OpenIn(t, address))
 	m.live()
-	v := &service{config: serverConfig{keyLimit: 1_000_000, logLevel: slog.LevelError}, now: m.clock, logs: newLogWriter(io.Discard), store: m.db, data: m.db}
+	v := &service{
+		config: serverConfig{keyLimit: 1_000_000, logLevel: slog.LevelError},
+		now:    m.clock, logs: newLogWriter(io.Discard), store: m.db, data: m.db,
+	}
 	t.Cleanup(func() { _ = v.logs.Close() })
 	v.config.node.role = assay.RoleAll
 	v.log = newLog(v.logs, v.config.logLevel)
@@ -43,18 +46,18 @@ func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 	return &engineNode{node: n, t: t, callers: who.admit(m, n.accounts)}
 }
 
-// ask makes a request and gives all of the answer as text: status, headers in the order of their names, body. Every
-// request comes from an address of its own, because of the limit.
-func (n *engineNode) ask(caller, target string, headers ...string) (answer string, response *http.Response) {
+// get sends a request and returns the whole response as text: status, headers sorted by name, body. Every request comes
+// from a different address, because of the limit.
+func (n *engineNode) get(caller, target string, headers ...string) (text string, response *http.Response) {
 	n.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, target, nil)
 	if target == "/health" {
-		if err := n.follower.Load(n.t.Context()); err != nil { // its loop does not run, and the snapshot would grow stale
+		if err := n.follower.Load(n.t.Context()); err != nil { // its loop does not run, and the snapshot would become stale
 			n.t.Fatal(err)
 		}
 	}
-	n.asked++
-	request.RemoteAddr = fmt.Sprintf("10.%d.%d.%d:4711", n.asked>>16, n.asked>>8&255, n.asked&255)
+	n.sent++
+	request.RemoteAddr = fmt.Sprintf("10.%d.%d.%d:4711", n.sent>>16, n.sent>>8&255, n.sent&255)
 	request.Header.Set("X-Request-Id", "engines")
 	if h := n.callers[caller]; h[0] != "" {
 		request.Header.Set(h[0], h[1])
@@ -71,19 +74,19 @@ func (n *engineNode) ask(caller, target string, headers ...string) (answer strin
 	}
 	body := recorder.Body.String()
 	if target == "/health" {
-		body = nodeAge.ReplaceAllString(body, `"version"`) // it is the test's own pace
+		body = nodeAge.ReplaceAllString(body, `"version"`) // it depends on the speed of the test
 	}
 	return b.String() + "\n" + body, recorder.Result()
 }
 
 var nodeAge = regexp.MustCompile(`"age_seconds":\d+,"version"`)
 
-// goldenTargets are the requests that the golden answers of the API are about.
+// goldenTargets are the requests of the golden responses of the API.
 func goldenTargets(t *testing.T) (targets []string) {
 	t.Helper()
 	files, err := filepath.Glob("../../internal/*/testdata/responses/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no golden answers (%v)", err)
+		t.Fatalf("there are no golden responses (%v)", err)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -97,39 +100,72 @@ func goldenTargets(t *testing.T) (targets []string) {
 	return targets
 }
 
-// moreTargets are about what the golden answers leave out: other grains, pages, instants and formats.
+// moreTargets cover what the golden responses leave out: other grains, pages, instants and formats.
 var moreTargets = []string{
-	"/health", "/openapi.json", "/openapi.yaml", "/api/session", "/api/session/oidc", "/api/session/oidc/callback", "/api/account", "/api/keys", "/api/usage",
-	"/api/gpu/H200/index-history?granularity=hourly", "/api/gpu/H200/index-history?granularity=hourly&as_of=2026-02-02", "/api/gpu/H100%20SXM/index-history?startDate=2025-11-04",
-	"/api/gpu/H100%20SXM/index-history?region=eu-west", "/api/gpu/H200/history-range?granularity=hourly&limit=10000", "/api/gpu/H200/history-range?limit=2",
-	"/api/gpu/H200/history-simple?granularity=hourly&limit=50&order=asc", "/api/gpu/H200/history-simple?as_of=2026-02-02T00:00:00Z",
-	"/api/gpu/H200/volatility?startDate=2025-11-01&endDate=2026-02-04&windowDays=7", "/api/gpu/H200/volume-metrics?granularity=hourly", "/api/gpu/H100%20SXM/realtime?minutes=1440",
-	"/api/gpu/H100%20SXM/determination?date=2026-01-29", "/api/gpu/H100%20SXM/determination?date=2026-01-29&region=us-east", "/api/gpu/H100%20SXM/determination?timestamp=2026-01-29T11:00:00Z",
-	"/api/corrections?limit=2", "/api/corrections?gpuType=H200", "/api/methodology?version=1.1.0", "/api/methodology?version=1.0.0",
-	"/api/memory-index?category=dram", "/api/memory/mem_ddr5_16gb/history?as_of=2026-02-02", "/api/memory/mem_slc_1gb/history?limit=3",
-	"/api/llm-coding/history?product=cc-vs-codex-merge", "/api/llm-coding/index?product=cc-commits",
-	"/api/otpi", "/api/otpi?startDate=2026-01-10&endDate=2026-01-31", "/api/otpi?lab=anthropic&startDate=2026-01-05", "/api/workload", "/api/workload?lab=anthropic&family=opus",
-	"/api/neocloud/sites?country=NO&scope=all&limit=1&offset=1", "/api/neocloud/sites?country=NO&as_of=2026-02-02", "/api/neocloud/sites/aggregate?scope=all", "/api/neocloud/map",
-	"/api/daily-index/all?region=us-east", "/api/gpu/nothing", "/api/nothing",
+	"/health",
+	"/openapi.json",
+	"/openapi.yaml",
+	"/api/session",
+	"/api/session/oidc",
+	"/api/session/oidc/callback",
+	"/api/account",
+	"/api/keys",
+	"/api/usage",
+	"/api/gpu/H200/index-history?granularity=hourly",
+	"/api/gpu/H200/index-history?granularity=hourly&as_of=2026-02-02",
+	"/api/gpu/H100%20SXM/index-history?startDate=2025-11-04",
+	"/api/gpu/H100%20SXM/index-history?region=eu-west",
+	"/api/gpu/H200/history-range?granularity=hourly&limit=10000",
+	"/api/gpu/H200/history-range?limit=2",
+	"/api/gpu/H200/history-simple?granularity=hourly&limit=50&order=asc",
+	"/api/gpu/H200/history-simple?as_of=2026-02-02T00:00:00Z",
+	"/api/gpu/H200/volatility?startDate=2025-11-01&endDate=2026-02-04&windowDays=7",
+	"/api/gpu/H200/volume-metrics?granularity=hourly",
+	"/api/gpu/H100%20SXM/realtime?minutes=1440",
+	"/api/gpu/H100%20SXM/determination?date=2026-01-29",
+	"/api/gpu/H100%20SXM/determination?date=2026-01-29&region=us-east",
+	"/api/gpu/H100%20SXM/determination?timestamp=2026-01-29T11:00:00Z",
+	"/api/corrections?limit=2",
+	"/api/corrections?gpuType=H200",
+	"/api/methodology?version=1.1.0",
+	"/api/methodology?version=1.0.0",
+	"/api/memory-index?category=dram",
+	"/api/memory/mem_ddr5_16gb/history?as_of=2026-02-02",
+	"/api/memory/mem_slc_1gb/history?limit=3",
+	"/api/llm-coding/history?product=cc-vs-codex-merge",
+	"/api/llm-coding/index?product=cc-commits",
+	"/api/otpi",
+	"/api/otpi?startDate=2026-01-10&endDate=2026-01-31",
+	"/api/otpi?lab=anthropic&startDate=2026-01-05",
+	"/api/workload",
+	"/api/workload?lab=anthropic&family=opus",
+	"/api/neocloud/sites?country=NO&scope=all&limit=1&offset=1",
+	"/api/neocloud/sites?country=NO&as_of=2026-02-02",
+	"/api/neocloud/sites/aggregate?scope=all",
+	"/api/neocloud/map",
+	"/api/daily-index/all?region=us-east",
+	"/api/gpu/nothing",
+	"/api/nothing",
 }
 
-// Whichever engine keeps the data, every route answers everybody with the same bytes.
+// On both engines, every route responds to every caller with the same bytes.
 func TestAPI_EqualOnBothEngines(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
 	who := readers{keys.Mint(assay.Premium), keys.Mint(assay.Full)}
 	postgres, sqlite := newEngineNode(t, storetest.Postgres(t), who), newEngineNode(t, t.TempDir(), who)
-	answered := map[string]bool{} // the paths that somebody has got an answer of
+	succeeded := map[string]bool{} // paths with a 200 for at least one caller
 	f := func(caller, target string, headers ...string) *http.Response {
 		t.Helper()
-		got, _ := postgres.ask(caller, target, headers...)
-		want, response := sqlite.ask(caller, target, headers...)
+		got, _ := postgres.get(caller, target, headers...)
+		want, response := sqlite.get(caller, target, headers...)
 		if got != want {
-			t.Errorf("%s as %s %q: PostgreSQL answers\n%.2000s\nSQLite\n%.2000s", target, caller, headers, got, want)
+			t.Errorf("%s as %s %q: PostgreSQL responds\n%.2000s\nSQLite\n%.2000s", target, caller, headers, got, want)
 		}
 		path, _, _ := strings.Cut(target, "?")
-		answered[path] = answered[path] || response.StatusCode == http.StatusOK
+		succeeded[path] = succeeded[path] || response.StatusCode == http.StatusOK
 		return response
 	}
 	for _, target := range append(goldenTargets(t), moreTargets...) {
@@ -141,21 +177,21 @@ func TestAPI_EqualOnBothEngines(t *testing.T) {
 				continue
 			}
 			if again := f(caller, target, "If-None-Match", tag); again.StatusCode != http.StatusNotModified {
-				t.Errorf("%s as %s with its ETag is answered with %s", target, caller, again.Status)
+				t.Errorf("%s as %s with its ETag responds %s", target, caller, again.Status)
 			}
 		}
 	}
 	f("full", "/api/neocloud/map", "Accept", "application/geo+json")
-	wantEveryRoute(t, sqlite, answered)
+	wantEveryRoute(t, sqlite, succeeded)
 }
 
-// without are the routes that have no answer of their own in a server that nobody signs in to through a provider.
+// without are the routes that fail on a server without a provider to sign in through.
 var without = []string{"/api/session/oidc", "/api/session/oidc/callback"}
 
-// wantEveryRoute wants every path that the API's description has a GET of to have been answered.
-func wantEveryRoute(t *testing.T, n *engineNode, answered map[string]bool) {
+// wantEveryRoute wants a successful request for every path with a GET in the API's description.
+func wantEveryRoute(t *testing.T, n *engineNode, succeeded map[string]bool) {
 	t.Helper()
-	_, response := n.ask("anonymous", "/openapi.json")
+	_, response := n.get("anonymous", "/openapi.json")
 	var description struct {
 		Paths map[string]map[string]json.RawMessage
 	}
@@ -165,14 +201,14 @@ func wantEveryRoute(t *testing.T, n *engineNode, answered map[string]bool) {
 	parameter := regexp.MustCompile(`\\\{\w+\\\}`)
 	for path, methods := range description.Paths {
 		pattern := regexp.MustCompile("^" + parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
-		asked, ok := false, slices.Contains(without, path)
-		for target, answer := range answered {
+		requested, ok := false, slices.Contains(without, path)
+		for target, success := range succeeded {
 			if pattern.MatchString(target) {
-				asked, ok = true, ok || answer
+				requested, ok = true, ok || success
 			}
 		}
-		if _, get := methods["get"]; get && (!asked || !ok) {
-			t.Errorf("GET %s: asked %t, answered %t: moreTargets needs a request for it", path, asked, ok)
+		if _, get := methods["get"]; get && (!requested || !ok) {
+			t.Errorf("GET %s: requested %t, succeeded %t: moreTargets needs a request for it", path, requested, ok)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 )
 
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	old := "sqlite://" + t.TempDir()
 	useStore(t, "--store", old)
 	storetest.EachAddress(t, func(t *testing.T, address string) {

@@ -17,7 +17,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// nodeFolder is a folder whose database, data, has two days of one GPU.
+// nodeFolder is a folder with a database in data that has two days of one GPU.
 func nodeFolder(t *testing.T) (dir string) {
 	t.Helper()
 	needProgram(t)
@@ -34,7 +34,7 @@ t2,exchange,2025-06-11T10:15:00Z,H100 SXM,us-east,2.4,1,1,Alder,true
 	return dir
 }
 
-// assayIn runs the program in a folder and gives what it prints.
+// assayIn runs the program in a folder and returns its output.
 func assayIn(t *testing.T, dir, line string) string {
 	t.Helper()
 	cmd := exec.Command(program, strings.Fields(line)...)
@@ -49,7 +49,8 @@ func assayIn(t *testing.T, dir, line string) string {
 // startReader starts a node that reads.
 func startReader(t *testing.T, dir, name string, flags ...string) *process {
 	t.Helper()
-	p, err := startServer(dir, name, append([]string{"serve", "--role", "read", "--dir", "data", "--key-limit", "1000000"}, flags...)...)
+	serve := []string{"serve", "--role", "read", "--dir", "data", "--key-limit", "1000000"}
+	p, err := startServer(dir, name, append(serve, flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func startReader(t *testing.T, dir, name string, flags ...string) *process {
 	return p
 }
 
-// getWith makes a request with a key, or without one, and reads the answer to its end.
+// getWith sends a request, with a key if one is given, and reads the whole response.
 func getWith(client *http.Client, key, url string) (*http.Response, string, error) {
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
@@ -75,11 +76,12 @@ func getWith(client *http.Client, key, url string) (*http.Response, string, erro
 	return response, string(body), err
 }
 
-// nearestPath is a short answer on a route that is limited by key alone.
+// nearestPath has a short response, on a route that is limited per key only.
 const nearestPath = "/api/gpu/H100%20SXM/history?datetime=2025-06-10"
 
-// A node goes on without its database, in all of its parts, and catches up by itself.
+// A node keeps working without its database, in all of its parts, and catches up automatically.
 func TestNodes_DatabaseAway(t *testing.T) {
+	t.Parallel()
 	dir := nodeFolder(t)
 	staying := assayIn(t, dir, "key create --dir data --tier full --name staying")
 	going := assayIn(t, dir, "key create --dir data --tier full --name going")
@@ -109,24 +111,26 @@ func TestNodes_DatabaseAway(t *testing.T) {
 		return header
 	}
 	const recordPath = "/api/gpu/H100%20SXM/determination?timestamp=2025-06-10T11:00:00Z"
-	want(0, staying, recordPath, http.StatusOK)
+	want(atOnce, staying, recordPath, http.StatusOK)
 
-	// Every reading of the database fails from here on.
+	// Every read of the database fails from here on.
 	db := storetest.OpenIn(t, filepath.Join(dir, "data"))
 	storetest.Exec(t, db, `ALTER TABLE series RENAME TO series_away`)
 	storetest.Exec(t, db, `ALTER TABLE counters RENAME TO counters_away`)
-	want(0, "", "/health", http.StatusServiceUnavailable, `"status":"unhealthy"`, `"database":"disconnected","role":"read"`)
-	want(0, staying, nearestPath, http.StatusOK, `"index_value":2.35`)
-	want(0, going, nearestPath, http.StatusOK, `"index_value":2.35`)
-	want(0, staying, recordPath, http.StatusServiceUnavailable)
+	want(atOnce, "", "/health", http.StatusServiceUnavailable,
+		`"status":"unhealthy"`, `"database":"disconnected","role":"read"`)
+	want(atOnce, staying, nearestPath, http.StatusOK, `"index_value":2.35`)
+	want(atOnce, going, nearestPath, http.StatusOK, `"index_value":2.35`)
+	want(atOnce, staying, recordPath, http.StatusServiceUnavailable)
 	wantStale := func(stale bool) {
 		t.Helper()
-		if err := until(time.Minute, 20*time.Millisecond, func() error {
-			if header := want(0, staying, nearestPath, http.StatusOK).Get("X-Assay-Stale"); stale != (header != "") {
+		err := until(soon, 20*time.Millisecond, func() error {
+			if header := want(atOnce, staying, nearestPath, http.StatusOK).Get("X-Assay-Stale"); stale != (header != "") {
 				return fmt.Errorf("X-Assay-Stale is %q", header)
 			}
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			t.Error(err)
 		}
 	}
@@ -134,29 +138,29 @@ func TestNodes_DatabaseAway(t *testing.T) {
 
 	storetest.Exec(t, db, `ALTER TABLE counters_away RENAME TO counters`)
 	storetest.Exec(t, db, `ALTER TABLE series_away RENAME TO series`)
-	want(time.Minute, "", "/health", http.StatusOK, `"status":"healthy"`)
-	// A second is promised; two are the limit, for a busy machine.
+	want(soon, "", "/health", http.StatusOK, `"status":"healthy"`)
 	assayIn(t, dir, "key revoke --dir data "+strings.Split(going, "_")[2])
-	want(2*time.Second, going, nearestPath, http.StatusUnauthorized, "API key is inactive")
+	want(soon, going, nearestPath, http.StatusUnauthorized, "API key is inactive")
 	assayIn(t, dir, "publish --dir data --from 2025-06-11 --to 2025-06-12")
-	want(2*time.Second, staying, "/api/gpu/H100%20SXM/history?datetime=2025-06-12", http.StatusOK, `"index_value":2.4`)
-	want(0, staying, recordPath, http.StatusOK)
+	want(soon, staying, "/api/gpu/H100%20SXM/history?datetime=2025-06-12", http.StatusOK, `"index_value":2.4`)
+	want(atOnce, staying, recordPath, http.StatusOK)
 	wantStale(false)
-	// What was asked meanwhile has been counted.
-	want(time.Minute, staying, "/api/usage", http.StatusOK, `"route":"/api/gpu/{gpuName}/determination","status":503,"requests":1`)
+	// Usage counts the requests in between.
+	want(soon, staying, "/api/usage", http.StatusOK,
+		`"route":"/api/gpu/{gpuName}/determination","status":503,"requests":1`)
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// backend is a node as a balancer sees it: where it is, and whether its last check was well.
+// backend is a node as a load balancer sees it: its address, and whether its last check succeeded.
 type backend struct {
 	url      atomic.Pointer[string]
 	up       atomic.Bool
-	answered atomic.Int64
+	requests atomic.Int64 // that it has responded to
 }
 
-// balancer sends each request to a node whose check is well, in turns. It never tries a request again.
+// balancer sends each request to the next node whose check succeeded. It never retries a request.
 type balancer struct {
 	backends []*backend
 	turn     atomic.Int64
@@ -172,7 +176,7 @@ func (b *balancer) pick() (*backend, error) {
 	return nil, errors.New("no node is up")
 }
 
-// check asks a node for its health until the channel is closed.
+// check requests the health of a node until the channel is closed.
 func (b *backend) check(client *http.Client, done <-chan struct{}) {
 	for {
 		response, _, err := getWith(client, "", *b.url.Load()+"/health")
@@ -185,18 +189,18 @@ func (b *backend) check(client *http.Client, done <-chan struct{}) {
 	}
 }
 
-// drained is the drain of the nodes below: some fifty checks of the balancer.
-const drained = "1s"
+// drainTime is long enough for some fifty checks of the balancer.
+const drainTime = "1s"
 
-// Both of two nodes are restarted, one after the other, while requests come in all the time. None of them is lost,
-// although nobody tries one again.
+// Two nodes restart one after the other while requests keep coming. None is lost, although none is retried.
 func TestNodes_RollingRestart(t *testing.T) {
+	t.Parallel()
 	dir := nodeFolder(t)
 	key := assayIn(t, dir, "key create --dir data --tier full --name reader")
 	b := &balancer{backends: []*backend{{}, {}}}
 	nodes := make([]*process, len(b.backends))
 	start := func(i int) {
-		nodes[i] = startReader(t, dir, fmt.Sprint("node", i), "--drain", drained)
+		nodes[i] = startReader(t, dir, fmt.Sprint("node", i), "--drain", drainTime)
 		b.backends[i].url.Store(&nodes[i].url)
 	}
 	done := make(chan struct{})
@@ -219,12 +223,12 @@ func TestNodes_RollingRestart(t *testing.T) {
 			}
 		})
 	}
-	// more waits until every node has answered more requests, or the readers have given up.
+	// more waits until every node has responded to more requests, or the readers have given up.
 	more := func() {
 		for _, one := range b.backends {
-			before := one.answered.Load()
+			before := one.requests.Load()
 			if err := until(time.Minute, 10*time.Millisecond, func() error {
-				if one.answered.Load() < before+100 && !t.Failed() {
+				if one.requests.Load() < before+100 && !t.Failed() {
 					return errors.New("a node gets no requests")
 				}
 				return nil
@@ -260,6 +264,6 @@ func (b *balancer) read(client *http.Client, key string) error {
 	if response.StatusCode != http.StatusOK || !strings.Contains(body, `"index_value":2.35`) {
 		return fmt.Errorf("%s: %s", response.Status, body)
 	}
-	one.answered.Add(1)
+	one.requests.Add(1)
 	return nil
 }

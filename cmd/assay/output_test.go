@@ -84,7 +84,8 @@ func TestJSON(t *testing.T) {
 	f("conflicts", transaction+" received_at")
 	f("signing-key show", "public_key id created_at file")
 	code, out, _ := runAssay(t, "", "conflicts", "--json", "--dir", dir)
-	const want = `[` + "\n" + `{"id":"t1","source":"exchange","executed_at":"2025-06-10T10:15:00.000Z","gpu_name":"H100 SXM",` +
+	const want = "[\n" +
+		`{"id":"t1","source":"exchange","executed_at":"2025-06-10T10:15:00.000Z","gpu_name":"H100 SXM",` +
 		`"region":"us-east","price":9.99,"gpus":8,"hours":1.5,"provider":"Alder","verified":true,"received_at":`
 	if code != exitOK || !strings.HasPrefix(out, want) {
 		t.Errorf("conflicts --json prints\n%s, want\n%s", out, want)
@@ -106,10 +107,11 @@ func TestJSON_Empty(t *testing.T) {
 // Every command that lists or shows data has --json.
 func TestJSON_Everywhere(t *testing.T) {
 	t.Parallel()
+	names := []string{"list", "show", "late", "conflicts", "audit-log", "version"}
 	for _, c := range shownCommands() {
 		path := c.CommandPath()
-		lists := c.Name() == "list" || c.Name() == "show" || slices.Contains([]string{"late", "conflicts", "audit-log", "version"}, c.Name())
-		if lists && path != "assay methodology show" && c.Flag("json") == nil { // a methodology is a TOML file
+		isTOML := path == "assay methodology show"
+		if slices.Contains(names, c.Name()) && !isTOML && c.Flag("json") == nil {
 			t.Errorf("%s has no --json", path)
 		}
 	}
@@ -142,7 +144,8 @@ func TestQuiet(t *testing.T) {
 func TestPrintTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := printTable(&b, [][]string{{"KIND", "NAME", "LABEL"}, {"gpu", "H200", ""}, {"lab", "z-ai", "Z.ai"}}); err != nil {
+	rows := [][]string{{"KIND", "NAME", "LABEL"}, {"gpu", "H200", ""}, {"lab", "z-ai", "Z.ai"}}
+	if err := printTable(&b, rows); err != nil {
 		t.Fatal(err)
 	}
 	const want = "KIND  NAME  LABEL\ngpu   H200\nlab   z-ai  Z.ai\n"

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// onPostgres is the key of a script's databases of PostgreSQL; with SQLite there are none.
+	// onPostgres is the key of a script's PostgreSQL databases; there are none with SQLite.
 	onPostgres = "postgres"
 
-	// storeVariable is --store in the environment.
+	// storeVariable sets --store.
 	storeVariable = "ASSAY_STORE"
 )
 
-// scriptDatabases are the databases of PostgreSQL that a script works on. They are made when they are first named.
+// scriptDatabases are the PostgreSQL databases of a script. They are created when first named.
 type scriptDatabases struct {
 	t         testing.TB // of all scripts together
 	server    string
@@ -48,7 +48,7 @@ func (d *scriptDatabases) get(ctx context.Context, name string) (address string,
 	return address, nil
 }
 
-// postgresOf gives the databases of a script; it is nil with SQLite.
+// postgresOf returns the databases of a script; nil with SQLite.
 func postgresOf(ts *testscript.TestScript) *scriptDatabases {
 	d, _ := ts.Value(onPostgres).(*scriptDatabases)
 	return d
@@ -73,7 +73,7 @@ func cmdDatabaseBack(ts *testscript.TestScript, neg bool, args []string) {
 	allowConnections(ts, neg, args, true)
 }
 
-// allowConnections lets everybody in, or keeps everybody out and ends the connections there are.
+// allowConnections accepts connections to the database, or refuses new ones and ends the open ones.
 func allowConnections(ts *testscript.TestScript, neg bool, args []string, allow bool) {
 	d := postgresOf(ts)
 	if neg || len(args) != 0 || d == nil {
@@ -84,7 +84,8 @@ func allowConnections(ts *testscript.TestScript, neg bool, args []string, allow 
 	ts.Check(withPostgres(d.server, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, fmt.Sprintf(`ALTER DATABASE %q ALLOW_CONNECTIONS %t`, config.Database, allow))
 		if err == nil && !allow {
-			_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1`, config.Database)
+			_, err = conn.Exec(ctx,
+				`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1`, config.Database)
 		}
 		return err
 	}))
@@ -109,7 +110,8 @@ func cmdDump(ts *testscript.TestScript, neg bool, args []string) {
 	folder := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(folder, 0o700))
 	ts.Check(withPostgres(ts.Getenv(storeVariable), func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`)
+		rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.tables
+			WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`)
 		if err != nil {
 			return err
 		}
@@ -126,7 +128,7 @@ func cmdDump(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// dumpTable writes the cells of a table one behind the other. Texts and bytes are as they are.
+// dumpTable writes the cells of a table one after the other, texts and bytes unchanged.
 func dumpTable(ctx context.Context, conn *pgx.Conn, table, file string) error {
 	rows, err := conn.Query(ctx, `SELECT * FROM `+pgx.Identifier{table}.Sanitize())
 	if err != nil {

@@ -28,10 +28,10 @@ import (
 )
 
 var (
-	// program is the file of the program under test, built beforehand; it is empty when there is none.
+	// program is the file of the program under test; empty if there is none.
 	program string
 
-	// sharedFolder is for what takes long to make and several tests look at. It goes away with the test process.
+	// sharedFolder has what takes long to create and several tests read. It is removed at the end.
 	sharedFolder string
 )
 
@@ -48,11 +48,11 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "ASSAY_TEST_BINARY:", err)
 		return 1
 	}
-	defer func() { stopSharedDemo() }() // what it is then, not what it is now
+	defer func() { stopSharedDemo() }() // the function as it is then
 	return m.Run()
 }
 
-// findProgram makes the program known as assay, wherever it is and whatever its file is called.
+// findProgram links the program under the name assay.
 func findProgram() (string, error) {
 	name := os.Getenv("ASSAY_TEST_BINARY")
 	if name == "" {
@@ -70,27 +70,26 @@ func findProgram() (string, error) {
 	return link, errors.Join(os.Mkdir(bin, 0o700), os.Symlink(file, link))
 }
 
-// TestScript runs the scripts of testdata against the program. Besides the commands of testscript they have these:
+// TestScript runs the scripts in testdata against the program. In addition to the commands of testscript they have:
 //
 //	exits CODE PROGRAM ARG…               run a program; it must end with the exit code
-//	refuses FLAG VALUE PROGRAM ARG…       it must end with 2 and name the flag, on the command line and in the environment
-//	capture VAR                           keep the last standard output, without its line end, in a variable
-//	compress FILE                         make FILE of the file whose name lacks the suffix, .gz or .zst
-//	parquet FILE                          make FILE.parquet of FILE.csv, every column text
-//	serve-start NAME ARG…                 start assay in the background; its output is in NAME.out and NAME.err; sets $URL
-//	serve-stop NAME                       end it by SIGTERM; it must exit with 0
-//	demo-shared                           sets $URL, $PREMIUM and $FULL to the demo that the tests share
-//	http [-key VAR] [-method M] PATH      print the status, three headers and the body of an answer
+//	refuses FLAG VALUE PROGRAM ARG…       it must end with 2 and name the flag, as a flag and as a variable
+//	capture VAR                           store the last standard output, without its line end, in a variable
+//	compress FILE                         write FILE from the file whose name lacks the suffix, .gz or .zst
+//	parquet FILE                          write FILE.parquet from FILE.csv, every column text
+//	serve-start NAME ARG…                 start assay in the background, with output to NAME.out and NAME.err; sets $URL
+//	serve-stop NAME                       end it with SIGTERM; it must exit with 0
+//	demo-shared                           set $URL, $PREMIUM and $FULL to the demo that the tests share
+//	http [-key VAR] [-method M] PATH      print the status, three headers and the body of a response
 //	http-to FILE HTTP-ARG…                write them to a file, which keeps a long body out of the test's log
 //	eventually LIMIT PATTERN HTTP-ARG…    repeat http until it prints the pattern
-//	leaked VAR PATH…                      the secret in the variable stands in a file
-//	database NAME                         PostgreSQL: what follows works on another database; those of SQLite go by their folders
-//	database-away, database-back          PostgreSQL: nobody gets a connection to the database, and gets one again
-//	dump FOLDER                           PostgreSQL: write what the database holds into the folder, where SQLite has it anyway
+//	leaked VAR PATH…                      the secret in the variable is in a file
+//	database NAME                         PostgreSQL: work on another database from here on; SQLite has one per folder
+//	database-away, database-back          PostgreSQL: refuse all connections to the database, and accept them again
+//	dump FOLDER                           PostgreSQL: write the content of the database to a folder, as SQLite does
 //
-// Every script runs on SQLite and on PostgreSQL. There --store is in the environment, and --dir is the folder of the
-// files beside the database. A line that is about one of them alone begins with [sqlite] or [postgres], below a word on
-// why.
+// Every script runs on SQLite and on PostgreSQL. For PostgreSQL, ASSAY_STORE is set and --dir is the folder of the
+// files next to the database. A line for one of them only starts with [sqlite] or [postgres], with the reason above it.
 func TestScript(t *testing.T) {
 	needProgram(t)
 	t.Run("sqlite", func(t *testing.T) {
@@ -103,7 +102,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// runScripts runs all scripts with databases of a PostgreSQL server, or of SQLite where none is named.
+// runScripts runs all scripts with databases of a PostgreSQL server, or with SQLite if none is named.
 func runScripts(t *testing.T, server string) {
 	t.Helper()
 	testscript.Run(t, testscript.Params{
@@ -140,8 +139,8 @@ func runScripts(t *testing.T, server string) {
 	})
 }
 
-// needProgram skips a test of the whole program where none is given: these tests take long, and running the tests of
-// all packages should not run them a second time.
+// needProgram skips a test of the whole program if none is given: these tests take long, and running the tests of all
+// packages should not run them a second time.
 func needProgram(t *testing.T) {
 	t.Helper()
 	if program == "" {
@@ -149,26 +148,26 @@ func needProgram(t *testing.T) {
 	}
 }
 
-// inBackground is the key of a script's programs in the background, which go by name.
+// inBackground is the key of a script's background programs, by name.
 const inBackground = "background"
 
-// process is the program in the background.
+// process is a program in the background.
 type process struct {
 	url    string
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when the program has ended
+	exited chan struct{} // closed at the end of the program
 }
 
-// startLimit is how long a server may take to answer: a demo makes its market first, perhaps on a busy machine.
+// startLimit is how long a server may take to respond: a demo generates its market first, perhaps on a busy machine.
 const startLimit = 3 * time.Minute
 
-// startServer starts the program on a free port, with its output in dir, and waits until it answers.
+// startServer starts the program on a free port, with its output in dir, and waits until it responds.
 func startServer(dir, name string, args ...string) (*process, error) {
 	return startServerWith(nil, dir, name, args...)
 }
 
-// startServerWith is startServer with more in its environment, where there is nothing else that the program could take
-// for a flag.
+// startServerWith is startServer with additional environment variables. The program inherits no others that it could
+// take for settings.
 func startServerWith(environment []string, dir, name string, args ...string) (*process, error) {
 	out, err := os.Create(filepath.Join(dir, name+".out"))
 	if err != nil {
@@ -200,7 +199,7 @@ func startServerWith(environment []string, dir, name string, args ...string) (*p
 
 var servedAt = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// ready finds out the address from what the program has printed, and asks there.
+// ready reads the address from the output of the program, and sends it a request.
 func (p *process) ready(output string) error {
 	select {
 	case <-p.exited:
@@ -221,7 +220,7 @@ func (p *process) ready(output string) error {
 	return err
 }
 
-// stop ends the program as an operator would, and waits for it.
+// stop ends the program as an operator would and waits for it.
 func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -238,16 +237,16 @@ func (p *process) stop() error {
 	return nil
 }
 
-// kill ends the program at once; one that has ended already stays so.
+// kill ends the program immediately. It may have ended already.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
 }
 
-// errGivenUp is an error that trying again does not mend.
+// errGivenUp is an error that a retry cannot fix.
 type errGivenUp struct{ error }
 
-// until tries again and again, and gives the last error when the limit has passed.
+// until retries until there is no error, and returns the last error when the limit has passed.
 func until(limit, pause time.Duration, try func() error) error {
 	timeout := time.After(limit)
 	for {
@@ -277,7 +276,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// exitCodeOf runs a program to its end.
+// exitCodeOf runs a program and returns its exit code.
 func exitCodeOf(ts *testscript.TestScript, args []string) int {
 	err := ts.Exec(args[0], args[1:]...)
 	var exit *exec.ExitError
@@ -406,7 +405,7 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("http cannot be negated")
 	}
-	text, err := ask(ts, args)
+	text, err := request(ts, args)
 	ts.Check(err)
 	fmt.Fprint(ts.Stdout(), text)
 }
@@ -415,14 +414,14 @@ func cmdHTTPTo(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: http-to FILE HTTP-ARG…")
 	}
-	text, err := ask(ts, args[1:])
+	text, err := request(ts, args[1:])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// ask makes one request and gives the answer as text. The request's id is set, so that error bodies are always the
-// same.
-func ask(ts *testscript.TestScript, args []string) (string, error) {
+// request sends one request and returns the response as text. It sets the request's id, so that error bodies do not
+// vary.
+func request(ts *testscript.TestScript, args []string) (string, error) {
 	method, key := http.MethodGet, ""
 	for ; len(args) > 2; args = args[2:] {
 		switch args[0] {
@@ -437,15 +436,15 @@ func ask(ts *testscript.TestScript, args []string) (string, error) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: http [-key VAR] [-method M] PATH")
 	}
-	request, err := http.NewRequest(method, ts.Getenv("URL")+args[0], nil)
+	r, err := http.NewRequest(method, ts.Getenv("URL")+args[0], nil)
 	if err != nil {
 		return "", err
 	}
-	request.Header.Set("X-Request-Id", "script")
+	r.Header.Set("X-Request-Id", "script")
 	if key != "" {
-		request.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", err
 	}
@@ -472,10 +471,10 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	pattern, err := regexp.Compile(`(?m)` + args[1])
 	ts.Check(err)
 	text := ""
-	// Ten times a second stays far below the limits of requests a minute.
+	// Ten requests per second stay far below the limits per minute.
 	ts.Check(until(limit, 100*time.Millisecond, func() error {
-		if text, err = ask(ts, args[2:]); err == nil && !pattern.MatchString(text) {
-			err = fmt.Errorf("answered %s", text)
+		if text, err = request(ts, args[2:]); err == nil && !pattern.MatchString(text) {
+			err = fmt.Errorf("the response is %s", text)
 		}
 		return err
 	}))
@@ -488,7 +487,7 @@ func cmdLeaked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	secret := ts.Getenv(args[0])
 	if strings.HasPrefix(secret, "sk_") {
-		secret = strings.Join(strings.Split(secret, "_")[3:], "_") // behind sk, tier and public id
+		secret = strings.Join(strings.Split(secret, "_")[3:], "_") // after sk, tier and public id
 	}
 	if len(secret) < 12 {
 		ts.Fatalf("%s does not hold a key or a password", args[0])
@@ -507,6 +506,6 @@ func cmdLeaked(ts *testscript.TestScript, neg bool, args []string) {
 		}))
 	}
 	if leaked := len(found) > 0; leaked == neg {
-		ts.Fatalf("the secret of %s stands in %d files: %v", args[0], len(found), found)
+		ts.Fatalf("the secret of %s is in %d files: %v", args[0], len(found), found)
 	}
 }

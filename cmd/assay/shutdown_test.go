@@ -23,8 +23,7 @@ import (
 	"github.com/assaydata/assay/internal/ingest"
 )
 
-// longPath has an answer that is longer than the buffers of a connection, so that the server is busy with it as long as
-// it is read.
+// longPath has a response that exceeds the buffers of a connection, so that the server is busy until it is read.
 const longPath = "/api/gpu/H100%20SXM/hourly?startDate=2002-01-01"
 
 // longHistory is a folder with a price for each of 200,000 hours, and a Full key.
@@ -74,7 +73,7 @@ func startHistoryServer(t *testing.T) *historyServer {
 	return &historyServer{p, key}
 }
 
-// get begins a request for the long answer; the caller reads it.
+// get starts a request for the long response; the caller reads it.
 func (s *historyServer) get(ctx context.Context, client *http.Client) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+longPath, nil)
 	if err != nil {
@@ -89,16 +88,23 @@ func (s *historyServer) get(ctx context.Context, client *http.Client) (*http.Res
 	return response, err
 }
 
-// newClient makes a client with connections of its own, which takes answers as they are.
+// newClient makes a client with separate connections, which does not decompress responses.
 func newClient(t *testing.T) *http.Client {
 	transport := &http.Transport{DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
-func TestShutdown_DropsNoRequest(t *testing.T) {
+// TestShutdown stops a server in the middle of requests. Its cases share a folder, so they run one after the other.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	t.Run("drops no request", testShutdownDropsNoRequest)
+	t.Run("slow reader gets the rest", testShutdownSlowReader)
+}
+
+func testShutdownDropsNoRequest(t *testing.T) {
 	s := startHistoryServer(t)
-	const readers, before = 8, 50 // so many answers are read before the signal
+	const readers, before = 8, 50 // responses to read before the signal
 	var complete atomic.Int64
 	enough := make(chan struct{})
 	var wg sync.WaitGroup
@@ -108,8 +114,9 @@ func TestShutdown_DropsNoRequest(t *testing.T) {
 			for {
 				tried := &attempt{}
 				if err := s.read(tried.trace(t.Context()), client); err != nil {
-					if !tried.unheard(err) {
-						t.Errorf("a request was dropped: %v (connection used before: %t, answer begun: %t)", err, tried.reused.Load(), tried.begun.Load())
+					if !tried.neverAccepted(err) {
+						t.Errorf("a request was dropped: %v (connection used before: %t, response started: %t)",
+							err, tried.reused.Load(), tried.started.Load())
 					}
 					return
 				}
@@ -130,13 +137,13 @@ func TestShutdown_DropsNoRequest(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
-	// What the server says it has answered is what came through, to the last request.
-	if answered := countAnswered(t, filepath.Join(sharedFolder, "hours.err")); answered != complete.Load() {
-		t.Errorf("the server has answered %d requests, and %d answers came through", answered, complete.Load())
+	// The log of the server has exactly the responses that arrived.
+	if logged := countLogged(t, filepath.Join(sharedFolder, "hours.err")); logged != complete.Load() {
+		t.Errorf("the server logged %d responses, and %d arrived", logged, complete.Load())
 	}
 }
 
-// read makes a request and reads the answer to its end. A body that is shorter than its Content-Length is an error.
+// read sends a request and reads the whole response. A body shorter than its Content-Length is an error.
 func (s *historyServer) read(ctx context.Context, client *http.Client) error {
 	response, err := s.get(ctx, client)
 	if err != nil {
@@ -150,28 +157,28 @@ func (s *historyServer) read(ctx context.Context, client *http.Client) error {
 	return err
 }
 
-// attempt is what became of a request on its way.
-type attempt struct{ reused, begun atomic.Bool }
+// attempt is how far a request got.
+type attempt struct{ reused, started atomic.Bool }
 
 func (a *attempt) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              func(info httptrace.GotConnInfo) { a.reused.Store(info.Reused) },
-		GotFirstResponseByte: func() { a.begun.Store(true) },
+		GotFirstResponseByte: func() { a.started.Store(true) },
 	})
 }
 
-// unheard tells whether a request failed before the server took it: nobody listened any more, the connection still
-// waited to be accepted when the listening ended, or the server had closed the waiting connection when the request
-// came, which HTTP/1.1 cannot prevent.
-func (a *attempt) unheard(err error) bool {
-	if a.begun.Load() {
+// neverAccepted reports whether a request failed before the server accepted it: the server no longer listened, the
+// connection was waiting to be accepted when the listening ended, or the server had closed the idle connection when the
+// request arrived, which HTTP/1.1 cannot prevent.
+func (a *attempt) neverAccepted(err error) bool {
+	if a.started.Load() {
 		return false
 	}
 	return a.reused.Load() || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// countAnswered counts the requests for the long answer in a log.
-func countAnswered(t *testing.T, file string) (n int64) {
+// countLogged counts the long responses in a log.
+func countLogged(t *testing.T, file string) (n int64) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -192,7 +199,7 @@ func countAnswered(t *testing.T, file string) (n int64) {
 	return n
 }
 
-func TestShutdown_SlowReaderGetsTheRest(t *testing.T) {
+func testShutdownSlowReader(t *testing.T) {
 	s := startHistoryServer(t)
 	whole, err := s.get(t.Context(), newClient(t))
 	if err != nil {
@@ -202,7 +209,7 @@ func TestShutdown_SlowReaderGetsTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A small buffer on this side keeps most of the answer with the server.
+	// A small buffer on this side keeps most of the response at the server.
 	slow := &http.Client{Transport: &http.Transport{
 		DisableCompression: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -225,15 +232,16 @@ func TestShutdown_SlowReaderGetsTheRest(t *testing.T) {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// The shutdown has begun when nobody listens any more.
-	if err := until(time.Minute, time.Millisecond, func() error {
+	// The shutdown has started when the server no longer listens.
+	err = until(time.Minute, time.Millisecond, func() error {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err == nil {
 			conn.Close()
 			return errors.New("still listening")
 		}
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(response.Body)
@@ -241,7 +249,7 @@ func TestShutdown_SlowReaderGetsTheRest(t *testing.T) {
 		t.Fatalf("after %d of %d bytes: %v", len(got)+len(rest), len(want), err)
 	}
 	if got = append(got, rest...); string(got) != string(want) {
-		t.Errorf("an answer of %d bytes, not the right one of %d", len(got), len(want))
+		t.Errorf("got %d bytes that differ from the %d bytes of the whole response", len(got), len(want))
 	}
 	<-s.exited
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
