@@ -31,7 +31,7 @@ func (l *databaseLocation) register(flags *pflag.FlagSet, defaultDir string) {
 
 // addDirFlag adds the folder of the database and of the files next to it.
 func addDirFlag(flags *pflag.FlagSet, dir *string, defaultDir string) {
-	flags.StringVar(dir, "dir", defaultDir, "`FOLDER` of the database, created if missing")
+	flags.StringVar(dir, "dir", defaultDir, "`FOLDER` of the database and the signing key")
 }
 
 const sqliteScheme = "sqlite://"

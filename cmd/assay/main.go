@@ -40,7 +40,7 @@ func main() {
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
 	ctx = store.WithActor(ctx, "operator:"+userName())
-	root := newRootCommand(&s)
+	root := newRootCommand(&s)                //nolint:contextcheck // commands take the context of ExecuteContextC
 	root.SetArgs(append([]string{}, args...)) // not nil: cobra would read os.Args
 	cmd, err := root.ExecuteContextC(ctx)
 	return reportError(s.err, cmd, err)

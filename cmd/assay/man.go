@@ -31,7 +31,8 @@ SOURCE_DATE_EPOCH for pages with a fixed date.`,
 }
 
 func writeManPages(root *cobra.Command, folder string, s *streams) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	err := os.MkdirAll(folder, 0o755) //nolint:gosec // manual pages are for every user
+	if err != nil {
 		return err
 	}
 	root.DisableAutoGenTag = true

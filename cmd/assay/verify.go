@@ -54,7 +54,7 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 	flags := cmd.Flags()
 	flags.StringVar(&bundle, "bundle", "", "verify the exported files in this `FOLDER` instead of a database")
 	parsedFlag(flags, "public-key", listFlag, "",
-		"`KEY,…` in base64, one of which must have signed each manifest: the current key and those before a rotation",
+		"accept only manifests signed with one of these keys: `KEY,…` in base64 (default: any)",
 		func(text string) (err error) {
 			options.PublicKeys, err = parsePublicKeys(text)
 			return err
