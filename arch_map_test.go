@@ -126,6 +126,7 @@ func TestArch_Walks(t *testing.T) {
 			}
 		}
 	}
+	f("A request, from socket to bytes", 12)
 	f("A transaction, from file to reader", 20)
 }
 
