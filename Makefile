@@ -82,10 +82,13 @@ test: build ## everything: lint, unit tests, race detector, scripts, browser, sh
 	scripts/need $(NEEDED)
 	BUILT=1 $(SERVICES) scripts/steps $(STEPS)
 
+# Tests that wait for servers leave cores free, so more of them run at a time than there are cores.
+WAITING := -parallel 4
+
 .PHONY: unit
 unit: ## tests of all packages except the command (see script), on SQLite and PostgreSQL
 	scripts/need postgres redis-server
-	$(SERVICES) scripts/go-test $$($(GO) list ./... | grep -v /cmd/assay)
+	$(SERVICES) scripts/go-test $(WAITING) $$($(GO) list ./... | grep -v /cmd/assay)
 
 .PHONY: unit-sqlite
 unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redis
@@ -105,7 +108,7 @@ race: ## tests of all packages with goroutines, under the race detector
 .PHONY: script
 script: build ## tests of the command: its packages, and scripts that run the whole program
 	scripts/need curl
-	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test -count=1 ./cmd/...
+	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...
 
 .PHONY: unit-ui
 unit-ui: $(UI_PACKAGES) ## unit tests of the dashboard, if npm is installed
