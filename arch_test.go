@@ -30,7 +30,7 @@ var packages = map[string]struct {
 	"internal/index":      {may: ".", why: "the numbers must be recomputable from transactions alone"},
 	"internal/appendonly": {may: "", why: "a list for immutable values, of any type"},
 	"internal/family": {
-		may: ". internal/appendonly",
+		may: ". internal/appendonly internal/cache",
 		why: "what all data families have in common depends on none of them",
 	},
 	"internal/registry": {
@@ -51,7 +51,7 @@ var packages = map[string]struct {
 	},
 	"internal/access": {may: ".", why: "access is a function of its arguments"},
 	"internal/snapshot": {
-		may: ". internal/appendonly internal/family internal/registry",
+		may: ". internal/appendonly internal/cache internal/family internal/registry",
 		why: "the read model is memory; live decides where its points come from",
 	},
 	"internal/sites": {may: ". internal/family", why: "a response depends only on the list of sites and the query"},

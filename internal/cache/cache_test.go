@@ -104,3 +104,32 @@ func TestGet_PanicIsRepeated(t *testing.T) {
 		}()
 	}
 }
+
+// A full cache keeps what it has, and does not even compute a new value.
+func TestGetIfRoom_FullCacheStays(t *testing.T) {
+	t.Parallel()
+	f := func(name string, limits Limits[string]) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := New[int](limits)
+			for key := range 3 {
+				if value, ok := c.GetIfRoom(key, func() string { return "value" }); !ok || value != "value" {
+					t.Errorf("key %d has the value %q, %v", key, value, ok)
+				}
+			}
+			_, ok := c.GetIfRoom(3, func() string { t.Error("computed a value for a full cache"); return "" })
+			if ok || c.Len() != 3 {
+				t.Errorf("a fourth value was added: %v, %d entries", ok, c.Len())
+			}
+			if value, ok := c.GetIfRoom(0, nil); !ok || value != "value" {
+				t.Errorf("the first value is %q, %v", value, ok)
+			}
+		})
+	}
+	f("by entries", Limits[string]{Entries: 3})
+	f("by size", Limits[string]{Entries: 10, Bytes: 15, Size: size})
+	var none *Cache[int, string]
+	if _, ok := none.GetIfRoom(1, nil); ok {
+		t.Error("a nil cache has room")
+	}
+}

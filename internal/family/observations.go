@@ -2,12 +2,14 @@ package family
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"sync"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/appendonly"
+	"github.com/assaydata/assay/internal/cache"
 )
 
 // Observations holds every observation received of one family, in the order of receipt, and the models built from them.
@@ -40,23 +42,20 @@ func (d *Definition[T]) NoObservations() AnyObservations {
 	return &Observations[T]{at: d.At, models: newModels()}
 }
 
-// models caches what was built from the observations of a family, by the newest receipt it was built from. The model of
-// the newest receipt stays; of past moments a few stay.
+// models holds what was built from the observations of a family: the current model, and those of a few past moments by the
+// newest receipt they were built from. Requests for past moments never displace the current model.
 type models struct {
-	mu      sync.Mutex
-	byMark  map[int64]*model
-	history []int64 // the past receipts, in the order in which their models were requested
+	once    sync.Once
+	current any
+	past    *cache.Cache[int64, any]
 }
 
-type model struct {
-	once  sync.Once
-	value any
+// maxPastModels is how many models of past moments stay in memory.
+const maxPastModels = 8
+
+func newModels() *models {
+	return &models{past: cache.New[int64](cache.Limits[any]{Entries: maxPastModels})}
 }
-
-// pastModels is how many models of past moments stay in memory.
-const pastModels = 8
-
-func newModels() *models { return &models{byMark: map[int64]*model{}} }
 
 // Latest returns the newest instant that an observation is about, or 0 without any.
 func (o *Observations[T]) Latest() int64 { return o.latest }
@@ -116,27 +115,9 @@ func (o *Observations[T]) Known(moment int64) []assay.Observed[T] {
 // of model, so build is always the same function.
 func Model[T, M any](o *Observations[T], moment int64, build func([]assay.Observed[T]) M) M {
 	received := o.Received(moment)
-	newest := received == o.Received(1<<62)
-	m := o.models.at(received, newest)
-	m.once.Do(func() { m.value = build(o.Known(received)) })
-	return m.value.(M)
-}
-
-// at returns the entry of a model, which may not be built yet.
-func (m *models) at(received int64, newest bool) *model {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if found := m.byMark[received]; found != nil {
-		return found
+	if received < o.Received(math.MaxInt64) {
+		return o.models.past.Get(received, func() any { return build(o.Known(received)) }).(M)
 	}
-	added := &model{}
-	m.byMark[received] = added
-	if !newest {
-		m.history = append(m.history, received)
-		if len(m.history) > pastModels {
-			delete(m.byMark, m.history[0])
-			m.history = m.history[1:]
-		}
-	}
-	return added
+	o.models.once.Do(func() { o.models.current = build(o.Known(received)) })
+	return o.models.current.(M)
 }

@@ -71,8 +71,8 @@ func TestObservations_PastIsBounded(t *testing.T) {
 	for i := range int64(100) {
 		Model(o, i, build)
 	}
-	if n := len(o.models.byMark); n > pastModels+1 {
-		t.Errorf("%d models are in memory, want at most %d", n, pastModels+1)
+	if n := o.models.past.Len(); n > maxPastModels {
+		t.Errorf("%d past models are in memory, want at most %d", n, maxPastModels)
 	}
 	if before := builds; Model(o, math.MaxInt64, build) != 1 || builds != before {
 		t.Error("the current model was built again")

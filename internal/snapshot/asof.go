@@ -2,9 +2,9 @@ package snapshot
 
 import (
 	"sort"
-	"sync"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/cache"
 )
 
 // publication is a version and the instant at which it and all before it were known. That instant never goes back, even if
@@ -76,7 +76,7 @@ func (s *Snapshot) LineAsOf(gpu, region string, version int64) *Line {
 	if current {
 		return line
 	}
-	return s.past.line(pastKey{line.Line, touched}, func() *Line {
+	return s.past.Get(pastKey{line.Line, touched}, func() *Line {
 		var series [len(grains)]*Series
 		for g, now := range line.series {
 			then := now.touched(touched)
@@ -92,44 +92,10 @@ type pastKey struct {
 	version int64
 }
 
-// pastRoom bounds how many old lines a snapshot keeps. A restated line of three years of hours takes about 3 MB, of which
-// most share what they can with the line of today.
-const pastRoom = 16
+// maxPastLines bounds how many old lines a snapshot holds. A restated line with three years of hours takes about 3 MB; most
+// share what they can with the current line.
+const maxPastLines = 16
 
-// past keeps lines as of versions, the last few that were made.
-type past struct {
-	mu    sync.Mutex
-	lines map[pastKey]*pastLine // guarded by mu
-	order []pastKey             // in which they were made; guarded by mu
-}
+type pastLines = cache.Cache[pastKey, *Line]
 
-type pastLine struct {
-	once sync.Once
-	line *Line
-}
-
-// line gives the line kept under the key, making it on first demand.
-func (p *past) line(key pastKey, make func() *Line) *Line {
-	kept := p.room(key)
-	kept.once.Do(func() { kept.line = make() }) // outside the lock: who asks for another line need not wait for this one
-	return kept.line
-}
-
-func (p *past) room(key pastKey) *pastLine {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if kept, ok := p.lines[key]; ok {
-		return kept
-	}
-	if p.lines == nil {
-		p.lines = map[pastKey]*pastLine{}
-	}
-	if len(p.order) == pastRoom {
-		delete(p.lines, p.order[0])
-		p.order = p.order[1:]
-	}
-	kept := &pastLine{}
-	p.lines[key] = kept
-	p.order = append(p.order, key)
-	return kept
-}
+func newPastLines() *pastLines { return cache.New[pastKey](cache.Limits[*Line]{Entries: maxPastLines}) }

@@ -175,8 +175,8 @@ func TestLineAsOf_SharesWhatItCan(t *testing.T) {
 	for v := range int64(20) {
 		s.LineAsOf(gpu, assay.Global, v)
 	}
-	if len(s.past.lines) != pastRoom || len(s.past.order) != pastRoom {
-		t.Errorf("%d lines are kept", len(s.past.lines))
+	if n := s.past.Len(); n != maxPastLines {
+		t.Errorf("%d lines are in memory, want %d", n, maxPastLines)
 	}
 }
 
@@ -264,7 +264,7 @@ func BenchmarkLineAsOf(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if fresh {
-					s.past = &past{}
+					s.past = newPastLines()
 				}
 				s.LineAsOf(gpu, assay.Global, 500)
 			}

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"sync"
 	"sync/atomic"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/cache"
 )
 
 // Series is one published series: its columns, and its JSON rows encoded once, joined by commas. A range of it is a slice
@@ -27,13 +27,18 @@ type Series struct {
 
 	extendedOnce atomic.Bool // only the first series that extends this one may use the arrays' spare capacity
 
-	memoMu sync.Mutex
-	memo   map[MemoKey]any // what readers have made of this series; guarded by memoMu
+	memos *cache.Cache[MemoKey, any] // responses made from this series
+}
+
+func emptySeries() *Series { return &Series{memos: newMemos()} }
+
+func newMemos() *cache.Cache[MemoKey, any] {
+	return cache.New[MemoKey](cache.Limits[any]{Entries: maxMemos})
 }
 
 // newSeries encodes revisions, which are ordered by slot and version.
 func newSeries(revisions []assay.Revision, version, modified int64) *Series {
-	return (&Series{}).extended(revisions, version, modified)
+	return emptySeries().extended(revisions, version, modified)
 }
 
 // extended returns the series with revisions of slots after its last one. The new series appends to the same arrays;
@@ -58,7 +63,7 @@ func (s *Series) extended(revisions []assay.Revision, version, modified int64) *
 func (s *Series) prefix(n int) *Series {
 	next := &Series{
 		times: s.times[:n], values: s.values[:n], versions: s.versions[:n], ends: s.ends[:n],
-		rows: s.rows, hidden: s.hidden,
+		rows: s.rows, hidden: s.hidden, memos: newMemos(),
 	}
 	if n < len(s.times) {
 		next.rows = s.rows[:s.start(n)]
@@ -161,7 +166,7 @@ func (s *Series) rebuilt(version int64) *Series {
 	n := len(s.times)
 	old := &Series{
 		times: make([]int64, 0, n), values: make([]assay.Nanos, 0, n), versions: make([]int64, 0, n),
-		ends: make([]uint32, 0, n), rows: make([]byte, 0, len(s.rows)),
+		ends: make([]uint32, 0, n), rows: make([]byte, 0, len(s.rows)), memos: newMemos(),
 	}
 	i := 0
 	for k := 0; k < len(s.hidden); {
@@ -281,33 +286,21 @@ func (s *Series) Nearest(at int64) int {
 	return i
 }
 
-// MemoKey names what a reader makes of a series: the kind of thing, who it is for, and where its range begins. It always
-// runs to the end of the series.
+// MemoKey identifies a response made from a series: what it is, for whom, and where its range begins. The range always runs
+// to the end of the series.
 type MemoKey struct {
 	Kind   string
 	Access assay.Access
 	From   int
 }
 
-// memoRoom bounds what one series keeps for its readers: callers choose where their ranges begin, so there is no end to
-// what they could ask for.
-const memoRoom = 32
+// maxMemos bounds how many responses a series holds. Clients choose where their ranges begin, so there is no end to what
+// they could request.
+const maxMemos = 32
 
-// Memo gives what is kept under the key, making it on first demand, or nil when the series has no room for more. It lives
-// as long as the series: the next publication that touches the series starts without.
-func (s *Series) Memo(key MemoKey, make func() any) any {
-	s.memoMu.Lock()
-	defer s.memoMu.Unlock()
-	if kept, ok := s.memo[key]; ok {
-		return kept
-	}
-	if len(s.memo) == memoRoom {
-		return nil
-	}
-	if s.memo == nil {
-		s.memo = map[MemoKey]any{}
-	}
-	made := make()
-	s.memo[key] = made
-	return made
+// Memo returns the value of a key and computes it once, or returns nil if the series holds too many others. Values live as
+// long as the series: the next publication that changes it starts without them.
+func (s *Series) Memo(key MemoKey, compute func() any) any {
+	value, _ := s.memos.GetIfRoom(key, compute)
+	return value
 }

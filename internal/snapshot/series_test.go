@@ -288,10 +288,10 @@ func TestSeries_MemoIsBounded(t *testing.T) {
 	t.Parallel()
 	s := seriesAt(10)
 	get := func(from int) any { return s.Memo(MemoKey{Kind: "history", From: from}, func() any { return from }) }
-	for from := range memoRoom {
+	for from := range maxMemos {
 		get(from)
 	}
-	if got := get(memoRoom); got != nil {
+	if got := get(maxMemos); got != nil {
 		t.Errorf("a full series made %v", got)
 	}
 	if got := get(0); got != 0 {

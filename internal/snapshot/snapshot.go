@@ -45,7 +45,7 @@ type Snapshot struct {
 	lines        map[assay.Line]*Line
 	publications appendonly.List[publication]
 	corrections  appendonly.List[Correction]
-	past         *past
+	past         *pastLines
 }
 
 // Line is one index line with one series per grain. A series without points is empty, never nil.
@@ -121,7 +121,7 @@ type SeriesUpdate struct {
 
 // New returns a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
-	s := &Snapshot{Observations: registry.NoObservations(), past: &past{}}
+	s := &Snapshot{Observations: registry.NoObservations(), past: newPastLines()}
 	s.setCatalog(catalog, catalogVersion)
 	return s
 }
@@ -131,7 +131,7 @@ func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 // the catalog.
 func (s *Snapshot) WithCatalog(catalog assay.Catalog, catalogVersion int64) *Snapshot {
 	next := *s
-	next.past = &past{}
+	next.past = newPastLines()
 	next.dropModels()
 	next.setCatalog(catalog, catalogVersion)
 	return &next
@@ -156,7 +156,7 @@ func (s *Snapshot) setCatalog(catalog assay.Catalog, version int64) {
 func newLine(key assay.Line) *Line {
 	line := &Line{Line: key, derived: &derived{}}
 	for _, g := range grains {
-		line.series[g] = &Series{}
+		line.series[g] = emptySeries()
 	}
 	return line
 }
@@ -166,7 +166,7 @@ func newLine(key assay.Line) *Line {
 func (s *Snapshot) With(u Update) *Snapshot {
 	next := *s
 	next.Version, next.Covered, next.Synthetic = u.Version, u.Covered, u.Synthetic
-	next.lines, next.past = maps.Clone(s.lines), &past{}
+	next.lines, next.past = maps.Clone(s.lines), newPastLines()
 	next.addPublications(u.Publications)
 	var corrections []Correction
 	for _, change := range u.Series {

@@ -119,13 +119,15 @@ func NewBodyCache() *BodyCache {
 	return cache.New[string](cache.Limits[*Body]{Entries: 512, Bytes: 16 << 20, Size: (*Body).Size})
 }
 
-// Cached serves rows as a body that is made and compressed once. Text and ETag are the same as without.
+// Cached serves rows as a body that is encoded and compressed once, if the cache has room. Text and ETag are the same
+// either way.
 func (r Response) Cached(bodies *BodyCache) Response {
 	if bodies == nil || r.form != piece && r.form != appended {
 		return r
 	}
-	r.body = bodies.Get(r.rows.version.Tag, r.rows.body)
-	r.form, r.rows = ready, rows{}
+	if body, ok := bodies.GetIfRoom(r.rows.version.Tag, r.rows.body); ok {
+		r.body, r.form, r.rows = body, ready, rows{}
+	}
 	return r
 }
 
