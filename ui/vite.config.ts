@@ -1,8 +1,10 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { defineConfig } from 'vite';
+import { defineConfig } from 'vitest/config';
 
-// The built files are embedded into the program from internal/dashboard/dist. While developing, `npm run dev` serves the
-// sources and hands the API's paths on to a server that runs beside it.
+const server = 'http://127.0.0.1:8080';
+
+// The program embeds the built files from internal/dashboard/dist. During development, `npm run dev` serves the sources
+// and forwards API requests to a local server.
 export default defineConfig({
   plugins: [svelte()],
   build: {
@@ -13,11 +15,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
   },
-  server: {
-    proxy: {
-      '/api': 'http://127.0.0.1:8080',
-      '/openapi.json': 'http://127.0.0.1:8080',
-      '/health': 'http://127.0.0.1:8080',
-    },
-  },
+  server: { proxy: { '/api': server, '/openapi.json': server, '/health': server } },
+  test: { include: ['src/**/*.test.ts'], environment: 'node', unstubGlobals: true },
 });
