@@ -64,7 +64,7 @@ type spanChooser func(s *step, key store.CoverageKey, now int64) []store.Span
 // that was running at its first instant.
 func sinceCoverage(first func(gpu string) int64) spanChooser {
 	return func(s *step, key store.CoverageKey, now int64) []store.Span {
-		start := first(key.GPU)
+		start := first(key.GPU) // also for a GPU with coverage: Run notes when it first appears
 		from := s.state.Coverage.End(key)
 		if from == 0 {
 			from = min(s.schedule.LastSlot(key.Grain, start), s.firstWhole(key))
