@@ -42,12 +42,15 @@ var avoided = []struct {
 	{pattern: `behaviours?|colours?|licences?|optimis\w+|organis\w+|recognis\w+|favour\w*|catalogues?`, write: "the American spelling"},
 }
 
-// checked are the folders and files whose words are checked.
-var checked = []string{"tools", "scripts", "Makefile", ".golangci.yml", ".ci"}
+// unchecked are the folders and files whose words are not checked. This file has to contain the words.
+var unchecked = []string{
+	"words_test.go", "account.go", "catalog_growth.go",
+	"internal/access", "internal/account", "internal/api", "internal/apitest", "internal/console", "internal/dashboard",
+	"internal/keys", "internal/limit", "internal/oidc", "internal/store", "internal/usage", "internal/web",
+}
 
-// isChecked reports whether a file is checked. This file has to contain the words.
 func isChecked(file string) bool {
-	return file != "words_test.go" && slices.ContainsFunc(checked, func(name string) bool {
+	return !slices.ContainsFunc(unchecked, func(name string) bool {
 		return file == name || strings.HasPrefix(file, name+"/")
 	})
 }

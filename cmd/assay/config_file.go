@@ -168,7 +168,8 @@ func (v configValue) set(f *pflag.Flag) error {
 		return v.file.mistake(v.key, fmt.Sprintf("%s must be %s, not %s", f.Name, tomlType(f), describeTOML(v.value)), "")
 	}
 	if err := f.Value.Set(text); err != nil {
-		return v.file.mistake(v.key, fmt.Sprintf("invalid value %q for %s: %v", redactAddress(text), f.Name, valueError(f, err)), "")
+		return v.file.mistake(v.key,
+			fmt.Sprintf("invalid value %q for %s: %v", redactAddress(text), f.Name, valueError(f, err)), "")
 	}
 	return nil
 }

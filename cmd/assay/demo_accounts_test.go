@@ -10,7 +10,7 @@ import (
 )
 
 // The demo's keys and accounts stay the same from start to start. A folder whose file has no accounts yet keeps its
-// keys and gets accounts; one whose file was lost gets new passwords for the accounts that are there.
+// keys and gets accounts; one whose file was lost gets new passwords for its accounts.
 func TestDemoKeys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

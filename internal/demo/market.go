@@ -301,8 +301,8 @@ type lotTerms struct {
 
 func (t *lotTerms) offer(premium micro) micro { return times(premium, t.list) - t.discount }
 
-// byLot is how many rentals in 10,000 are of 1, 2, 4 … 512 GPUs, and terms is how they are priced. The sizes have a heavy
-// tail.
+// byLot is how many rentals in 10,000 are of 1, 2, 4 … 512 GPUs, and terms is how they are priced. The sizes have a
+// heavy tail.
 var (
 	byLot = newWeights(3000, 1800, 1600, 2700, 550, 220, 90, 28, 9, 3)
 	terms = [...]lotTerms{

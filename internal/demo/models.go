@@ -65,8 +65,9 @@ var classes = []class{
 	{lab: "meta-llama", family: "guard", price: 0.05 * million, ktok: 0.9 * million, requests: 700_000, openWeight: true},
 }
 
-// A generation lasts shortestLife days, or up to 160 more, depending on the salt of its class. The generation before it is used for
-// overlap more days. Halfway through its life a generation gets cheaper, and again when the next one comes.
+// A generation lasts shortestLife days, or up to 160 more, depending on the salt of its class. The generation before
+// it is used for overlap more days. Halfway through its life a generation gets cheaper, and again when the next one
+// comes.
 const (
 	shortestLife = 240
 	overlap      = 40

@@ -7,8 +7,8 @@ type listing struct {
 	regions     string // where it rents, separated by spaces
 }
 
-// listings go from the largest provider to the smallest: the rank decides the share of trades. The premiums of the large
-// providers balance, so that the market as a whole trades at the level of its models.
+// listings go from the largest provider to the smallest: the rank decides the share of trades. The premiums of the
+// large providers balance, so that the market as a whole trades at the level of its models.
 var listings = [40]listing{
 	{"Ostervane Compute", 180, "us-east us-west eu-west eu-north ap-east"},
 	{"Quillmoor Cloud", -240, "us-east us-west eu-west"},
@@ -52,6 +52,6 @@ var listings = [40]listing{
 	{"Velmarrow Cloud", -150, "eu-north eu-west ap-east"},
 }
 
-// listingWeight is the share of trades of the provider of a rank: a Zipf curve whose head is cut, so that the largest has
-// an eighth of the market and not a quarter.
+// listingWeight is the share of trades of the provider of a rank: a Zipf curve whose head is cut, so that the largest
+// has an eighth of the market and not a quarter.
 func listingWeight(rank int) int64 { return 1_000_000 / int64(rank+3) }

@@ -53,7 +53,8 @@ var (
 	owners = [...]string{
 		"Aldermoor Research", "Bellwether Institute", "Corviston Bank", "Dunmere University", "Eastreach Automotive",
 		"Fallowgate Energy", "Glimmerholt Media", "Harrowfen National Laboratory", "Ironbridge Genomics",
-		"Juniper Strait Authority", "Kingsloch Telecom", "Larkhollow Health", "Mirefield Weather Service", "Nettlecombe Search", "Oakumvale Robotics",
+		"Juniper Strait Authority", "Kingsloch Telecom", "Larkhollow Health", "Mirefield Weather Service",
+		"Nettlecombe Search", "Oakumvale Robotics",
 	}
 	newcomers = [...]string{
 		"Amberlock Compute", "Brackenfold", "Cindertrace Cloud", "Driftmark GPU", "Elmsworth Tensor", "Flintrow",

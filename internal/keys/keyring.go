@@ -1,4 +1,4 @@
-// Package keys mints API keys and recognises them. Only a key's SHA-256 is kept; the keyring holds the hashes of all keys
+// Package keys mints API keys and recognizes them. Only a key's SHA-256 is kept; the keyring holds the hashes of all keys
 // in memory, so that a request's key is checked without the database, and follows the store so that a new or revoked
 // key takes effect within a second.
 //
@@ -26,7 +26,7 @@ var (
 	errInactive = &assay.Error{Kind: assay.Unauthorized, Code: "inactive_key", Message: "API key is inactive"}
 )
 
-// Keyring recognises keys.
+// Keyring recognizes keys.
 type Keyring struct {
 	Store *store.DB
 	Log   *slog.Logger

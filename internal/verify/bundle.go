@@ -22,8 +22,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Bundle proves what an exported folder holds, or names the first difference. If public keys are given, one of them must
-// have signed each manifest.
+// Bundle proves what an exported folder holds, or names the first difference. If public keys are given, one of them
+// must have signed each manifest.
 func Bundle(ctx context.Context, dir string, publicKeys [][]byte, progress Progress) (report Report, err error) {
 	b := &bundle{dir: dir}
 	if err := b.open(); err != nil {

@@ -71,7 +71,8 @@ func TestBundle_Everything(t *testing.T) {
 	t.Parallel()
 	dir, _ := exported(t, openMarket(t), instant(1, 0), instant(30, 0))
 	done := 0.0
-	got, err := Bundle(t.Context(), dir, [][]byte{marketKey.Public().(ed25519.PublicKey)}, func(d float64, _ int) { done = d })
+	got, err := Bundle(t.Context(), dir, [][]byte{marketKey.Public().(ed25519.PublicKey)},
+		func(d float64, _ int) { done = d })
 	if err != nil || done != 1 {
 		t.Fatalf("%v at %g", err, done)
 	}
@@ -82,7 +83,8 @@ func TestBundle_Everything(t *testing.T) {
 	if head.From != "2026-03-04" || head.To != "2026-03-11" {
 		t.Errorf("the bundle is of %s to %s, want the days with data", head.From, head.To)
 	}
-	if _, err := Bundle(t.Context(), dir, [][]byte{make([]byte, ed25519.PublicKeySize)}, nil); !errors.Is(err, ErrDiffers) {
+	otherKey := make([]byte, ed25519.PublicKeySize)
+	if _, err := Bundle(t.Context(), dir, [][]byte{otherKey}, nil); !errors.Is(err, ErrDiffers) {
 		t.Errorf("with another key: %v", err)
 	}
 }
