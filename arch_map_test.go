@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -107,27 +108,34 @@ func TestArch_Walks(t *testing.T) {
 	t.Parallel()
 	text := readFile(t, mapDocument)
 	f := func(section string, most int) {
-		t.Helper()
-		_, rest, ok := strings.Cut(text, "\n## "+section+"\n")
-		if !ok {
-			t.Fatalf("%s has no section %q", mapDocument, section)
-		}
-		body, _, _ := strings.Cut(rest, "\n## ")
-		steps := step.FindAllStringSubmatch(body, -1)
-		if len(steps) == 0 || len(steps) > most {
-			t.Errorf("%s has %d steps; 1 to %d are allowed", section, len(steps), most)
-		}
-		for i, s := range steps {
-			if s[1] != fmt.Sprint(i+1) {
-				t.Errorf("%s: step %s should be %d", section, s[1], i+1)
-			}
-			if !slices.Contains(functions(t, s[3]), s[2]) {
-				t.Errorf("%s: %s has no function %s", section, s[3], s[2])
-			}
-		}
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			checkWalk(t, text, section, most)
+		})
 	}
 	f("A request, from socket to bytes", 12)
 	f("A transaction, from file to reader", 20)
+}
+
+func checkWalk(t *testing.T, text, section string, most int) {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, "\n## "+section+"\n")
+	if !ok {
+		t.Fatalf("%s has no such section", mapDocument)
+	}
+	body, _, _ := strings.Cut(rest, "\n## ")
+	steps := step.FindAllStringSubmatch(body, -1)
+	if len(steps) == 0 || len(steps) > most {
+		t.Errorf("%d steps; 1 to %d are allowed", len(steps), most)
+	}
+	for i, s := range steps {
+		if s[1] != strconv.Itoa(i+1) {
+			t.Errorf("step %s should be %d", s[1], i+1)
+		}
+		if !slices.Contains(functions(t, s[3]), s[2]) {
+			t.Errorf("%s has no function %s", s[3], s[2])
+		}
+	}
 }
 
 // functions lists the functions of a Go file, methods as Type.Method.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,18 +32,21 @@ func TestDocs_Commands(t *testing.T) {
 		}
 		files = append(files, more...)
 	}
+	slices.Sort(files)
 	checked := 0
-	for _, file := range files {
+	for _, file := range slices.Compact(files) {
 		if filepath.Base(file) == "CHANGELOG.md" {
 			continue // its commands are those of their release
 		}
-		for _, line := range shellLines(readDocument(t, file)) {
-			words := shellWord.FindAllString(line, -1)
-			if len(words) > 1 && filepath.Base(words[0]) == "assay" {
-				checkCommand(t, file, line, words[1:])
-				checked++
+		t.Run(strings.TrimPrefix(file, "../../"), func(t *testing.T) {
+			for _, line := range shellLines(readDocument(t, file)) {
+				words := shellWord.FindAllString(line, -1)
+				if len(words) > 1 && filepath.Base(words[0]) == "assay" {
+					checkCommand(t, line, words[1:])
+					checked++
+				}
 			}
-		}
+		})
 	}
 	if checked < 25 {
 		t.Errorf("found %d commands in the documents: at least 25 are expected", checked)
@@ -64,23 +68,23 @@ func shellLines(text string) (lines []string) {
 }
 
 // checkCommand finds a command by its words, and its flags.
-func checkCommand(t *testing.T, file, line string, words []string) {
+func checkCommand(t *testing.T, line string, words []string) {
 	t.Helper()
 	root := newRootCommand(&streams{in: os.Stdin, out: io.Discard, err: io.Discard})
 	found, _, err := root.Find(words)
 	switch {
 	case err != nil:
-		t.Errorf("%s shows %q: %v", filepath.Base(file), line, err)
+		t.Errorf("%s: %v", line, err)
 		return
 	case found == root || found.Hidden:
-		t.Errorf("%s shows %q: no such command", filepath.Base(file), line)
+		t.Errorf("%s: no such command", line)
 		return
 	}
 	for _, word := range words {
 		name, isFlag := strings.CutPrefix(word, "--")
 		name, _, _ = strings.Cut(name, "=")
 		if isFlag && found.Flag(name) == nil {
-			t.Errorf("%s shows %q: %s has no flag --%s", filepath.Base(file), line, found.CommandPath(), name)
+			t.Errorf("%s: %s has no flag --%s", line, found.CommandPath(), name)
 		}
 	}
 }
