@@ -25,7 +25,7 @@ func newCatalogEntryCommand(
 	cmd.Args = arguments(argument)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
-			if err := db.GrowCatalog(cmd.Context(), entry(args[0])); err != nil {
+			if err := db.AddToCatalog(cmd.Context(), entry(args[0])); err != nil {
 				return err
 			}
 			access := ""

@@ -82,5 +82,5 @@ func TestStore_Refused(t *testing.T) {
 	f("mysql://host/db", "allowed are sqlite://FOLDER and postgres://")
 	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "no database in --store sqlite://")
 	f("postgres://ann:hunter2@127.0.0.1:1/db", "open --store postgres://127.0.0.1:1/db")
-	f("postgres://ann:hunter2@127.0.0.1:port/db", "the address of the database")
+	f("postgres://ann:hunter2@127.0.0.1:port/db", "parse the database address")
 }

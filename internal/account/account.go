@@ -1,16 +1,16 @@
-// Package account is about people: who signs in, what they were given, and the keys they make of it.
+// Package account manages accounts: sign-in, access, and the API keys of accounts.
 //
-// An account has access by grants of its own, by the plans of the organizations it is a member of, or not at all. Both have
-// a beginning and mostly an end, and are kept as a history that is never rewritten: what somebody may read at an instant
-// is a question about that history, asked anew at every request, so nothing has to happen when a trial runs out. Service
-// holds the history in memory and follows the store, like keys.Keyring does, so that a change by any process takes effect
-// within a second and no reader waits for the database.
+// An account has access through its grants and through the plans of its organizations. Both have a beginning and
+// usually an end, and are stored as a history that is never rewritten. What an account may read at an instant follows
+// from that history and is computed for every request, so nothing has to run when a trial ends. Service has the history
+// in memory and follows the store, as keys.Keyring does: a change by any process takes effect within a second, and no
+// reader waits for the database.
 //
-// Signing in gives a session: a token of 256 random bits that the browser keeps, and whose hash is stored. Passwords are kept
-// as argon2id, and checking one takes the same work whether the account exists or not.
+// Signing in starts a session: a token of 256 random bits that the browser keeps, and whose hash is stored. Passwords
+// are stored as argon2id hashes. Checking a password takes the same work whether or not the account exists.
 //
-// Every change is written with an entry in the audit log, in one transaction. Who is said to have done it is
-// store.WithActor's for the operator's methods; whatever an account does, it does in its own name.
+// Every change writes an entry to the audit log in its transaction. The operator's methods take the actor from
+// store.WithActor; otherwise the account itself is the actor.
 package account
 
 import (
@@ -25,26 +25,26 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Service knows everybody. Load must have succeeded once before anything is asked.
+// Service manages the accounts. Load must have succeeded once before it is used.
 type Service struct {
 	Store *store.DB
-	Keys  *keys.Keyring // hears of a new key before its owner does; nil where nobody presents keys
+	Keys  *keys.Keyring // loads a new key before its owner gets it; nil where no keys are checked
 	Now   func() time.Time
 	Log   *slog.Logger
 
 	people   atomic.Pointer[people]
 	sessions atomic.Pointer[sessions]
-	loading  sync.Mutex   // held while reading, so that an older reading does not replace a newer one
-	hashes   atomic.Int64 // how many passwords have been hashed; tests compare the work of sign-ins by it
+	loading  sync.Mutex   // held while loading, so that older data does not replace newer data
+	hashes   atomic.Int64 // how many passwords have been hashed; tests compare the work of sign-ins with it
 }
 
-// sessions is one reading of the sessions.
+// sessions is the sessions as of one load.
 type sessions struct {
 	counter int64
 	byHash  map[[32]byte]store.Session
 }
 
-// Load reads what has changed.
+// Load loads what has changed.
 func (s *Service) Load(ctx context.Context) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -73,21 +73,21 @@ func (s *Service) Load(ctx context.Context) error {
 	return nil
 }
 
-// Run keeps what is known current until the context ends.
+// Run keeps the service up to date until the context ends.
 func (s *Service) Run(ctx context.Context) error {
 	s.Store.Follow(ctx, "accounts", s.Log, s.Load)
 	return nil
 }
 
-// refresh reads what has changed, also of the keys. What it follows has been committed, so a failure is no failure of that: Run
-// will show it.
+// refresh loads a change that was just committed, including that of a key. The change itself has succeeded, so an error
+// is only logged; Run loads it later.
 func (s *Service) refresh(ctx context.Context) {
 	err := s.Load(ctx)
 	if err == nil && s.Keys != nil {
 		err = s.Keys.Load(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.Log.Error("read what was just changed", "error", err)
+		s.Log.Error("load the change", "error", err)
 	}
 }
 

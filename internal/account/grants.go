@@ -9,19 +9,19 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// ErrHadTrial says that an account has had its trial, and another was not asked for.
+// ErrHadTrial is the error for a second trial that was not explicitly requested.
 var ErrHadTrial = errors.New("the account has had a trial")
 
-// GrantAsk is access that an account is to be given.
+// GrantAsk describes access to be granted to an account.
 type GrantAsk struct {
 	Plan  assay.Plan
 	From  int64 // 0: now
 	Until int64 // 0: open, or the length of a trial
-	Again bool  // also when the account has had a trial
+	Again bool  // allow another trial
 }
 
-// AddGrant gives an account access. Another plan ends the one that is in force when it begins: that is how an account moves up
-// or down. The same plan once more extends it.
+// AddGrant grants access to an account. A grant of another plan ends the one in force when it begins, which upgrades or
+// downgrades the account. A grant of the same plan extends it.
 func (s *Service) AddGrant(ctx context.Context, email string, ask GrantAsk) (g assay.Grant, err error) {
 	err = s.change(ctx, email, func(a assay.Account) error {
 		g, err = s.Store.ChangeGrants(ctx, a.ID, func(has []assay.Grant, now int64) (store.GrantChange, error) {
@@ -32,7 +32,7 @@ func (s *Service) AddGrant(ctx context.Context, email string, ask GrantAsk) (g a
 	return g, err
 }
 
-// EndGrant ends a grant now, and the keys that hang on it.
+// EndGrant ends a grant now, and with it the keys based on it.
 func (s *Service) EndGrant(ctx context.Context, grantID int64) error {
 	if err := s.Store.EndGrant(ctx, grantID); err != nil {
 		return fmt.Errorf("grant %d: %w", grantID, err)
@@ -41,8 +41,8 @@ func (s *Service) EndGrant(ctx context.Context, grantID int64) error {
 	return nil
 }
 
-// decideGrant says what becomes of an account's grants when it is given another. Nothing begins in the past: that would
-// revive keys which have ended.
+// decideGrant decides how an account's grants change when another is added. No grant begins in the past: it would
+// revive keys that have ended.
 func decideGrant(has []assay.Grant, ask GrantAsk, now int64) (store.GrantChange, error) {
 	g, err := newGrant(ask, now)
 	if err != nil {
@@ -64,7 +64,7 @@ func decideGrant(has []assay.Grant, ask GrantAsk, now int64) (store.GrantChange,
 	return change, nil
 }
 
-// newGrant fills in what was not asked for.
+// newGrant makes the requested grant, with defaults filled in.
 func newGrant(ask GrantAsk, now int64) (assay.Grant, error) {
 	g := assay.Grant{Plan: ask.Plan, StartsAt: ask.From, EndsAt: ask.Until}
 	if g.StartsAt == 0 {
@@ -80,12 +80,13 @@ func newGrant(ask GrantAsk, now int64) (assay.Grant, error) {
 	case g.Plan == assay.PlanTrial:
 		g.EndsAt = g.StartsAt + assay.TrialLength
 	case g.EndsAt != 0 && g.EndsAt <= g.StartsAt:
-		return g, fmt.Errorf("the end %s is not after the start %s", assay.FormatInstant(g.EndsAt), assay.FormatInstant(g.StartsAt))
+		return g, fmt.Errorf("the end %s is not after the start %s",
+			assay.FormatInstant(g.EndsAt), assay.FormatInstant(g.StartsAt))
 	}
 	return g, nil
 }
 
-// replaces tells whether a new grant ends an old one, or why it cannot be given beside it.
+// replaces reports whether a new grant ends an old one, or why both cannot exist.
 func replaces(old, g assay.Grant) (bool, error) {
 	until := old.Until()
 	over := until != 0 && (until <= g.StartsAt || until <= old.StartsAt)
@@ -98,9 +99,11 @@ func replaces(old, g assay.Grant) (bool, error) {
 	case old.Plan == g.Plan:
 		return false, nil
 	case later:
-		return false, fmt.Errorf("the account is granted %s from %s on: end grant %d first", old.Plan, assay.FormatInstant(old.StartsAt), old.ID)
+		return false, fmt.Errorf("the account is granted %s from %s on: end grant %d first",
+			old.Plan, assay.FormatInstant(old.StartsAt), old.ID)
 	case g.Plan == assay.PlanTrial:
-		return false, fmt.Errorf("the account has %s access, which a trial would take away: end grant %d first", old.Plan, old.ID)
+		return false, fmt.Errorf("the account has %s access, which a trial would take away: end grant %d first",
+			old.Plan, old.ID)
 	}
 	return true, nil
 }

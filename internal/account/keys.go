@@ -18,35 +18,45 @@ type KeyView struct {
 	Prefix     string // how the key begins, with its id
 	Tier       assay.Tier
 	CreatedAt  int64
-	ExpiresAt  int64 // when it ends or has ended, with what it hangs on at the latest; 0: open
+	ExpiresAt  int64 // when it ends or ended, at the latest with the access it is based on; 0: open
 	LastUsedAt int64 // 0: never
 	RevokedAt  int64 // 0: not revoked
 	Status     string
 }
 
-// What becomes of a key.
+// The statuses of a key.
 const (
 	StatusActive  = "active"
 	StatusRevoked = "revoked"
 	StatusEnded   = "ended"
 )
 
-// MaxGrace is how long a key may live on that has been rotated.
+// MaxGrace is the longest time that a rotated key may stay valid.
 const MaxGrace = 7 * 24 * time.Hour
 
-// maxKeys is how many active keys an account may have: more than anybody needs, and few enough that nobody fills the
-// memory of every node with them.
+// maxKeys is how many active keys an account may have: more than anyone needs, and few enough that keys do not fill the
+// memory of every node.
 const maxKeys = 100
 
 var (
-	errNoKey          = &assay.Error{Kind: assay.NotFound, Code: "unknown_key", Message: "There is no such key."}
-	errRotateEnded    = &assay.Error{Kind: assay.Invalid, Code: "inactive_key", Message: "Only an active key can be rotated. Create a new one."}
-	errRotateTier     = &assay.Error{Kind: assay.Forbidden, Code: "key_creation_refused", Message: "Your access does not allow a key of this tier any more."}
-	errTooManyKeys    = &assay.Error{Kind: assay.Forbidden, Code: "too_many_keys", Message: "An account has at most 100 active keys. Revoke one first."}
-	errGraceIsOutside = &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter", Message: "The grace is 0 to 168 hours."}
+	errNoKey       = &assay.Error{Kind: assay.NotFound, Code: "unknown_key", Message: "There is no such key."}
+	errRotateEnded = &assay.Error{
+		Kind: assay.Invalid, Code: "inactive_key", Message: "Only an active key can be rotated. Create a new one.",
+	}
+	errRotateTier = &assay.Error{
+		Kind: assay.Forbidden, Code: "key_creation_refused",
+		Message: "Your access does not allow a key of this tier any more.",
+	}
+	errTooManyKeys = &assay.Error{
+		Kind: assay.Forbidden, Code: "too_many_keys", Message: "An account has at most 100 active keys. Revoke one first.",
+	}
+	errInvalidGrace = &assay.Error{
+		Kind: assay.Invalid, Code: "invalid_parameter", Message: "The grace is 0 to 168 hours.",
+	}
 )
 
-// CreateKey makes a key of the tier that the account may create now. The key works here before this returns.
+// CreateKey creates a key of the tier that the account may create now. This node accepts the key before CreateKey
+// returns.
 func (s *Service) CreateKey(ctx context.Context, accountID int64, name string) (keys.Secret, KeyView, error) {
 	one, err := s.current(ctx, accountID)
 	if err != nil {
@@ -63,17 +73,20 @@ func (s *Service) createKey(ctx context.Context, one *person, name string) (keys
 	if err != nil {
 		return keys.Secret{}, KeyView{}, err
 	}
-	if err := s.checkRoom(ctx, one.ID); err != nil {
+	if err := s.checkKeyLimit(ctx, one.ID); err != nil {
 		return keys.Secret{}, KeyView{}, err
 	}
-	return s.mint(ctx, store.Key{Tier: tier, Name: name, AccountID: one.ID, Basis: string(basis), OrgID: org}, s.Store.CreateKey)
+	key := store.Key{Tier: tier, Name: name, AccountID: one.ID, Basis: string(basis), OrgID: org}
+	return s.mint(ctx, key, s.Store.CreateKey)
 }
 
-// RotateKey makes a key in the place of another, of the same name and tier; the old one lives on for the grace, if it
-// has so long to live.
-func (s *Service) RotateKey(ctx context.Context, accountID int64, keyID string, grace time.Duration) (keys.Secret, KeyView, error) {
+// RotateKey creates a key that replaces another, with the same name and tier. The old key stays valid for the grace
+// period, unless it ends earlier.
+func (s *Service) RotateKey(
+	ctx context.Context, accountID int64, keyID string, grace time.Duration,
+) (keys.Secret, KeyView, error) {
 	if grace < 0 || grace > MaxGrace {
-		return keys.Secret{}, KeyView{}, errGraceIsOutside
+		return keys.Secret{}, KeyView{}, errInvalidGrace
 	}
 	one, err := s.current(ctx, accountID)
 	if err != nil {
@@ -100,9 +113,11 @@ func (s *Service) RotateKey(ctx context.Context, accountID int64, keyID string, 
 	})
 }
 
-// mint makes a key like the given one and shows it. Here it is known before its owner learns it.
-func (s *Service) mint(ctx context.Context, k store.Key, keep func(context.Context, store.Key) (store.Key, error)) (keys.Secret, KeyView, error) {
-	secret, key, err := keys.MintAndSave(ctx, k, keep)
+// mint mints and saves a key like the given one. This node accepts it before its owner gets it.
+func (s *Service) mint(
+	ctx context.Context, k store.Key, save func(context.Context, store.Key) (store.Key, error),
+) (keys.Secret, KeyView, error) {
+	secret, key, err := keys.MintAndSave(ctx, k, save)
 	if err != nil {
 		return keys.Secret{}, KeyView{}, err
 	}
@@ -110,7 +125,7 @@ func (s *Service) mint(ctx context.Context, k store.Key, keep func(context.Conte
 	return secret, s.show(key), nil
 }
 
-// RevokeKey ends a key of an account for good.
+// RevokeKey revokes a key of an account.
 func (s *Service) RevokeKey(ctx context.Context, accountID int64, keyID string) error {
 	one, err := s.person(accountID)
 	if err != nil {
@@ -140,7 +155,7 @@ func (s *Service) KeysOf(ctx context.Context, accountID int64) ([]KeyView, error
 	return views, nil
 }
 
-// show is a key as it stands now.
+// show is a key with its current status.
 func (s *Service) show(k store.Key) KeyView {
 	v := KeyView{
 		ID: k.ID, Name: k.Name, Prefix: keys.Prefix(k.Tier) + k.ID, Tier: k.Tier, CreatedAt: k.CreatedAt,
@@ -155,7 +170,7 @@ func (s *Service) show(k store.Key) KeyView {
 	return v
 }
 
-// current is an account with what another process may have given it a moment ago.
+// current is an account, including what another process may have granted it a moment ago.
 func (s *Service) current(ctx context.Context, accountID int64) (*person, error) {
 	if err := s.Load(ctx); err != nil {
 		return nil, err
@@ -178,7 +193,7 @@ func (s *Service) keyOf(ctx context.Context, accountID int64, keyID string) (sto
 	return store.Key{}, errNoKey
 }
 
-func (s *Service) checkRoom(ctx context.Context, accountID int64) error {
+func (s *Service) checkKeyLimit(ctx context.Context, accountID int64) error {
 	list, err := s.KeysOf(ctx, accountID)
 	if err != nil {
 		return err

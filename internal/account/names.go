@@ -15,8 +15,8 @@ const maxName = 64
 // maxEmail is the longest address that mail can be sent to.
 const maxEmail = 254
 
-// normalEmail is an address as it is kept and looked for. Providers that tell upper case from lower are not worth two accounts
-// that look alike.
+// normalEmail is an address as it is stored and compared. Few providers distinguish upper and lower case, and two
+// accounts that look alike would be confusing.
 func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 func checkEmail(email string) error {
@@ -27,22 +27,24 @@ func checkEmail(email string) error {
 	return nil
 }
 
-// checkName refuses a name that is too short, too long, or cannot be shown on a line.
+// checkName refuses a name that is too short, too long, or cannot be shown on one line.
 func checkName(what, name string, least int) error {
 	n := utf8.RuneCountInString(name)
 	if n < least || n > maxName {
 		return invalid("invalid_parameter", "%s has %d characters: allowed are %d to %d.", what, n, least, maxName)
 	}
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return invalid("invalid_parameter", "%s has characters that cannot be shown: allowed are letters, digits, signs and spaces.", what)
+		return invalid("invalid_parameter",
+			"%s has characters that cannot be shown: allowed are letters, digits, signs and spaces.", what)
 	}
 	return nil
 }
 
-// checkKeyName also refuses a key in the place of a name, which would be kept in plain text.
+// checkKeyName also refuses a key that was given as the name, because names are stored in plain text.
 func checkKeyName(name string) error {
 	if redact.Keys(name) != name {
-		return invalid("invalid_parameter", "name holds an API key: allowed is any other text of 1 to %d characters.", maxName)
+		return invalid("invalid_parameter",
+			"name holds an API key: allowed is any other text of 1 to %d characters.", maxName)
 	}
 	return checkName("name", name, 1)
 }

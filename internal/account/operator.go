@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// AddAccount makes an account; without a password it can only be signed in to by OpenID Connect.
+// AddAccount adds an account. Without a password it can sign in only through OpenID Connect.
 func (s *Service) AddAccount(ctx context.Context, email, name, password string) (assay.Account, error) {
 	n := store.NewAccount{Email: normalEmail(email), Name: strings.TrimSpace(name)}
 	if err := errors.Join(checkEmail(n.Email), checkName("name", n.Name, 0)); err != nil {
@@ -31,12 +31,13 @@ func (s *Service) AddAccount(ctx context.Context, email, name, password string) 
 	return a, nil
 }
 
-// CloseAccount ends an account's sessions and keys for good. Its email address stays taken, because the audit log names it.
+// CloseAccount permanently ends an account's sessions and keys. Its email address stays taken, because the audit log
+// uses it.
 func (s *Service) CloseAccount(ctx context.Context, email string) error {
 	return s.change(ctx, email, func(a assay.Account) error { return s.Store.CloseAccount(ctx, a.ID) })
 }
 
-// SetPassword replaces an account's password, whatever it was, and ends its sessions.
+// SetPassword replaces an account's password and ends its sessions.
 func (s *Service) SetPassword(ctx context.Context, email, password string) error {
 	return s.change(ctx, email, func(a assay.Account) error {
 		text, err := s.hashPassword(ctx, password)
@@ -47,7 +48,7 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 	})
 }
 
-// change does something with an open account.
+// change changes an open account and refreshes the service.
 func (s *Service) change(ctx context.Context, email string, act func(assay.Account) error) error {
 	a, err := s.Store.AccountByEmail(ctx, normalEmail(email))
 	if err == nil && a.ClosedAt != 0 {
@@ -63,7 +64,8 @@ func (s *Service) change(ctx context.Context, email string, act func(assay.Accou
 	return nil
 }
 
-// CreateKeyFor makes a key for an account on the operator's word, of the tier that the account itself could create.
+// CreateKeyFor creates a key for an account on behalf of the operator, of the tier that the account itself could
+// create.
 func (s *Service) CreateKeyFor(ctx context.Context, email, name string) (secret keys.Secret, view KeyView, err error) {
 	err = s.change(ctx, email, func(a assay.Account) error {
 		one, err := s.current(ctx, a.ID)
@@ -76,7 +78,7 @@ func (s *Service) CreateKeyFor(ctx context.Context, email, name string) (secret 
 	return secret, view, err
 }
 
-// AddOrganization makes an organization with a plan.
+// AddOrganization adds an organization with a plan.
 func (s *Service) AddOrganization(ctx context.Context, name string, plan assay.Plan) (assay.Organization, error) {
 	name = strings.TrimSpace(name)
 	if err := checkName("name", name, 1); err != nil {
@@ -90,7 +92,7 @@ func (s *Service) AddOrganization(ctx context.Context, name string, plan assay.P
 	return o, nil
 }
 
-// SetPlan gives an organization another plan from now on; a trial ends by itself. Keys that hang on the plan before end.
+// SetPlan changes the plan of an organization from now on; a trial ends automatically. Keys based on the old plan end.
 func (s *Service) SetPlan(ctx context.Context, name string, plan assay.Plan) error {
 	return s.changeOrganization(ctx, name, func(org int64) error { return s.Store.SetPlan(ctx, org, plan) })
 }
@@ -105,7 +107,7 @@ func (s *Service) AddMember(ctx context.Context, name, email, role string) error
 	})
 }
 
-// RemoveMember ends a membership. Keys that hang on it end.
+// RemoveMember ends a membership and the keys based on it.
 func (s *Service) RemoveMember(ctx context.Context, name, email string) error {
 	return s.changeOrganization(ctx, name, func(org int64) error {
 		a, err := s.Store.AccountByEmail(ctx, normalEmail(email))
@@ -134,7 +136,7 @@ func (s *Service) changeOrganization(ctx context.Context, name string, act func(
 	return nil
 }
 
-// Accounts shows every account, oldest first.
+// Accounts returns every account, oldest first.
 func (s *Service) Accounts() (views []View) {
 	now := s.now()
 	for _, one := range s.people.Load().inOrder() {
@@ -143,7 +145,7 @@ func (s *Service) Accounts() (views []View) {
 	return views
 }
 
-// AccountByEmail shows the account with an address.
+// AccountByEmail returns the account with an email address.
 func (s *Service) AccountByEmail(email string) (View, error) {
 	if one := s.people.Load().byEmail[normalEmail(email)]; one != nil {
 		return one.view(s.now()), nil
@@ -151,7 +153,7 @@ func (s *Service) AccountByEmail(email string) (View, error) {
 	return View{}, fmt.Errorf("%s: %w", normalEmail(email), store.ErrNoAccount)
 }
 
-// Organizations shows every organization, oldest first.
+// Organizations returns every organization, oldest first.
 func (s *Service) Organizations() (shown []assay.Organization) {
 	now := s.now()
 	for _, o := range s.people.Load().organizationsInOrder() {

@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// people is one reading of the directory.
+// people is the directory as of one load.
 type people struct {
 	counter       int64
 	byID          map[int64]*person
@@ -20,26 +20,27 @@ type people struct {
 	ends          *keys.Ends
 }
 
-// person is an account with everything it was ever given.
+// person is an account with its access history.
 type person struct {
 	assay.Account
-	grants []assay.Grant // oldest first
-	seats  []seat        // oldest first
+	grants      []assay.Grant // oldest first
+	memberships []membership  // oldest first
 }
 
-// seat is a person's time in an organization.
-type seat struct {
+// membership is a period in which a person is a member of an organization.
+type membership struct {
 	*organization
 	store.Membership
 }
 
-// organization is one with its history.
+// organization is an organization with its history.
 type organization struct {
 	assay.Organization
-	floors []store.OrgPlan
-	seats  []member // oldest first
+	plans   []store.OrgPlan
+	members []member // oldest first
 }
 
+// member is a period in which an organization has a member.
 type member struct {
 	*person
 	store.Membership
@@ -62,21 +63,21 @@ func newPeople(d *store.Directory) *people {
 	for _, o := range d.Organizations {
 		p.organizations[o.ID] = &organization{Organization: o}
 	}
-	for _, f := range d.Plans {
-		if o := p.organizations[f.OrgID]; o != nil {
-			o.floors = append(o.floors, f)
+	for _, plan := range d.Plans {
+		if o := p.organizations[plan.OrgID]; o != nil {
+			o.plans = append(o.plans, plan)
 		}
 	}
 	for _, m := range d.Memberships {
 		if one, o := p.byID[m.AccountID], p.organizations[m.OrgID]; one != nil && o != nil {
-			one.seats = append(one.seats, seat{o, m})
-			o.seats = append(o.seats, member{one, m})
+			one.memberships = append(one.memberships, membership{organization: o, Membership: m})
+			o.members = append(o.members, member{person: one, Membership: m})
 		}
 	}
 	return p
 }
 
-// organization finds one by its name.
+// organization finds an organization by its name.
 func (p *people) organization(name string) *organization {
 	for _, o := range p.organizations {
 		if o.Name == name {
@@ -93,24 +94,25 @@ func (p *people) inOrder() []*person {
 
 // organizationsInOrder lists organizations, oldest first.
 func (p *people) organizationsInOrder() []*organization {
-	return slices.SortedFunc(maps.Values(p.organizations), func(a, b *organization) int { return cmp.Compare(a.ID, b.ID) })
+	byID := func(a, b *organization) int { return cmp.Compare(a.ID, b.ID) }
+	return slices.SortedFunc(maps.Values(p.organizations), byID)
 }
 
-// isIn tells whether an instant lies in [from, until); until 0 is no end.
+// isIn reports whether an instant lies in [from, until); until 0 means no end.
 func isIn(at, from, until int64) bool { return from <= at && (until == 0 || at < until) }
 
 // planAt is the plan of an organization at an instant, and when it ends; 0 for no end.
 func (o *organization) planAt(at int64) (assay.Plan, int64) {
-	for _, f := range o.floors {
-		if isIn(at, f.From, f.Until) {
-			return f.Plan, f.Until
+	for _, p := range o.plans {
+		if isIn(at, p.From, p.Until) {
+			return p.Plan, p.Until
 		}
 	}
 	return assay.PlanNone, 0
 }
 
-// ownPlan is the plan of a person's own grants at an instant.
-func (p *person) ownPlan(at int64) assay.Plan {
+// grantedPlan is the highest plan of a person's grants at an instant.
+func (p *person) grantedPlan(at int64) assay.Plan {
 	plan := assay.PlanNone
 	for _, g := range p.grants {
 		if g.Covers(at) && g.Plan.Tier() > plan.Tier() {
@@ -120,8 +122,8 @@ func (p *person) ownPlan(at int64) assay.Plan {
 	return plan
 }
 
-// ownPlanUntil is when a plan of a person's own ends that is in force at an instant; 0 for no end.
-func (p *person) ownPlanUntil(plan assay.Plan, at int64) int64 {
+// grantedUntil is when a granted plan ends that is in force at an instant; 0 for no end.
+func (p *person) grantedUntil(plan assay.Plan, at int64) int64 {
 	var spans []access.Span
 	for _, g := range p.grants {
 		if g.Plan == plan {
@@ -138,35 +140,35 @@ func (p *person) ownPlanUntil(plan assay.Plan, at int64) int64 {
 	return 0
 }
 
-// tierAt is what a person may read at an instant: the highest of what grants and organizations give.
+// tierAt is what a person may read at an instant: the highest tier of grants and organizations.
 func (p *person) tierAt(at int64) assay.Tier {
-	tier := p.ownPlan(at).Tier()
-	for _, s := range p.seats {
-		if isIn(at, s.From, s.Until) {
-			plan, _ := s.planAt(at)
+	tier := p.grantedPlan(at).Tier()
+	for _, m := range p.memberships {
+		if isIn(at, m.From, m.Until) {
+			plan, _ := m.planAt(at)
 			tier = max(tier, plan.Tier())
 		}
 	}
 	return tier
 }
 
-// keyTierAt says which key a person may create at an instant, on what basis, and on which organization if on one.
-func (p *person) keyTierAt(at int64) (assay.Tier, access.Basis, int64, error) {
+// keyTierAt is the tier of the key that a person may create at an instant, its basis, and the organization it is based
+// on, or 0.
+func (p *person) keyTierAt(at int64) (tier assay.Tier, basis access.Basis, org int64, err error) {
 	var plans []assay.Plan
-	var full int64
-	for _, s := range p.seats {
-		if !isIn(at, s.From, s.Until) {
+	for _, m := range p.memberships {
+		if !isIn(at, m.From, m.Until) {
 			continue
 		}
-		plan, _ := s.planAt(at)
+		plan, _ := m.planAt(at)
 		plans = append(plans, plan)
-		if plan == assay.PlanFull && full == 0 {
-			full = s.OrgID
+		if plan == assay.PlanFull && org == 0 {
+			org = m.OrgID
 		}
 	}
-	tier, basis, err := access.KeyTier(p.ownPlan(at), plans)
+	tier, basis, err = access.KeyTier(p.grantedPlan(at), plans)
 	if basis != access.OnOrganization {
-		full = 0
+		org = 0
 	}
-	return tier, basis, full, err
+	return tier, basis, org, err
 }

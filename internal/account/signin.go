@@ -10,29 +10,35 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// What a caller reads who does not get in. There is one text for everything that can be wrong with a password sign-in, so that
-// nobody learns which accounts there are.
+// The errors of a sign-in. A password sign-in has one message for every failure, so that it does not reveal which
+// accounts exist.
 var (
-	errSignIn        = &assay.Error{Kind: assay.Unauthorized, Code: "sign_in_failed", Message: "Email or password is wrong."}
-	errClosed        = &assay.Error{Kind: assay.Unauthorized, Code: "sign_in_failed", Message: "This account is closed."}
-	errOtherIdentity = &assay.Error{Kind: assay.Unauthorized, Code: "sign_in_failed", Message: "This account signs in with another identity."}
-	errWrongCurrent  = &assay.Error{Kind: assay.Forbidden, Code: "wrong_password", Message: "The current password is wrong."}
+	errSignIn        = signInError("Email or password is wrong.")
+	errClosed        = signInError("This account is closed.")
+	errOtherIdentity = signInError("This account signs in with another identity.")
+	errWrongCurrent  = &assay.Error{
+		Kind: assay.Forbidden, Code: "wrong_password", Message: "The current password is wrong.",
+	}
 )
 
-// visitor is who acts without being signed in.
+func signInError(message string) *assay.Error {
+	return &assay.Error{Kind: assay.Unauthorized, Code: "sign_in_failed", Message: message}
+}
+
+// visitor is the actor who is not signed in.
 const visitor = "visitor"
 
-// SignIn starts a session for whoever knows an account's password. address is where the call comes from, for the audit log.
+// SignIn starts a session with an account's password. address is the client's address, for the audit log.
 func (s *Service) SignIn(ctx context.Context, email, password, address string) (Token, assay.Account, error) {
 	account, err := s.Store.AccountByEmail(ctx, normalEmail(email))
 	if err != nil && !errors.Is(err, store.ErrNoAccount) {
 		return Token{}, assay.Account{}, err
 	}
-	text, err := s.Store.Password(ctx, account.ID) // there is none of an account that is not there
+	hash, err := s.Store.Password(ctx, account.ID) // empty if there is no such account
 	if err != nil {
 		return Token{}, assay.Account{}, err
 	}
-	ok, err := s.fits(ctx, password, text)
+	ok, err := s.matches(ctx, password, hash)
 	if err != nil {
 		return Token{}, assay.Account{}, err
 	}
@@ -45,16 +51,16 @@ func (s *Service) SignIn(ctx context.Context, email, password, address string) (
 	return s.start(ctx, account, "password", address)
 }
 
-// SignInAs starts a session for an identity that an OpenID Connect provider vouches for. It is found by issuer and subject;
-// else the account with that email address, which the provider must have verified, is linked with it; else it gets an account
-// without a grant.
+// SignInAs starts a session for an OpenID Connect identity. The account is found by issuer and subject. Otherwise the
+// account with that email address, which the provider must have verified, is linked with the identity; if there is
+// none, an account without a grant is added.
 func (s *Service) SignInAs(ctx context.Context, issuer, subject, email, name string) (Token, assay.Account, error) {
 	who := store.Identity{Issuer: issuer, Subject: subject, Email: normalEmail(email), Name: strings.TrimSpace(name)}
 	if err := checkEmail(who.Email); err != nil {
 		return Token{}, assay.Account{}, err
 	}
 	if checkName("name", who.Name, 0) != nil {
-		who.Name = "" // of no use to anybody, and no reason to keep its owner out
+		who.Name = "" // an unusable name is no reason to refuse the sign-in
 	}
 	account, err := s.Store.AccountOf(store.WithActor(ctx, "account:"+who.Email), who)
 	switch {
@@ -72,16 +78,18 @@ func (s *Service) start(ctx context.Context, account assay.Account, how, address
 	token := newToken(s.now() + SessionLength)
 	hash, _ := hashToken(token.text)
 	session := store.Session{Hash: hash, AccountID: account.ID, ExpiresAt: token.Expires}
-	if _, err := s.Store.StartSession(as(ctx, account), session, how, address); errors.Is(err, store.ErrNoAccount) {
+	_, err := s.Store.StartSession(as(ctx, account), session, how, address)
+	if errors.Is(err, store.ErrNoAccount) {
 		return Token{}, assay.Account{}, errSignIn // closed a moment ago
-	} else if err != nil {
+	}
+	if err != nil {
 		return Token{}, assay.Account{}, err
 	}
 	s.refresh(ctx)
 	return token, account, nil
 }
 
-// SignOut ends a session. A token that belongs to none is no error: its owner is signed out.
+// SignOut ends a session. A token without a session is no error: its owner is signed out.
 func (s *Service) SignOut(ctx context.Context, token string) error {
 	hash, ok := hashToken(token)
 	if !ok {
@@ -98,15 +106,15 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 	return nil
 }
 
-// Session is who has signed in, and what they may read now.
+// Session is a signed-in account and what it may read now.
 type Session struct {
 	AccountID int64
 	Caller    assay.Caller
 	ExpiresAt int64
 }
 
-// Identify returns the session of a token. A token that is not in memory may have been made by another process a moment ago, so
-// it is looked up in the database.
+// Identify finds the session of a token in memory. A token that is not there may be from another process a moment ago,
+// so the store is queried once.
 func (s *Service) Identify(ctx context.Context, token string) (Session, bool) {
 	hash, ok := hashToken(token)
 	if !ok {
@@ -142,20 +150,22 @@ func (s *Service) session(found store.Session) (Session, bool) {
 	if one == nil || one.ClosedAt != 0 || found.ExpiresAt <= now {
 		return Session{}, false
 	}
-	return Session{found.AccountID, assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}, found.ExpiresAt}, true
+	caller := assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}
+	return Session{AccountID: found.AccountID, Caller: caller, ExpiresAt: found.ExpiresAt}, true
 }
 
-// findTimeout bounds the wait for a database that is away: whoever sends a token that nobody knows reads as a visitor then.
+// findTimeout bounds the wait for an unreachable database. A request with an unknown token is then treated as a
+// visitor's.
 const findTimeout = time.Second
 
-// findSession looks for a session that is not in memory yet.
-func (s *Service) findSession(asked context.Context, hash [32]byte) (store.Session, bool) {
-	ctx, cancel := context.WithTimeout(asked, findTimeout)
+// findSession reads a session that is not in memory yet.
+func (s *Service) findSession(requestCtx context.Context, hash [32]byte) (store.Session, bool) {
+	ctx, cancel := context.WithTimeout(requestCtx, findTimeout)
 	defer cancel()
 	found, err := s.Store.Session(ctx, hash)
 	if err != nil {
-		if !errors.Is(err, store.ErrNoSession) && asked.Err() == nil {
-			s.Log.Error("look for a session", "error", err)
+		if !errors.Is(err, store.ErrNoSession) && requestCtx.Err() == nil {
+			s.Log.Error("find a session", "error", err)
 		}
 		return found, false
 	}
@@ -163,18 +173,17 @@ func (s *Service) findSession(asked context.Context, hash [32]byte) (store.Sessi
 	return found, true
 }
 
-// ChangePassword replaces an account's password by one that its owner chose, and ends its other sessions; keep is the token of
-// the one that goes on.
-func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, next, keep string) error {
+// ChangePassword replaces an account's password and ends its sessions except the one with the given token.
+func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, next, except string) error {
 	one, err := s.person(accountID)
 	if err != nil {
 		return err
 	}
-	text, err := s.Store.Password(ctx, accountID)
+	stored, err := s.Store.Password(ctx, accountID)
 	if err != nil {
 		return err
 	}
-	ok, err := s.fits(ctx, current, text)
+	ok, err := s.matches(ctx, current, stored)
 	if err != nil {
 		return err
 	}
@@ -185,18 +194,18 @@ func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, 
 	if err != nil {
 		return err
 	}
-	var kept []byte
-	if hash, ok := hashToken(keep); ok {
-		kept = hash[:]
+	var session []byte
+	if hash, ok := hashToken(except); ok {
+		session = hash[:]
 	}
-	if err := s.Store.SetPassword(as(ctx, one.Account), accountID, next, kept); err != nil {
+	if err := s.Store.SetPassword(as(ctx, one.Account), accountID, next, session); err != nil {
 		return err
 	}
 	s.refresh(ctx)
 	return nil
 }
 
-// as says that an account itself does what follows.
+// as makes the account the actor.
 func as(ctx context.Context, a assay.Account) context.Context {
 	return store.WithActor(ctx, "account:"+a.Email)
 }

@@ -17,7 +17,7 @@ const SessionLength = 14 * assay.Day
 // tokenBytes is 256 bits.
 const tokenBytes = 32
 
-// Token is the text of a session. It prints and logs as nothing of note; only Reveal gives it away.
+// Token is the secret of a session. It prints and logs redacted; only Reveal returns it.
 type Token struct {
 	text    string
 	Expires int64 // when the session ends
@@ -26,13 +26,13 @@ type Token struct {
 func newToken(expires int64) Token {
 	random := make([]byte, tokenBytes)
 	_, _ = rand.Read(random) // never fails
-	return Token{base64.RawURLEncoding.EncodeToString(random), expires}
+	return Token{text: base64.RawURLEncoding.EncodeToString(random), Expires: expires}
 }
 
 // Reveal is the whole token, for the cookie of its owner.
 func (t Token) Reveal() string { return t.text }
 
-// redacted stands for a token wherever it is printed.
+// redacted is printed instead of a token.
 const redacted = "session …"
 
 // String hides the token.
@@ -41,7 +41,7 @@ func (t Token) String() string { return redacted }
 // GoString hides the token from %#v.
 func (t Token) GoString() string { return redacted }
 
-// Format hides the token from every other verb of fmt, which would go past String to the text.
+// Format hides the token from the other verbs of fmt, which bypass String.
 func (t Token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // LogValue hides the token from logs.
@@ -50,7 +50,7 @@ func (t Token) LogValue() slog.Value { return slog.StringValue(redacted) }
 // MarshalText hides the token from encoders.
 func (t Token) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// hashToken is what is stored of a token. A text that can be none is refused without a look-up.
+// hashToken is the hash under which a token is stored; ok is false for a text that is no token.
 func hashToken(text string) (hash [32]byte, ok bool) {
 	if len(text) != base64.RawURLEncoding.EncodedLen(tokenBytes) {
 		return hash, false

@@ -10,9 +10,9 @@ import (
 type View struct {
 	assay.Account
 	Tier          assay.Tier // what it may read now
-	Plan          assay.Plan // in force, from where it is highest; none without one
-	Source        string     // where the plan comes from: grant, organization, or empty
-	Organization  string     // whose plan it is, if an organization's
+	Plan          assay.Plan // the highest plan in force, or none
+	Source        string     // of the plan: grant, organization, or empty
+	Organization  string     // the organization that has the plan, or empty
 	PlanUntil     int64      // when the plan ends; 0: open, or no plan
 	Trial         bool       // whether the plan is a trial
 	KeyTier       string     // of the key that it may create now: premium, full, or empty for none
@@ -20,7 +20,7 @@ type View struct {
 	Organizations []assay.Organization
 }
 
-// Account shows an account: grants and organizations oldest first.
+// Account returns an account, with grants and organizations oldest first.
 func (s *Service) Account(accountID int64) (View, error) {
 	one, err := s.person(accountID)
 	if err != nil {
@@ -30,18 +30,18 @@ func (s *Service) Account(accountID int64) (View, error) {
 }
 
 func (p *person) view(now int64) View {
-	v := View{Account: p.Account, Tier: p.tierAt(now), Plan: p.ownPlan(now), Grants: slices.Clone(p.grants)}
+	v := View{Account: p.Account, Tier: p.tierAt(now), Plan: p.grantedPlan(now), Grants: slices.Clone(p.grants)}
 	if v.Plan != assay.PlanNone {
-		v.Source, v.PlanUntil = "grant", p.ownPlanUntil(v.Plan, now)
+		v.Source, v.PlanUntil = "grant", p.grantedUntil(v.Plan, now)
 	}
-	for _, s := range p.seats {
-		if !isIn(now, s.From, s.Until) {
+	for _, m := range p.memberships {
+		if !isIn(now, m.From, m.Until) {
 			continue
 		}
-		o := s.view(now)
-		o.Role = s.Role
+		o := m.view(now)
+		o.Role = m.Role
 		v.Organizations = append(v.Organizations, o)
-		if o.Plan.Tier() > v.Plan.Tier() { // its own goes first where both are equal
+		if o.Plan.Tier() > v.Plan.Tier() { // a grant takes precedence over an equal plan
 			v.Source, v.Organization, v.Plan, v.PlanUntil = "organization", o.Name, o.Plan, o.PlanUntil
 		}
 	}
@@ -56,15 +56,17 @@ func (p *person) view(now int64) View {
 func (o *organization) view(now int64) assay.Organization {
 	shown := o.Organization
 	shown.Plan, shown.PlanUntil = o.planAt(now)
-	for _, m := range o.seats {
+	for _, m := range o.members {
 		if isIn(now, m.From, m.Until) && m.ClosedAt == 0 {
-			shown.Members = append(shown.Members, assay.Member{AccountID: m.ID, Email: m.Email, Name: m.Name, Role: m.Role, Since: m.From})
+			shown.Members = append(shown.Members, assay.Member{
+				AccountID: m.ID, Email: m.Email, Name: m.Name, Role: m.Role, Since: m.From,
+			})
 		}
 	}
 	return shown
 }
 
-// errNoAccount is what a session reads whose account is gone; nobody else is told.
+// errNoAccount is the error of a session whose account no longer exists. Other callers never see it.
 var errNoAccount = &assay.Error{Kind: assay.NotFound, Code: "unknown_account", Message: "There is no such account."}
 
 func (s *Service) person(accountID int64) (*person, error) {

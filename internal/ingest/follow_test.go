@@ -236,7 +236,7 @@ func TestFollow_CatalogGrows(t *testing.T) {
 		}
 		grow := func(added assay.Catalog) {
 			t.Helper()
-			if err := f.db.GrowCatalog(f.t.Context(), added); err != nil {
+			if err := f.db.AddToCatalog(f.t.Context(), added); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,12 +6,12 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Ends tells when keys end, by one reading of the directory.
+// Ends computes when keys end, from one directory.
 type Ends struct {
-	closed map[int64]int64         // account → when it was closed
-	grants map[int64][]grantSpan   // by account
-	seats  map[seat][]access.Span  // memberships
-	floors map[int64][]access.Span // of full access, by organization
+	closed      map[int64]int64              // account → when it was closed
+	grants      map[int64][]grantSpan        // by account
+	memberships map[membership][]access.Span // when an account is a member of an organization
+	fullPlans   map[int64][]access.Span      // when an organization has full access
 }
 
 type grantSpan struct {
@@ -19,32 +19,36 @@ type grantSpan struct {
 	access.Span
 }
 
-type seat struct{ org, account int64 }
+type membership struct{ org, account int64 }
 
-// NewEnds takes what decides about the ends of keys from the directory.
+// NewEnds collects what decides when keys end.
 func NewEnds(d *store.Directory) *Ends {
-	e := &Ends{closed: map[int64]int64{}, grants: map[int64][]grantSpan{}, seats: map[seat][]access.Span{}, floors: map[int64][]access.Span{}}
+	e := &Ends{
+		closed: map[int64]int64{}, grants: map[int64][]grantSpan{},
+		memberships: map[membership][]access.Span{}, fullPlans: map[int64][]access.Span{},
+	}
 	for _, a := range d.Accounts {
 		if a.ClosedAt != 0 {
 			e.closed[a.ID] = a.ClosedAt
 		}
 	}
 	for _, g := range d.Grants {
-		e.grants[g.AccountID] = append(e.grants[g.AccountID], grantSpan{g.Plan.Tier(), span(g.StartsAt, g.Until())})
+		granted := grantSpan{tier: g.Plan.Tier(), Span: span(g.StartsAt, g.Until())}
+		e.grants[g.AccountID] = append(e.grants[g.AccountID], granted)
 	}
 	for _, m := range d.Memberships {
-		s := seat{m.OrgID, m.AccountID}
-		e.seats[s] = append(e.seats[s], span(m.From, m.Until))
+		key := membership{org: m.OrgID, account: m.AccountID}
+		e.memberships[key] = append(e.memberships[key], span(m.From, m.Until))
 	}
-	for _, f := range d.Plans {
-		if f.Plan.Tier() == assay.Full {
-			e.floors[f.OrgID] = append(e.floors[f.OrgID], span(f.From, f.Until))
+	for _, p := range d.Plans {
+		if p.Plan.Tier() == assay.Full {
+			e.fullPlans[p.OrgID] = append(e.fullPlans[p.OrgID], span(p.From, p.Until))
 		}
 	}
 	return e
 }
 
-// span is a stretch whose end may be 0, for none.
+// span makes a span of an end that may be 0, for none.
 func span(from, until int64) access.Span {
 	if until == 0 {
 		until = access.Forever
@@ -52,7 +56,7 @@ func span(from, until int64) access.Span {
 	return access.Span{From: from, Until: until}
 }
 
-// Of is the instant at which a key ends or has ended, revoked or not; 0 when it has no end.
+// Of is the instant at which a key ends or ended, without regard to revocation; 0 when it has no end.
 func (e *Ends) Of(k store.Key) int64 {
 	end := span(0, k.ExpiresAt).Until
 	if k.AccountID != 0 {
@@ -65,11 +69,11 @@ func (e *Ends) Of(k store.Key) int64 {
 	return end
 }
 
-// basis is when there was what the key hangs on. Of grants those count that give at least the key's tier: a Premium key goes
-// on when its owner moves up, and a Full key does not when its owner moves down.
+// basis is the time of the access that a key is based on. Grants count if they give at least the key's tier: a Premium
+// key stays valid when its owner is upgraded, and a Full key ends when its owner is downgraded.
 func (e *Ends) basis(k store.Key) (spans []access.Span) {
 	if access.Basis(k.Basis) == access.OnOrganization {
-		return access.Overlap(e.seats[seat{k.OrgID, k.AccountID}], e.floors[k.OrgID])
+		return access.Overlap(e.memberships[membership{org: k.OrgID, account: k.AccountID}], e.fullPlans[k.OrgID])
 	}
 	for _, g := range e.grants[k.AccountID] {
 		if g.tier >= k.Tier {

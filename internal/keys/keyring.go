@@ -1,10 +1,10 @@
-// Package keys mints API keys and recognizes them. Only a key's SHA-256 is kept; the keyring holds the hashes of all keys
-// in memory, so that a request's key is checked without the database, and follows the store so that a new or revoked
-// key takes effect within a second.
+// Package keys mints API keys and checks them. Only a key's SHA-256 is stored. The keyring has the hashes of all keys
+// in memory, so a request's key is checked without the database, and follows the store, so a new or revoked key takes
+// effect within a second.
 //
-// An account's key hangs on what it was created by, a grant of the account's own or the plan of an organization: it counts
-// as long as that has gone on without a gap. So the end of a key is known when it is loaded, and changes only with the
-// directory, which the keyring follows too.
+// An account's key is based on a grant of the account or on the plan of an organization. It is valid as long as that
+// access continues without a gap. So the end of a key is known when it is loaded, and changes only with the directory,
+// which the keyring follows too.
 package keys
 
 import (
@@ -20,24 +20,24 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// What a caller reads when a key is refused.
+// The errors for a missing or refused key.
 var (
 	errInvalid  = &assay.Error{Kind: assay.Unauthorized, Code: "invalid_key", Message: "Invalid API key"}
 	errInactive = &assay.Error{Kind: assay.Unauthorized, Code: "inactive_key", Message: "API key is inactive"}
 )
 
-// Keyring recognizes keys.
+// Keyring checks keys.
 type Keyring struct {
 	Store *store.DB
 	Log   *slog.Logger
 
 	ring    atomic.Pointer[ring]
-	loading sync.Mutex // held while reading, so that an older reading does not replace a newer one
+	loading sync.Mutex // held while loading, so that older data does not replace newer data
 }
 
-// ring is one reading of the keys.
+// ring is the keys as of one load.
 type ring struct {
-	keys, accounts int64 // the counters it was read at
+	keys, accounts int64 // the counters at that time
 	byHash         map[[32]byte]entry
 }
 
@@ -47,7 +47,7 @@ type entry struct {
 	revoked bool
 }
 
-// Lookup tells whose key it is at the given instant, or why it does not count.
+// Lookup returns the owner of a key at the given instant, or the reason why the key is refused.
 func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 	if !wellFormed(text) {
 		return assay.Caller{}, errInvalid
@@ -62,7 +62,7 @@ func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 	return found.caller, nil
 }
 
-// Load reads the keys if they have changed.
+// Load loads the keys if they have changed.
 func (k *Keyring) Load(ctx context.Context) error {
 	k.loading.Lock()
 	defer k.loading.Unlock()
@@ -78,28 +78,31 @@ func (k *Keyring) Load(ctx context.Context) error {
 		return fmt.Errorf("read the keys: %w", err)
 	}
 	ends := NewEnds(&directory)
-	next := &ring{keys: directory.Counters.Keys, accounts: directory.Counters.Accounts, byHash: make(map[[32]byte]entry, len(directory.Keys))}
+	next := &ring{
+		keys: directory.Counters.Keys, accounts: directory.Counters.Accounts,
+		byHash: make(map[[32]byte]entry, len(directory.Keys)),
+	}
 	for _, key := range directory.Keys {
 		caller := assay.Caller{Tier: key.Tier, KeyID: key.ID, AccountID: key.AccountID}
-		next.byHash[key.Hash] = entry{caller, ends.Of(key), key.RevokedAt != 0}
+		next.byHash[key.Hash] = entry{caller: caller, expires: ends.Of(key), revoked: key.RevokedAt != 0}
 	}
 	k.ring.Store(next)
 	return nil
 }
 
-// Run keeps the keyring current until the context ends. Load must have succeeded once before.
+// Run keeps the keyring up to date until the context ends. Load must have succeeded once before.
 func (k *Keyring) Run(ctx context.Context) error {
 	k.Store.Follow(ctx, "keys", k.Log, k.Load)
 	return nil
 }
 
-// Create mints a key of the operator's own and keeps its hash. expires is an instant, or 0 for never.
+// Create mints and saves a key of the operator. expires is an instant, or 0 for never.
 func Create(ctx context.Context, db *store.DB, tier assay.Tier, name string, expires int64) (Secret, store.Key, error) {
 	return MintAndSave(ctx, store.Key{Tier: tier, Name: name, ExpiresAt: expires}, db.CreateKey)
 }
 
-// mintAttempts bounds how often a key is drawn whose id is taken. With a million keys one draw in 57,000 meets a taken id,
-// so even a second draw is rare.
+// mintAttempts bounds how often an id is drawn that is taken. With a million keys that happens once in 57,000 draws, so
+// even a second draw is rare.
 const mintAttempts = 10
 
 // MintAndSave mints a key like the given one and saves it. The save function stores the hash; when it reports

@@ -16,8 +16,8 @@ import (
 //
 //	sk_live_ 4fQz8K _ 43 random characters, 256 bits 6 of checksum
 //
-// The early underscore keeps secret scanners from taking the key for another vendor's; the checksum refuses a mistyped
-// key without a look-up and makes a leaked one easy to recognise.
+// The early underscore keeps secret scanners from mistaking the key for another vendor's. The checksum rejects a
+// mistyped key without a lookup and makes a leaked key easy to recognize.
 const (
 	idLength       = 6
 	secretLength   = 43
@@ -28,7 +28,7 @@ const (
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Prefix is how the keys of a tier begin.
+// Prefix is the beginning of the keys of a tier.
 func Prefix(tier assay.Tier) string {
 	if tier == assay.Full {
 		return "sk_live_"
@@ -36,7 +36,7 @@ func Prefix(tier assay.Tier) string {
 	return "sk_prem_"
 }
 
-// Secret is the text of a key. It prints and logs without the part that matters; only Reveal gives it away.
+// Secret is the text of a key. It prints and logs without its secret part; only Reveal returns it.
 type Secret struct{ text string }
 
 // Reveal is the whole key, to be shown once to its owner.
@@ -59,7 +59,7 @@ func (s Secret) String() string {
 // GoString hides the secret from %#v.
 func (s Secret) GoString() string { return s.String() }
 
-// Format hides the secret from every other verb of fmt, which would go past String to the text.
+// Format hides the secret from the other verbs of fmt, which bypass String.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // LogValue hides the secret from logs.
@@ -74,9 +74,9 @@ func Mint(tier assay.Tier) Secret {
 	return Secret{body + checksum(body)}
 }
 
-// randomText draws letters and digits, each as likely as any other.
+// randomText draws letters and digits with equal probability.
 func randomText(length int) string {
-	const fair = 256 - 256%len(alphabet) // bytes at or above this would favour the first characters
+	const fair = 256 - 256%len(alphabet) // bytes from here on would favor the first characters
 	text := make([]byte, 0, length)
 	var random [64]byte
 	for len(text) < length {
@@ -100,7 +100,7 @@ func checksum(body string) string {
 	return string(text[:])
 }
 
-// wellFormed tells whether a text can be a key at all.
+// wellFormed reports whether a text has the form and the checksum of a key.
 func wellFormed(text string) bool {
 	if len(text) != keyLength || !strings.HasPrefix(text, "sk_") {
 		return false

@@ -61,7 +61,8 @@ func TestMint_DrawsEveryCharacterAlike(t *testing.T) {
 	if len(seen) != keys {
 		t.Errorf("%d keys of %d are different", len(seen), keys)
 	}
-	// 2774 of each are expected with a deviation of 53; taking every random byte would draw eight of them 25% more often.
+	// 2774 of each are expected with a deviation of 53; taking every random byte would draw eight of them 25% more
+	// often.
 	expected := float64(keys*secretLength) / float64(len(alphabet))
 	for i := range len(alphabet) {
 		if n := float64(count[alphabet[i]]); math.Abs(n-expected) > 8*math.Sqrt(expected) {

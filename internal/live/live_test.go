@@ -464,7 +464,7 @@ func testLoadCatalogGrows(t *testing.T, db *store.DB) {
 	before := load(t, f)
 	grow := func(added assay.Catalog) {
 		t.Helper()
-		if err := db.GrowCatalog(t.Context(), added); err != nil {
+		if err := db.AddToCatalog(t.Context(), added); err != nil {
 			t.Fatal(err)
 		}
 	}

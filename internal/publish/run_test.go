@@ -99,7 +99,7 @@ func TestRun_GPUAddedMeanwhile(t *testing.T) {
 		r := newRunning(t, noon+58*assay.Minute)
 		r.start(t)
 		r.until(noon + assay.Hour + 2*assay.Minute)
-		if err := r.db.GrowCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}}}); err != nil {
+		if err := r.db.AddToCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}}}); err != nil {
 			t.Fatal(err)
 		}
 		r.until(noon + 2*assay.Hour + assay.Second)

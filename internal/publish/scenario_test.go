@@ -113,9 +113,9 @@ func (s *scenario) setClock(args []string) error {
 func (s *scenario) add(args []string) error {
 	switch args[0] {
 	case "gpu":
-		return s.db.GrowCatalog(s.t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: args[1]}}})
+		return s.db.AddToCatalog(s.t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: args[1]}}})
 	case "region":
-		return s.db.GrowCatalog(s.t.Context(), assay.Catalog{Regions: []string{args[1]}})
+		return s.db.AddToCatalog(s.t.Context(), assay.Catalog{Regions: []string{args[1]}})
 	}
 	return fmt.Errorf("there is no %q to add: use gpu or region", args[0])
 }

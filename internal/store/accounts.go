@@ -15,16 +15,16 @@ var (
 	ErrOtherIdentity = errors.New("the account is linked with another identity")
 )
 
-// NewAccount is what an account begins with.
+// NewAccount is the data of a new account.
 type NewAccount struct {
 	Email    string // in lower case
 	Name     string
-	Password string // as argon2id text; empty for none
-	Issuer   string // of an OpenID Connect identity, with Subject; empty for none
+	Password string // an argon2id hash; empty: none
+	Issuer   string // of an OpenID Connect identity, with Subject; empty: none
 	Subject  string
 }
 
-// AddAccount keeps a new account.
+// AddAccount stores a new account.
 func (db *DB) AddAccount(ctx context.Context, n NewAccount) (a assay.Account, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		a, err = addAccount(tx, n)
@@ -55,7 +55,7 @@ func addAccount(tx *tx, n NewAccount) (assay.Account, error) {
 	return a, err
 }
 
-// CloseAccount closes an account for good and ends its sessions. Closing it again changes nothing.
+// CloseAccount closes an account permanently and ends its sessions. Closing it again changes nothing.
 func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 	return db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, id)
@@ -76,8 +76,8 @@ func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 	})
 }
 
-// SetPassword replaces an account's password and ends its sessions, but for the one whose hash is given.
-func (db *DB) SetPassword(ctx context.Context, id int64, password string, keep []byte) error {
+// SetPassword replaces an account's password and ends its sessions except the one with the given hash.
+func (db *DB) SetPassword(ctx context.Context, id int64, password string, except []byte) error {
 	return db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, id)
 		if err != nil {
@@ -86,7 +86,7 @@ func (db *DB) SetPassword(ctx context.Context, id int64, password string, keep [
 		if err := tx.exec(`UPDATE accounts SET password = $1 WHERE account_id = $2`, password, id); err != nil {
 			return err
 		}
-		if err := endSessions(tx, id, keep); err != nil {
+		if err := endSessions(tx, id, except); err != nil {
 			return err
 		}
 		if err := tx.audit("account.password", "account:"+a.Email, nil); err != nil {
@@ -97,15 +97,15 @@ func (db *DB) SetPassword(ctx context.Context, id int64, password string, keep [
 	})
 }
 
-// Identity is who somebody is elsewhere: the subject of an OpenID Connect issuer, with an email address that it has verified.
+// Identity is an OpenID Connect identity: a subject of an issuer, with an email address that the issuer has verified.
 type Identity struct {
 	Issuer, Subject string
 	Email           string // in lower case
 	Name            string
 }
 
-// AccountOf finds the account that is linked with an identity; else it links the one with the email address; else it makes
-// one. A closed account is found, too.
+// AccountOf finds the account linked with an identity. Otherwise it links the account with that email address, and if
+// there is none, it adds one. It also finds closed accounts.
 func (db *DB) AccountOf(ctx context.Context, who Identity) (a assay.Account, err error) {
 	if who.Issuer == "" || who.Subject == "" {
 		return a, errors.New("an identity needs an issuer and a subject")
@@ -126,23 +126,25 @@ func (db *DB) AccountOf(ctx context.Context, who Identity) (a assay.Account, err
 			return ErrOtherIdentity
 		}
 		a.Issuer = who.Issuer
-		return link(tx, a, who)
+		return linkIdentity(tx, a, who)
 	})
 	return a, err
 }
 
-func link(tx *tx, a assay.Account, who Identity) error {
-	if err := tx.exec(`UPDATE accounts SET oidc_issuer = $1, oidc_subject = $2 WHERE account_id = $3`, who.Issuer, who.Subject, a.ID); err != nil {
+func linkIdentity(tx *tx, a assay.Account, who Identity) error {
+	err := tx.exec(`UPDATE accounts SET oidc_issuer = $1, oidc_subject = $2 WHERE account_id = $3`,
+		who.Issuer, who.Subject, a.ID)
+	if err != nil {
 		return err
 	}
 	if err := tx.audit("account.link", "account:"+a.Email, detail{"issuer": who.Issuer}); err != nil {
 		return err
 	}
-	_, err := tx.bump("accounts")
+	_, err = tx.bump("accounts")
 	return err
 }
 
-// AccountByEmail finds an account, also a closed one.
+// AccountByEmail finds an account, including a closed one.
 func (db *DB) AccountByEmail(ctx context.Context, email string) (a assay.Account, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		a, err = oneAccount(tx, `email = $1`, email)
@@ -151,13 +153,14 @@ func (db *DB) AccountByEmail(ctx context.Context, email string) (a assay.Account
 	return a, err
 }
 
-// Password reads the argon2id text of an account's password; it is empty without one. It is read when it is needed and kept
-// nowhere else.
-func (db *DB) Password(ctx context.Context, id int64) (text string, err error) {
+// Password reads the argon2id hash of an account's password; it is empty without a password. Callers read it when they
+// need it and do not cache it.
+func (db *DB) Password(ctx context.Context, id int64) (hash string, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		return tx.each(`SELECT coalesce(password, '') FROM accounts WHERE account_id = $1`, []any{id}, func(scan scanFunc) error { return scan(&text) })
+		return tx.each(`SELECT coalesce(password, '') FROM accounts WHERE account_id = $1`, []any{id},
+			func(scan scanFunc) error { return scan(&hash) })
 	})
-	return text, err
+	return hash, err
 }
 
 func accountByID(tx *tx, id int64) (assay.Account, error) {
@@ -173,8 +176,8 @@ func oneAccount(tx *tx, where string, args ...any) (assay.Account, error) {
 }
 
 func readAccounts(tx *tx, where string, args ...any) (list []assay.Account, err error) {
-	err = tx.each(`SELECT account_id, email, name, password IS NOT NULL, coalesce(oidc_issuer, ''), created_at, coalesce(closed_at, 0)
-		FROM accounts WHERE `+where+` ORDER BY account_id`, args, func(scan scanFunc) error {
+	err = tx.each(`SELECT account_id, email, name, password IS NOT NULL, coalesce(oidc_issuer, ''), created_at,
+		coalesce(closed_at, 0) FROM accounts WHERE `+where+` ORDER BY account_id`, args, func(scan scanFunc) error {
 		var a assay.Account
 		err := scan(&a.ID, &a.Email, &a.Name, &a.HasPassword, &a.Issuer, &a.CreatedAt, &a.ClosedAt)
 		list = append(list, a)

@@ -38,7 +38,7 @@ func TestAuditLog(t *testing.T) {
 		_, err := db.CreateKey(ctx, store.Key{ID: "aaaaaa", Tier: assay.Full, Name: "desk", AccountID: a.ID, Basis: "grant"})
 		check(err)
 		check(db.RevokeKey(ctx, "aaaaaa"))
-		check(db.RevokeKey(ctx, "aaaaaa")) // changes nothing, and is not noted
+		check(db.RevokeKey(ctx, "aaaaaa")) // changes nothing, and is not lateEntry
 		check(db.SetGPUFree(ctx, "H200", false))
 		all := []store.AuditEntry{
 			{4, 500, "operator:ada", "catalog.set", "catalog", `{"free":false,"gpu":"H200"}`},

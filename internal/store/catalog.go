@@ -95,8 +95,8 @@ func readCodingProducts(tx *tx) (list []assay.CodingProduct, err error) {
 	return list, err
 }
 
-// GrowCatalog adds entries behind the ones that are there. All are added or none: one that is wrong or known is an error.
-func (db *DB) GrowCatalog(ctx context.Context, added assay.Catalog) error {
+// AddToCatalog adds entries after the existing ones. It adds all or none: an invalid or existing entry is an error.
+func (db *DB) AddToCatalog(ctx context.Context, added assay.Catalog) error {
 	return db.changeCatalog(ctx, func(tx *tx, c assay.Catalog) error {
 		if _, err := c.With(added); err != nil {
 			return err
@@ -108,12 +108,12 @@ func (db *DB) GrowCatalog(ctx context.Context, added assay.Catalog) error {
 	})
 }
 
-// namesOf are the names of new entries by their kind, for the audit log.
+// namesOf are the names of new entries by catalog, for the audit log.
 func namesOf(c assay.Catalog) detail {
 	d := detail{}
-	add := func(kind string, names []string) {
+	add := func(catalog string, names []string) {
 		if len(names) > 0 {
-			d[kind] = names
+			d[catalog] = names
 		}
 	}
 	add("gpu", c.GPUNames())
@@ -131,7 +131,7 @@ func namesOf(c assay.Catalog) detail {
 	return d
 }
 
-// SetGPUFree says whether a GPU is readable without a key.
+// SetGPUFree sets whether a GPU model is readable without a key.
 func (db *DB) SetGPUFree(ctx context.Context, name string, free bool) error {
 	return db.changeCatalog(ctx, func(tx *tx, c assay.Catalog) error {
 		if _, ok := c.GPU(name); !ok {
@@ -144,7 +144,7 @@ func (db *DB) SetGPUFree(ctx context.Context, name string, free bool) error {
 	})
 }
 
-// SetLabFree says whether a lab is readable without a key.
+// SetLabFree sets whether a lab is readable without a key.
 func (db *DB) SetLabFree(ctx context.Context, lab string, free bool) error {
 	return db.changeCatalog(ctx, func(tx *tx, c assay.Catalog) error {
 		if names := c.LabNames(); !slices.Contains(names, lab) {
@@ -157,7 +157,7 @@ func (db *DB) SetLabFree(ctx context.Context, lab string, free bool) error {
 	})
 }
 
-// changeCatalog changes the catalog, and tells whoever follows it in the same transaction.
+// changeCatalog changes the catalog and raises its counter.
 func (db *DB) changeCatalog(ctx context.Context, change func(*tx, assay.Catalog) error) error {
 	return db.write(ctx, func(tx *tx) error {
 		c, err := readCatalog(tx)
@@ -184,12 +184,16 @@ func insertCatalog(tx *tx, c assay.Catalog) error {
 		}
 	}
 	for _, l := range c.Labs {
-		if err := tx.exec(`INSERT INTO labs (lab, label, free) VALUES ($1, $2, $3)`, l.Lab, l.Label, boolInt(l.Free)); err != nil {
+		err := tx.exec(`INSERT INTO labs (lab, label, free) VALUES ($1, $2, $3)`,
+			l.Lab, l.Label, boolInt(l.Free))
+		if err != nil {
 			return err
 		}
 	}
 	for _, m := range c.MemoryTypes {
-		if err := tx.exec(`INSERT INTO memory_types (id, memory_type, category) VALUES ($1, $2, $3)`, m.ID, m.MemoryType, m.Category); err != nil {
+		err := tx.exec(`INSERT INTO memory_types (id, memory_type, category) VALUES ($1, $2, $3)`,
+			m.ID, m.MemoryType, m.Category)
+		if err != nil {
 			return err
 		}
 	}
@@ -199,8 +203,10 @@ func insertCatalog(tx *tx, c assay.Catalog) error {
 			labels[i] = sql.NullString{String: label, Valid: true}
 		}
 		tools := append(slices.Clone(p.Tools), "", "")
-		if err := tx.exec(`INSERT INTO coding_products (id, label, category, kind, series_label, series_label2, tool, tool2)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, p.ID, p.Label, p.Category, p.Kind, labels[0], labels[1], tools[0], tools[1]); err != nil {
+		err := tx.exec(`INSERT INTO coding_products (id, label, category, kind, series_label, series_label2, tool, tool2)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			p.ID, p.Label, p.Category, p.Kind, labels[0], labels[1], tools[0], tools[1])
+		if err != nil {
 			return err
 		}
 	}
@@ -213,7 +219,7 @@ type names struct {
 	texts map[int64]string
 }
 
-// readNames loads a list of names. Such lists are short, and loading one costs less than a transaction's commit.
+// readNames loads a list of names. These lists are short; loading one costs less than a commit.
 func readNames(tx *tx, query string) (n names, err error) {
 	n = names{ids: map[string]int64{}, texts: map[int64]string{}}
 	err = tx.each(query, nil, func(scan scanFunc) error {
@@ -228,7 +234,7 @@ func readNames(tx *tx, query string) (n names, err error) {
 	return n, err
 }
 
-// dictionary is every list of names that rows refer to by id.
+// dictionary has every list of names that rows refer to by id.
 type dictionary struct {
 	gpus, regions, sources, providers names
 }

@@ -31,7 +31,7 @@ func TestCatalog_Grow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.GrowCatalog(t.Context(), added); err != nil {
+		if err := db.AddToCatalog(t.Context(), added); err != nil {
 			t.Fatal(err)
 		}
 		if got := mustCatalog(t, storetest.Another(t, db)); !reflect.DeepEqual(got, want) {
@@ -48,7 +48,7 @@ func TestCatalog_GrowRefuses(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		counters := mustCounters(t, db)
-		err := db.GrowCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}, {Name: "h200"}}})
+		err := db.AddToCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}, {Name: "h200"}}})
 		if want := `GPU "h200" differs only in case from "H200", which is in the catalog`; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -109,7 +109,7 @@ func TestCatalog_GrownTakesTransactions(t *testing.T) {
 		if _, err := db.AppendTransactions(t.Context(), []assay.Transaction{x}); err == nil {
 			t.Error("a GPU that is not in the catalog was taken")
 		}
-		if err := db.GrowCatalog(t.Context(), added); err != nil {
+		if err := db.AddToCatalog(t.Context(), added); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := db.AppendTransactions(t.Context(), []assay.Transaction{x}); err != nil || got.Inserted != 1 {

@@ -7,25 +7,26 @@ import (
 	"slices"
 )
 
-// ErrNotEmpty says that a database that should be new has been used.
+// ErrNotEmpty is the error for copying into a database that has been used.
 var ErrNotEmpty = errors.New("the database to copy into is not empty")
 
-// seeded are the tables that a new database has rows in; copied are the others that a copy takes.
+// seeded are the tables that have rows in a new database; copied are the other tables of a copy.
 var (
 	seeded = []string{"counters", "gpus", "regions", "labs", "memory_types", "coding_products"}
 	copied = []string{
-		"settings", "sources", "providers", "receipts", "segments", "transaction_ids", "verifications", "conflicts", "late", "methodologies",
-		"publications", "publication_covers", "coverage", "series", "points", "records", "publication_series", "unsigned_days", "manifests",
-		"realtime", "utilization", "observations", "accounts", "organizations", "floors", "members", "grants", "sessions", "keys", "audit", "usage",
+		"settings", "sources", "providers", "receipts", "segments", "transaction_ids", "verifications", "conflicts", "late",
+		"methodologies", "publications", "publication_covers", "coverage", "series", "points", "records",
+		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
+		"organizations", "floors", "members", "grants", "sessions", "keys", "audit", "usage",
 	}
 )
 
-// CopyTo copies everything, as it is at one moment, into a new database, and reads it back before it is committed: all of it is
-// there as it was, or nothing is. Progress hears how many rows of a table are there.
+// CopyTo copies everything, as of one moment, into a new database, and reads it back before the commit: the copy is
+// complete and equal, or nothing was copied. It calls progress with the number of rows copied so far.
 func (db *DB) CopyTo(ctx context.Context, to *DB, progress func(table string, rows int)) error {
 	return db.read(ctx, func(from *tx) error {
 		return to.write(ctx, func(into *tx) error {
-			if err := empty(into); err != nil {
+			if err := emptyTables(into); err != nil {
 				return err
 			}
 			sums := map[string]checksums{}
@@ -39,13 +40,13 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, progress func(table string, ro
 			if err := into.engine.afterCopy(into); err != nil {
 				return err
 			}
-			return compareCopy(into, sums) // at last: what one table does to another would show
+			return compareCopy(into, sums) // last, in case writing one table changes another
 		})
 	})
 }
 
-// empty makes a new database wholly empty, and refuses one that is not new.
-func empty(into *tx) error {
+// emptyTables removes the initial rows of a new database, and refuses a database that is not new.
+func emptyTables(into *tx) error {
 	for _, name := range copied {
 		var rows int
 		if err := into.QueryRowContext(into.ctx, `SELECT count(*) FROM `+name).Scan(&rows); err != nil {
@@ -63,12 +64,12 @@ func empty(into *tx) error {
 	return nil
 }
 
-// copyStep is how many rows are copied between two words on the progress.
+// copyStep is how many rows are copied between two calls of progress.
 const copyStep = 100_000
 
 func copyTable(from, into *tx, name string, progress func(table string, rows int)) (sum checksums, err error) {
 	if name == segmentsTable.name {
-		if err := makeRoomFor(from, into); err != nil {
+		if err := createPartitionsFor(from, into); err != nil {
 			return sum, err
 		}
 	}
@@ -103,7 +104,7 @@ func copyTable(from, into *tx, name string, progress func(table string, rows int
 	return sum, nil
 }
 
-// eachRow hands over all columns of a query, and then the rows, whose values are theirs to keep.
+// eachRow calls begin with the columns of a query, and f with each row. The values are not reused.
 func eachRow(tx *tx, query string, begin func(columns []string) error, f func(values []any) error) error {
 	rows, err := tx.QueryContext(tx.ctx, query)
 	if err != nil {
@@ -117,13 +118,13 @@ func eachRow(tx *tx, query string, begin func(columns []string) error, f func(va
 	if err != nil {
 		return err
 	}
-	places := make([]any, len(columns))
+	pointers := make([]any, len(columns))
 	for rows.Next() {
 		values := make([]any, len(columns))
 		for i := range values {
-			places[i] = &values[i]
+			pointers[i] = &values[i]
 		}
-		if err := rows.Scan(places...); err != nil {
+		if err := rows.Scan(pointers...); err != nil {
 			return err
 		}
 		if err := f(values); err != nil {
@@ -133,7 +134,7 @@ func eachRow(tx *tx, query string, begin func(columns []string) error, f func(va
 	return rows.Err()
 }
 
-func makeRoomFor(from, into *tx) error {
+func createPartitionsFor(from, into *tx) error {
 	numbers, err := segmentNumbers(from)
 	if err != nil {
 		return err
@@ -142,5 +143,5 @@ func makeRoomFor(from, into *tx) error {
 	for i, number := range numbers {
 		hours[i] = number.hour()
 	}
-	return into.engine.makeRoom(into, hours)
+	return into.engine.createPartitions(into, hours)
 }

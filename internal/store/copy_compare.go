@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// ErrCopyDiffers says that a copy is not what was copied.
+// ErrCopyDiffers is the error for a copy that is not equal to the original.
 var ErrCopyDiffers = errors.New("the copy differs from what was copied")
 
-// checksums are what two tables with equal rows have in common, whichever database they are in: how many rows there are, and the
-// sum of their hashes. A sum has no order, so none has to be made: tables without a key have no order of their own, and NULL
-// stands first in one database and last in the other.
+// checksums are equal for tables with equal rows in any database: the number of rows and the sum of their hashes. A sum
+// does not depend on the order of the rows, which is undefined for tables without a key, and for NULL differs between
+// databases.
 type checksums struct {
 	columns []string // in the order of the values
 	rows    int
 	sum     [4]uint64 // little-endian, modulo 2^256
-	buffer  []byte    // of the row at hand
+	buffer  []byte    // of the current row
 }
 
-// add takes a row in.
+// add adds a row.
 func (c *checksums) add(values []any) error {
 	c.buffer = c.buffer[:0]
 	for i, value := range values {
@@ -40,7 +40,7 @@ func (c *checksums) add(values []any) error {
 	return nil
 }
 
-// appendCanonical appends a value so that no other value, and no other row, has the same bytes.
+// appendCanonical appends a value such that different rows have different bytes.
 func appendCanonical(dst []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -52,10 +52,10 @@ func appendCanonical(dst []byte, value any) ([]byte, error) {
 	case []byte:
 		return append(binary.AppendUvarint(append(dst, 'b'), uint64(len(v))), v...), nil
 	}
-	return dst, fmt.Errorf("%w: a value of type %T, where there are numbers, texts and bytes only", ErrDamaged, value)
+	return dst, fmt.Errorf("%w: a value has the type %T, which is no number, text or bytes", ErrDamaged, value)
 }
 
-// compareCopy reads back what was copied.
+// compareCopy reads back the copied tables.
 func compareCopy(into *tx, want map[string]checksums) error {
 	for _, name := range slices.Concat(seeded, copied) {
 		wanted := want[name]
@@ -68,7 +68,7 @@ func compareCopy(into *tx, want map[string]checksums) error {
 			return fmt.Errorf("%w: its table %s has %d rows, not %d", ErrCopyDiffers, name, got.rows, wanted.rows)
 		}
 		if got.sum != wanted.sum {
-			return fmt.Errorf("%w: a row of its table %s is another", ErrCopyDiffers, name)
+			return fmt.Errorf("%w: a row of its table %s is different", ErrCopyDiffers, name)
 		}
 	}
 	return nil

@@ -10,24 +10,24 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Span is a half-open stretch of time.
+// Span is the time [From, To).
 type Span struct {
 	From, To int64
 }
 
 func (s Span) holds(at int64) bool { return at >= s.From && at < s.To }
 
-// CoverageKey names one of the stretches that coverage is kept for.
+// CoverageKey says what a coverage is of.
 type CoverageKey struct {
 	GPU   string
 	Grain assay.Grain
 }
 
-// Coverage is, by GPU and grain, the stretches of time whose slots have been determined, with a value or without: apart
-// from each other, in the order of time.
+// Coverage is the time whose slots have been determined, with or without a value, by GPU and grain: separate spans in
+// the order of time.
 type Coverage map[CoverageKey][]Span
 
-// End is where the last stretch ends; 0 when there is none.
+// End is the end of the last span; 0 when there is none.
 func (c Coverage) End(key CoverageKey) int64 {
 	spans := c[key]
 	if len(spans) == 0 {
@@ -36,7 +36,7 @@ func (c Coverage) End(key CoverageKey) int64 {
 	return spans[len(spans)-1].To
 }
 
-// holds tells whether an instant of a GPU has been determined in any grain.
+// holds reports whether an instant of a GPU has been determined in any grain.
 func (c Coverage) holds(gpu string, at int64) bool {
 	for _, grain := range assay.Grains {
 		for _, s := range c[CoverageKey{gpu, grain}] {
@@ -48,7 +48,7 @@ func (c Coverage) holds(gpu string, at int64) bool {
 	return false
 }
 
-// bounds is the stretch from the first to the last instant of all.
+// bounds is the span from the first to the last instant.
 func (c Coverage) bounds() Span {
 	all := Span{From: math.MaxInt64, To: math.MinInt64}
 	for _, spans := range c {
@@ -59,17 +59,18 @@ func (c Coverage) bounds() Span {
 	return all
 }
 
-// holdsAll tells whether every span lies inside one stretch.
+// holdsAll reports whether each of the spans lies inside a covered span.
 func (c Coverage) holdsAll(key CoverageKey, spans []Span) bool {
 	for _, s := range spans {
-		if !slices.ContainsFunc(c[key], func(stretch Span) bool { return s.From >= stretch.From && s.To <= stretch.To }) {
+		contains := func(covered Span) bool { return s.From >= covered.From && s.To <= covered.To }
+		if !slices.ContainsFunc(c[key], contains) {
 			return false
 		}
 	}
 	return true
 }
 
-// Coverage reads what has been determined.
+// Coverage reads the coverage.
 func (db *DB) Coverage(ctx context.Context) (c Coverage, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		c, err = readCoverage(tx)
@@ -78,10 +79,9 @@ func (db *DB) Coverage(ctx context.Context) (c Coverage, err error) {
 	return c, err
 }
 
-// Head reads the counters and the coverage as of the publication they count: two readings would let a version slip in
-// between.
+// Head reads the counters and the coverage in one transaction, so that both are of the same publication.
 func (db *DB) Head(ctx context.Context) (counters Counters, coverage Coverage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, headPatience)
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
 	defer cancel()
 	err = db.read(ctx, func(tx *tx) error {
 		if counters, err = readCounters(tx); err != nil {
@@ -108,10 +108,9 @@ func readCoverage(tx *tx) (Coverage, error) {
 	return c, err
 }
 
-// cover notes what a version determines, and adds it to the coverage, provided that none of it touches time that is
-// covered: this is what makes a slot be published once, however many publishers there are. A restatement, the other way
-// round, may only touch time that is covered.
-func cover(tx *tx, d *dictionary, version int64, p Publication) error {
+// addCovers records what a version determines and adds it to the coverage. Time that is covered is refused, so a slot
+// is published once, however many publishers there are. A restatement, in contrast, must lie inside the coverage.
+func addCovers(tx *tx, d *dictionary, version int64, p Publication) error {
 	coverage, err := readCoverage(tx)
 	if err != nil {
 		return err
@@ -123,7 +122,9 @@ func cover(tx *tx, d *dictionary, version int64, p Publication) error {
 		}
 		grain := key.Grain.String()
 		for _, s := range spans {
-			if err := tx.exec(`INSERT INTO publication_covers (version, gpu_id, grain, from_ms, to_ms) VALUES ($1, $2, $3, $4, $5)`, version, gpu, grain, s.From, s.To); err != nil {
+			err := tx.exec(`INSERT INTO publication_covers (version, gpu_id, grain, from_ms, to_ms) VALUES ($1, $2, $3, $4, $5)`,
+				version, gpu, grain, s.From, s.To)
+			if err != nil {
 				return err
 			}
 		}
@@ -133,25 +134,35 @@ func cover(tx *tx, d *dictionary, version int64, p Publication) error {
 			}
 			continue
 		}
-		joined, err := join(coverage[key], spans)
+		merged, err := mergeSpans(coverage[key], spans)
 		if err != nil {
 			return err
 		}
-		if err := tx.exec(`DELETE FROM coverage WHERE gpu_id = $1 AND grain = $2`, gpu, grain); err != nil {
+		if err := replaceCoverage(tx, gpu, grain, merged); err != nil {
 			return err
-		}
-		for _, s := range joined {
-			if err := tx.exec(`INSERT INTO coverage (gpu_id, grain, from_ms, to_ms) VALUES ($1, $2, $3, $4)`, gpu, grain, s.From, s.To); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
-// join adds spans to others; those that meet become one, and those that overlap are refused.
-func join(spans, more []Span) (joined []Span, err error) {
-	all := slices.SortedFunc(slices.Values(slices.Concat(spans, more)), func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+func replaceCoverage(tx *tx, gpu int64, grain string, spans []Span) error {
+	if err := tx.exec(`DELETE FROM coverage WHERE gpu_id = $1 AND grain = $2`, gpu, grain); err != nil {
+		return err
+	}
+	for _, s := range spans {
+		err := tx.exec(`INSERT INTO coverage (gpu_id, grain, from_ms, to_ms) VALUES ($1, $2, $3, $4)`,
+			gpu, grain, s.From, s.To)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeSpans adds spans to others. Adjacent spans become one; overlapping ones are refused.
+func mergeSpans(spans, more []Span) (joined []Span, err error) {
+	all := slices.Concat(spans, more)
+	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	for _, s := range all {
 		switch n := len(joined); {
 		case n > 0 && s.From < joined[n-1].To:
@@ -165,27 +176,29 @@ func join(spans, more []Span) (joined []Span, err error) {
 	return joined, nil
 }
 
-// Cover is a stretch of time that one version determined.
+// Cover is a span that one version determined.
 type Cover struct {
 	Span
 	Version     int64
 	PublishedAt int64
-	Receipt     int64 // what was known
+	Receipt     int64 // the newest that was known
 	Restatement bool
 }
 
-// Covers is, by GPU and grain, what each version determined: first the regular ones in the order of time, which lie apart
-// from each other, then the restatements in the order of their versions.
+// Covers is what each version determined, by GPU and grain: first the regular covers in the order of time, which do not
+// overlap, then the restatements in the order of their versions.
 type Covers map[CoverageKey][]Cover
 
 // readCovers reads what each version determined.
 func readCovers(tx *tx) (Covers, error) {
 	c := Covers{}
-	err := tx.each(`SELECT gpu_name, grain, from_ms, to_ms, version, published_at, receipt, reason IS NOT NULL FROM publication_covers
-		JOIN publications USING (version) JOIN gpus USING (gpu_id)`, nil, func(scan scanFunc) error {
+	err := tx.each(`SELECT gpu_name, grain, from_ms, to_ms, version, published_at, receipt, reason IS NOT NULL
+		FROM publication_covers JOIN publications USING (version) JOIN gpus USING (gpu_id)`, nil, func(scan scanFunc) error {
 		var key CoverageKey
 		var cover Cover
-		if err := scan(&key.GPU, (*grainText)(&key.Grain), &cover.From, &cover.To, &cover.Version, &cover.PublishedAt, &cover.Receipt, &cover.Restatement); err != nil {
+		err := scan(&key.GPU, (*grainText)(&key.Grain), &cover.From, &cover.To, &cover.Version, &cover.PublishedAt,
+			&cover.Receipt, &cover.Restatement)
+		if err != nil {
 			return err
 		}
 		c[key] = append(c[key], cover)
@@ -197,7 +210,7 @@ func readCovers(tx *tx) (Covers, error) {
 	return c, err
 }
 
-// SortCovers puts the covers of a GPU and grain into the order of Covers.
+// SortCovers sorts the covers of a GPU and grain into the order of Covers.
 func SortCovers(list []Cover) {
 	slices.SortFunc(list, func(a, b Cover) int {
 		if a.Restatement != b.Restatement {
@@ -210,7 +223,7 @@ func SortCovers(list []Cover) {
 	})
 }
 
-// At gives the covers that hold an instant, in the order of their versions.
+// At returns the covers that contain an instant, in the order of their versions.
 func (c Covers) At(key CoverageKey, at int64) (found []Cover) {
 	list := c[key]
 	regular, _ := slices.BinarySearchFunc(list, true, func(cover Cover, _ bool) int {
@@ -236,7 +249,7 @@ func (c Covers) At(key CoverageKey, at int64) (found []Cover) {
 	return found
 }
 
-// pending tells that an instant was determined, but not since the receipt.
+// pending reports whether an instant was determined, but not since the receipt.
 func (c Covers) pending(key CoverageKey, at, receipt int64) bool {
 	known := int64(-1)
 	for _, cover := range c.At(key, at) {

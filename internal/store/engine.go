@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// engine is what differs between databases.
+// engine is what differs between the databases.
 type engine interface {
-	// Ping tells whether the database can be read.
+	// Ping checks that the database can be read.
 	Ping(ctx context.Context) error
-	// Lag is how long ago the database was last known to have all that was committed. Only a replica is ever behind.
+	// Lag is the time since the database was last known to have everything that was committed. Only a replica lags.
 	Lag() time.Duration
-	// ReleaseMemory gives back the memory that bulk writing has filled.
+	// ReleaseMemory frees the memory that bulk writes have used.
 	ReleaseMemory(ctx context.Context) error
 	// Backup writes a consistent copy of the database to a new file, while others read and write.
 	Backup(ctx context.Context, file string) error
-	// LockPublisher waits until nobody else publishes, in any process, and gives what ends that. The context it gives is for
-	// the work under the lock: it ends when the lock is lost.
+	// LockPublisher waits until no other publisher, in any process, holds the lock. The work under the lock uses the
+	// returned context, which ends when the lock is lost.
 	LockPublisher(ctx context.Context) (held context.Context, unlock func(), err error)
 
-	name() string // the address, without what is secret in it
+	name() string // the address without its secrets
 	migrations() string
-	begin(ctx context.Context, write bool) (begun, error)
+	begin(ctx context.Context, write bool) (openTx, error)
 	newBulk(*tx, table) (bulk, error)
-	// enterIDs enters ids whose hashes are in order and all different. Where a hash is known, it stays, and the segment it
-	// leads to is in the result.
-	enterIDs(*tx, []placedID) (known map[int64]segmentNumber, err error)
-	// makeRoom is called before segments are inserted that hold these hours.
-	makeRoom(tx *tx, hours []int64) error
-	// afterCopy is called when rows with ids of their own have been copied into all tables.
+	// insertNewIDs inserts entries with distinct hashes in ascending order. A hash that exists already keeps its entry;
+	// the result has its segment.
+	insertNewIDs(*tx, []idEntry) (known map[int64]segmentNumber, err error)
+	// createPartitions is called before segments of these hours are inserted.
+	createPartitions(tx *tx, hours []int64) error
+	// afterCopy is called after rows, including their ids, have been copied into all tables.
 	afterCopy(tx *tx) error
-	// watch calls changed after every commit, by whichever process, until the context ends. It may call it for nothing.
+	// watch calls changed after every commit of any process until the context ends. It may call it without a commit.
 	watch(ctx context.Context, changed func())
 	close() error
 }
 
-// begun is a transaction on its connection. Whoever begins one calls end after committing it or rolling it back.
-type begun struct {
+// openTx is a transaction on its connection. The caller of begin calls end after the commit or the rollback.
+type openTx struct {
 	*sql.Tx
 	conn *sql.Conn
 	end  func()
 }
 
-// table is one that many rows go into at once.
+// table is a table for bulk inserts.
 type table struct {
 	name    string
 	columns []string
@@ -57,15 +57,15 @@ var (
 	recordsTable  = table{"records", []string{"series_id", "at", "revision", "sequence", "body"}}
 )
 
-// bulk inserts rows, many at once. What is added is kept until it is written, so it must not be changed.
+// bulk inserts many rows at once. It holds on to the added values until they are written, so they must not change.
 type bulk interface {
 	add(row ...any) error
-	flush() error // writes what is left
+	flush() error // writes the remaining rows
 	close()
 }
 
-// placedID says which segment a hash leads to.
-type placedID struct {
+// idEntry is a row of transaction_ids: the hash of a transaction's source and id, and the segment that holds it.
+type idEntry struct {
 	hash    int64
 	segment segmentNumber
 }
@@ -78,15 +78,15 @@ func openEngine(ctx context.Context, address string) (engine, error) {
 	}
 	folder := strings.TrimPrefix(address, sqliteScheme)
 	if scheme, _, ok := strings.Cut(folder, "://"); ok && !strings.ContainsAny(scheme, `/\`) {
-		return nil, fmt.Errorf("a database of kind %q is not known: allowed are sqlite://FOLDER and postgres://USER@HOST/DATABASE", scheme)
+		return nil, fmt.Errorf("unknown database type %q: use sqlite://FOLDER or postgres://USER@HOST/DATABASE", scheme)
 	}
 	if folder == "" {
-		return nil, fmt.Errorf("the address %s names no folder: it is sqlite://FOLDER", sqliteScheme)
+		return nil, fmt.Errorf("the address %s has no folder: use sqlite://FOLDER", sqliteScheme)
 	}
 	return openSQLite(ctx, folder)
 }
 
-// IsPostgres tells that an address is one of PostgreSQL.
+// IsPostgres reports whether an address is that of a PostgreSQL database.
 func IsPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }

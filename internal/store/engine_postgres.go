@@ -11,31 +11,31 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresEngine has one writing connection and several reading ones, and two that are made when they are needed: one hears of
-// commits, one holds the publisher's lock. Among the writing connections of all processes there is one writer at a time, as in
-// SQLite: receipts and counters become visible in their order, and nobody finds a name or an id half written.
+// postgresEngine has one connection for writing, several for reading, and two that are made when needed: one listens
+// for commits, one holds the publisher's lock. Of all processes one writes at a time, as in SQLite: receipts and
+// counters become visible in their order, and a name or an id is never half written.
 type postgresEngine struct {
 	config  *pgx.ConnConfig
 	writer  *sql.DB
 	readers *sql.DB
 }
 
-// The advisory locks of a database.
+// Keys of the advisory locks in a database.
 const (
 	writerLock    = 0x61737361790001 // held by a transaction that writes
 	publisherLock = 0x61737361790002 // held by a session that publishes
 )
 
-// postgresReaders is how many readings go on at once; readings are short, and others of the process wait.
+// postgresReaders bounds the concurrent reads of a process. Reads are short; more of them wait.
 const postgresReaders = 8
 
 func openPostgres(ctx context.Context, address string) (*postgresEngine, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the database: %w", err) // without its password
+		return nil, fmt.Errorf("parse the database address: %w", err) // the error does not contain the password
 	}
 	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectPatience
+		config.ConnectTimeout = connectTimeout
 	}
 	for name, value := range postgresSettings {
 		if config.RuntimeParams[name] == "" {
@@ -56,43 +56,46 @@ func openPostgres(ctx context.Context, address string) (*postgresEngine, error) 
 	return e, nil
 }
 
-// connectPatience is how long making a connection may take.
-const connectPatience = 5 * time.Second
+// connectTimeout bounds making a connection, unless the address sets connect_timeout.
+const connectTimeout = 5 * time.Second
 
-// postgresSettings are those of our sessions. The server looks after a client that has gone silent, so that nobody waits long
-// for a lock whose holder's machine is gone.
+// postgresSettings are the settings of our sessions. With them the server soon notices a client that is gone, and
+// releases its locks.
 var postgresSettings = map[string]string{
 	"application_name":        "assay",
 	"tcp_keepalives_idle":     "5",
 	"tcp_keepalives_interval": "2",
 	"tcp_keepalives_count":    "3",
-	"tcp_user_timeout":        "11000", // keepalives are silent while an answer waits to be taken; as long as they take
+	"tcp_user_timeout":        "11000", // as long as the keepalives, which pause while sent data is not acknowledged
 }
 
-// A process that is cut off in the middle of a transaction that writes would keep the writer's lock, and all others from writing,
-// for as long as the network pretends that it is there. Ours leave no such pause between two statements.
+// A process that is cut off in the middle of a write transaction would hold the writer's lock until the network reports
+// the loss. The server ends such a session; ours never pause that long between two statements.
 const (
 	idleTimeout = "idle_in_transaction_session_timeout"
 	writerIdle  = "10s"
 )
 
-// postgresOldest is the first version that has all we use.
+// postgresOldest is the oldest supported version.
 const postgresOldest = 15
 
 func (e *postgresEngine) checkVersion(ctx context.Context) error {
 	var number int
 	var encoding string
-	err := e.readers.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding')`).Scan(&number, &encoding)
-	if err == nil && number/10000 < postgresOldest {
-		err = fmt.Errorf("PostgreSQL %d is too old: %d or newer is needed", number/10000, postgresOldest)
+	err := e.readers.QueryRowContext(ctx,
+		`SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding')`).Scan(&number, &encoding)
+	switch {
+	case err != nil:
+		return err
+	case number/10000 < postgresOldest:
+		return fmt.Errorf("PostgreSQL %d is too old: version %d or newer is required", number/10000, postgresOldest)
+	case encoding != "UTF8":
+		return fmt.Errorf("the encoding of the database is %s: it must be UTF8", encoding)
 	}
-	if err == nil && encoding != "UTF8" {
-		err = fmt.Errorf("the encoding of the database is %s: it must be UTF8", encoding)
-	}
-	return err
+	return nil
 }
 
-// name is where the database is, without user and password.
+// name is the address of the database without user and password.
 func (e *postgresEngine) name() string {
 	return fmt.Sprintf("postgres://%s:%d/%s", e.config.Host, e.config.Port, e.config.Database)
 }
@@ -101,66 +104,68 @@ func (e *postgresEngine) migrations() string { return "migrations/postgres" }
 
 func (e *postgresEngine) close() error { return errors.Join(e.readers.Close(), e.writer.Close()) }
 
-// begin begins a transaction. A connection of the pool may have been lost since it was used last; then nothing has been done
-// yet, and the next one is tried.
-func (e *postgresEngine) begin(ctx context.Context, write bool) (begun, error) {
+// begin begins a transaction. When a pooled connection turns out to be lost, nothing has been done yet and the next one
+// is tried.
+func (e *postgresEngine) begin(ctx context.Context, write bool) (openTx, error) {
 	pool := e.readers
 	if write {
 		pool = e.writer
 	}
-	return beginIn(ctx, pool, func(conn *sql.Conn) (begun, error) { return e.beginOn(ctx, conn, write) })
+	return beginIn(ctx, pool, func(conn *sql.Conn) (openTx, error) { return e.beginOn(ctx, conn, write) })
 }
 
-func beginIn(ctx context.Context, pool *sql.DB, beginOn func(*sql.Conn) (begun, error)) (b begun, err error) {
+func beginIn(ctx context.Context, pool *sql.DB, beginOn func(*sql.Conn) (openTx, error)) (b openTx, err error) {
 	for range postgresReaders + 1 {
 		var conn *sql.Conn
 		if conn, err = pool.Conn(ctx); err != nil {
-			return begun{}, err
+			return openTx{}, err
 		}
-		if b, err = beginOn(conn); err == nil || ctx.Err() != nil || errors.Is(err, errBehind) {
+		if b, err = beginOn(conn); err == nil || ctx.Err() != nil || errors.Is(err, errReplicaBehind) {
 			break
 		}
 	}
 	return b, err
 }
 
-// finishPatience is how long the end of a transaction may take once its context has ended.
-const finishPatience = 5 * time.Second
+// finishTimeout bounds the commit or rollback of a transaction after its context has ended.
+const finishTimeout = 5 * time.Second
 
-// beginOn begins a transaction on a connection. Its end does not depend on the context: a commit that is broken off while it is
-// under way has happened or not, and nobody could tell.
-func (e *postgresEngine) beginOn(ctx context.Context, conn *sql.Conn, write bool) (begun, error) {
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	hurry := context.AfterFunc(ctx, cancel)                                       // until it has begun there is nothing that could be broken off
-	options := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true} // all of a reading is of one moment
+// beginOn begins a transaction on a connection. Its commit does not depend on the context: with a commit canceled
+// halfway, we could not tell whether it happened.
+func (e *postgresEngine) beginOn(ctx context.Context, conn *sql.Conn, write bool) (openTx, error) {
+	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stopCancel := context.AfterFunc(ctx, cancel) // the context may cancel the beginning: nothing has been done yet
+	// A read sees one moment. A write sees everything that was committed while it waited for the lock.
+	options := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	if write {
-		options = &sql.TxOptions{Isolation: sql.LevelReadCommitted} // what was committed while we waited for the lock counts
+		options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 	}
-	t, err := conn.BeginTx(own, options)
-	hurry()
-	forget := context.AfterFunc(ctx, func() {
-		late := time.AfterFunc(finishPatience, cancel)
-		context.AfterFunc(own, func() { late.Stop() })
+	t, err := conn.BeginTx(txCtx, options)
+	stopCancel()
+	stopTimer := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(finishTimeout, cancel)
+		context.AfterFunc(txCtx, func() { timer.Stop() })
 	})
 	end := func() {
-		forget()
+		stopTimer()
 		cancel()
-		_ = conn.Close() // the transaction has told what there is to tell
+		_ = conn.Close() // the transaction has reported any error
 	}
 	if err == nil && write {
-		// The notice goes out with the commit.
-		if _, err = t.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1), pg_notify($2, '')`, int64(writerLock), channel); err != nil {
+		// PostgreSQL sends the notification with the commit.
+		_, err = t.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1), pg_notify($2, '')`, int64(writerLock), channel)
+		if err != nil {
 			_ = t.Rollback()
 		}
 	}
 	if err != nil {
 		end()
 	}
-	return begun{t, conn, end}, err
+	return openTx{Tx: t, conn: conn, end: end}, err
 }
 
-// Ping tells whether the database can be read. It begins a transaction for that, because begin knows what to do about
-// connections that were lost while nobody used them: they say nothing about the database now.
+// Ping checks that the database can be read. It begins a transaction, because begin replaces connections that were lost
+// while idle: they say nothing about the database now.
 func (e *postgresEngine) Ping(ctx context.Context) error {
 	b, err := e.begin(ctx, false)
 	if err == nil {
@@ -169,18 +174,18 @@ func (e *postgresEngine) Ping(ctx context.Context) error {
 		b.end()
 	}
 	if ctx.Err() != nil {
-		return ctx.Err() // whatever it has made of the connection
+		return ctx.Err() // the connection's error is only its consequence
 	}
 	return err
 }
 
-// Lag is none where commits go.
+// Lag is zero: commits go to this database.
 func (e *postgresEngine) Lag() time.Duration { return 0 }
 
-// ReleaseMemory has nothing to give back: the memory is the server's.
+// ReleaseMemory does nothing: the memory is the server's.
 func (e *postgresEngine) ReleaseMemory(context.Context) error { return nil }
 
-// Backup leaves it to PostgreSQL's own tools, which know how to go on from a copy.
+// Backup is left to PostgreSQL's own tools.
 func (e *postgresEngine) Backup(_ context.Context, file string) error {
-	return fmt.Errorf("backup to %s: the database is PostgreSQL's: use pg_dump for a copy, or archive the WAL", file)
+	return fmt.Errorf("backup to %s: this is a PostgreSQL database: use pg_dump, or archive the WAL", file)
 }

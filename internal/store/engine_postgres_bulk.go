@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresRows is how many rows go to the server at once: enough that the way there and back does not count.
+// postgresRows is how many rows go to the server at once: enough that the round trip does not matter.
 const postgresRows = 8192
 
 // postgresBulk collects rows for COPY.
@@ -36,17 +36,17 @@ func (b *postgresBulk) flush() error {
 	rows := b.rows
 	b.rows = b.rows[:0]
 	return b.tx.conn.Raw(func(driverConn any) error {
-		_, err := driverConn.(*stdlib.Conn).Conn().CopyFrom(b.tx.ctx, pgx.Identifier{b.name}, b.columns, pgx.CopyFromRows(rows))
+		conn := driverConn.(*stdlib.Conn).Conn()
+		_, err := conn.CopyFrom(b.tx.ctx, pgx.Identifier{b.name}, b.columns, pgx.CopyFromRows(rows))
 		return err
 	})
 }
 
 func (b *postgresBulk) close() {}
 
-// makeRoom makes the parts of the segments table for the months of the hours. A part is made by itself and then attached,
-// because that lets readers of the table go on. What lies outside of the years that have months of their own has its place
-// since the first migration.
-func (e *postgresEngine) makeRoom(tx *tx, hours []int64) error {
+// createPartitions creates the missing partitions of the segments table for the months of the hours. The first
+// migration has created those for the time before and after the years with monthly partitions.
+func (e *postgresEngine) createPartitions(tx *tx, hours []int64) error {
 	months := map[time.Time]bool{}
 	for _, hour := range hours {
 		if month := startOfMonth(hour); month.Year() >= firstYear && month.Year() < endYear {
@@ -56,7 +56,8 @@ func (e *postgresEngine) makeRoom(tx *tx, hours []int64) error {
 	if len(months) == 0 {
 		return nil
 	}
-	err := tx.each(`SELECT relname::text FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'segments'::regclass`, nil, func(scan scanFunc) error {
+	err := tx.each(`SELECT relname::text FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+		WHERE inhparent = 'segments'::regclass`, nil, func(scan scanFunc) error {
 		var name string
 		err := scan(&name)
 		if month, notAMonth := time.Parse(monthTable, name); notAMonth == nil {
@@ -64,27 +65,33 @@ func (e *postgresEngine) makeRoom(tx *tx, hours []int64) error {
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
 	for month := range months {
-		if err == nil {
-			err = makeMonth(tx, month)
+		if err := createMonthPartition(tx, month); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// The years whose months have tables of their own, as the migration says, too; and what these are called.
+// The years with monthly partitions, as in the first migration, and the names of the partitions.
 const (
 	firstYear  = 2000
 	endYear    = 2100
 	monthTable = "segments_2006_01"
 )
 
-func makeMonth(tx *tx, month time.Time) error {
+// createMonthPartition creates a table and then attaches it: CREATE TABLE … PARTITION OF would block every reader of
+// segments.
+func createMonthPartition(tx *tx, month time.Time) error {
 	name := month.Format(monthTable)
 	from, to := numberSegment(month.UnixMilli(), 0), numberSegment(month.AddDate(0, 1, 0).UnixMilli(), 0)
-	if err := tx.exec(fmt.Sprintf(`CREATE TABLE %[1]s (LIKE segments INCLUDING ALL);
-		ALTER TABLE segments ATTACH PARTITION %[1]s FOR VALUES FROM (%[2]d) TO (%[3]d)`, name, int64(from), int64(to))); err != nil {
-		return fmt.Errorf("make the table %s: %w", name, err)
+	err := tx.exec(fmt.Sprintf(`CREATE TABLE %[1]s (LIKE segments INCLUDING ALL);
+		ALTER TABLE segments ATTACH PARTITION %[1]s FOR VALUES FROM (%[2]d) TO (%[3]d)`, name, int64(from), int64(to)))
+	if err != nil {
+		return fmt.Errorf("create the table %s: %w", name, err)
 	}
 	return nil
 }
@@ -94,19 +101,24 @@ func startOfMonth(at int64) time.Time {
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// afterCopy lets the ids that the database gives go on behind those that were copied.
+// afterCopy makes identity columns continue after the ids that were copied.
 func (e *postgresEngine) afterCopy(tx *tx) error {
 	var statements []string
-	err := tx.each(`SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = current_schema() AND is_identity = 'YES'`, nil, func(scan scanFunc) error {
+	err := tx.each(`SELECT table_name::text, column_name::text FROM information_schema.columns
+		WHERE table_schema = current_schema() AND is_identity = 'YES'`, nil, func(scan scanFunc) error {
 		var table, column string
 		err := scan(&table, &column)
-		statements = append(statements, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%[1]s', '%[2]s'), (SELECT coalesce(max(%[2]s), 0) + 1 FROM %[1]s), false)`, table, column))
+		statements = append(statements, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%[1]s', '%[2]s'),
+			(SELECT coalesce(max(%[2]s), 0) + 1 FROM %[1]s), false)`, table, column))
 		return err
 	})
+	if err != nil {
+		return err
+	}
 	for _, statement := range statements {
-		if err == nil {
-			err = tx.exec(statement)
+		if err := tx.exec(statement); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }

@@ -10,30 +10,33 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// enterIDs looks all ids up, and then copies those that are new. As one writer is at work at a time, what was not found is
-// not there. INSERT … ON CONFLICT looks and writes in one statement, and costs the server more than both: it writes every row
-// as a guess and confirms it afterwards.
-func (e *postgresEngine) enterIDs(tx *tx, ids []placedID) (known map[int64]segmentNumber, err error) {
+// insertNewIDs looks up all ids and then copies the new ones. There is one writer at a time, so an id that was not
+// found does not exist. INSERT … ON CONFLICT does both in one statement and costs the server more: it inserts every row
+// speculatively and confirms it afterwards.
+func (e *postgresEngine) insertNewIDs(tx *tx, ids []idEntry) (known map[int64]segmentNumber, err error) {
 	err = tx.conn.Raw(func(driverConn any) error {
 		conn := driverConn.(*stdlib.Conn).Conn()
 		if known, err = findIDs(tx.ctx, conn, ids); err != nil {
 			return err
 		}
-		fresh := ids
+		unknown := ids
 		if len(known) > 0 {
-			fresh = slices.DeleteFunc(slices.Clone(ids), func(id placedID) bool { _, isKnown := known[id.hash]; return isKnown })
+			unknown = slices.DeleteFunc(slices.Clone(ids), func(id idEntry) bool {
+				_, isKnown := known[id.hash]
+				return isKnown
+			})
 		}
-		return copyIDs(tx.ctx, conn, fresh)
+		return copyIDs(tx.ctx, conn, unknown)
 	})
 	return known, err
 }
 
-// indexOnly keeps the planner from reading the whole table for a part of a batch. It would think so while the table grows, as
-// long as nobody has counted its rows anew.
+// indexOnly keeps the planner from scanning the whole table for a part of a batch. While the table grows, its
+// statistics are out of date and suggest that.
 const indexOnly = `SET LOCAL enable_seqscan = off`
 
-// findIDs gives the segments of the ids that are there.
-func findIDs(ctx context.Context, conn *pgx.Conn, ids []placedID) (map[int64]segmentNumber, error) {
+// findIDs returns the segments of the ids that exist.
+func findIDs(ctx context.Context, conn *pgx.Conn, ids []idEntry) (map[int64]segmentNumber, error) {
 	known := map[int64]segmentNumber{}
 	if _, err := conn.Exec(ctx, indexOnly); err != nil {
 		return nil, err
@@ -49,31 +52,33 @@ func findIDs(ctx context.Context, conn *pgx.Conn, ids []placedID) (map[int64]seg
 			return nil, err
 		}
 		var hash, segment int64
-		if _, err := pgx.ForEachRow(rows, []any{&hash, &segment}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&hash, &segment}, func() error {
 			known[hash] = segmentNumber(segment)
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	return known, nil
 }
 
-// copyIDs inserts ids that are new, in the order they have.
-func copyIDs(ctx context.Context, conn *pgx.Conn, ids []placedID) error {
+// copyIDs inserts new ids in the given order.
+func copyIDs(ctx context.Context, conn *pgx.Conn, ids []idEntry) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(encodeIDs(ids)), `COPY transaction_ids (hash, segment) FROM STDIN (FORMAT binary)`)
+	_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(encodeIDs(ids)),
+		`COPY transaction_ids (hash, segment) FROM STDIN (FORMAT binary)`)
 	return err
 }
 
-// copySignature begins a binary COPY: the magic word, no flags, and no more of a header.
+// copySignature begins a binary COPY: the signature, no flags, and no header extension.
 const copySignature = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 
-// encodeIDs writes ids as PostgreSQL's binary COPY has them: each row the number of its columns, each column its size and its
-// bytes, and -1 for the end. Rows of two numbers come by the million, and as such they need neither values nor text.
-func encodeIDs(ids []placedID) []byte {
+// encodeIDs encodes ids for PostgreSQL's binary COPY: each row has the number of its columns, each column its size and
+// its bytes, and -1 ends the data. There are millions of such rows; encoded here, they need no values of type any.
+func encodeIDs(ids []idEntry) []byte {
 	const rowSize = 2 + 2*(4+8)
 	b := append(make([]byte, 0, len(copySignature)+len(ids)*rowSize+2), copySignature...)
 	for _, id := range ids {

@@ -12,35 +12,36 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// replicaEngine reads a streaming replica of a PostgreSQL server. Nothing is written through it. Notices are not replicated:
-// it listens on the primary, and announces a change once the replica has it.
+// replicaEngine reads a streaming replica of a PostgreSQL server and refuses to write. Notifications are not
+// replicated, so it listens on the primary and announces a change once the replica has it.
 //
-// The address may be that of a balancer, with another replica behind each connection. So what was proven of one says nothing
-// about the next: every reading waits until its own connection has at least what was announced or read before.
+// The address may be that of a load balancer, with different replicas behind its connections. Having checked one says
+// nothing about the others, so every read waits until its own connection has at least what was announced or read
+// before.
 type replicaEngine struct {
 	*postgresEngine // of the replica
 	primary         *postgresEngine
 
-	caughtUp atomic.Pointer[time.Time] // when the replica last had all that the primary had
+	caughtUp atomic.Pointer[time.Time] // when the replica last had everything that the primary had
 
-	mu    sync.Mutex
-	floor position // what every reading has at least; guarded by mu
+	mu      sync.Mutex
+	minimum position // every read has at least the log up to here; guarded by mu
 }
 
-// position is a place in the write-ahead log, in bytes from its beginning.
+// position is a position in the write-ahead log, in bytes from its beginning.
 type position int64
 
-// ErrReplica says why a replica is not written to.
-var ErrReplica = errors.New("this is a read replica: only the primary is written to")
+// ErrReplica is the error of every write to a replica.
+var ErrReplica = errors.New("this is a read replica: write to the primary")
 
-var errBehind = errors.New("the read replica is behind what was read before")
+var errReplicaBehind = errors.New("the read replica is behind what was read before")
 
-// OpenReplica opens a streaming replica of a database of PostgreSQL, which stays in use as long as it. All that can be done
-// with it is reading. It must have all migrations, which come to it from the primary.
+// OpenReplica opens a streaming replica of a PostgreSQL database for reading. The primary must stay open as long as the
+// replica. Migrations reach the replica from the primary; it must have all of them.
 func OpenReplica(ctx context.Context, address string, primary *DB) (*DB, error) {
 	of, ok := primary.engine.(*postgresEngine)
 	if !ok || !IsPostgres(address) {
-		return nil, errors.New("only PostgreSQL has read replicas: both addresses are postgres://…")
+		return nil, errors.New("only PostgreSQL has read replicas: both addresses must be postgres://…")
 	}
 	reading, err := openPostgres(ctx, address)
 	if err != nil {
@@ -48,13 +49,11 @@ func OpenReplica(ctx context.Context, address string, primary *DB) (*DB, error) 
 	}
 	e := &replicaEngine{postgresEngine: reading, primary: of}
 	db := newDB(e)
-	err = e.checkOrigin(ctx)
-	if err == nil {
-		err = db.read(ctx, checkMigrated)
-	}
-	if err == nil {
-		err = e.firstLook(ctx)
-	}
+	err = inOrder(
+		func() error { return e.checkOrigin(ctx) },
+		func() error { return db.read(ctx, checkMigrated) },
+		func() error { return e.measureLag(ctx) },
+	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the read replica %s: %w", e.name(), err), e.close())
 	}
@@ -62,7 +61,7 @@ func OpenReplica(ctx context.Context, address string, primary *DB) (*DB, error) 
 	return db, nil
 }
 
-// checkOrigin refuses a database that is no copy of the primary's: its positions could not be compared.
+// checkOrigin refuses a database that is no copy of the primary's: their log positions could not be compared.
 func (e *replicaEngine) checkOrigin(ctx context.Context) error {
 	const query = `SELECT system_identifier, current_database()::text FROM pg_control_system()`
 	var want, got struct {
@@ -70,18 +69,18 @@ func (e *replicaEngine) checkOrigin(ctx context.Context) error {
 		database string
 	}
 	if err := e.primary.readers.QueryRowContext(ctx, query).Scan(&want.system, &want.database); err != nil {
-		return fmt.Errorf("ask the primary what it is: %w", err)
+		return fmt.Errorf("identify the primary: %w", err)
 	}
 	if err := e.readers.QueryRowContext(ctx, query).Scan(&got.system, &got.database); err != nil {
 		return err
 	}
 	if got != want {
-		return fmt.Errorf("it is no streaming replica of %s, or another database of one", e.primary.name())
+		return fmt.Errorf("it is no streaming replica of %s, or another database on one", e.primary.name())
 	}
 	return nil
 }
 
-// checkMigrated waits for nobody: who opens a replica that the newest migration has not reached yet tries again.
+// checkMigrated does not wait for migrations: the caller retries until the newest has reached the replica.
 func checkMigrated(tx *tx) error {
 	files, err := migrationFiles(tx.engine.migrations())
 	if err != nil {
@@ -89,50 +88,53 @@ func checkMigrated(tx *tx) error {
 	}
 	var last int
 	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last); err != nil {
-		return fmt.Errorf("ask for its migrations, which come from the primary: %w", err)
+		return fmt.Errorf("read its migrations, which come from the primary: %w", err)
 	}
 	switch newest := files[len(files)-1].number; {
 	case last < newest:
-		return fmt.Errorf("it is at migration %d and this program needs %d: it has not caught up with the primary yet", last, newest)
+		return fmt.Errorf("it is at migration %d and this program needs %d: it has not caught up with the primary yet",
+			last, newest)
 	case last > newest:
 		return fmt.Errorf("the database is at migration %d and this program knows %d: use a newer assay", last, newest)
 	}
 	return nil
 }
 
-// firstLook finds out how far behind the replica is. One that is not up to date can be used all the same, and then is as old as
-// the last commit that it has.
-func (e *replicaEngine) firstLook(ctx context.Context) error {
+// measureLag sets how far behind the replica is. A replica that is behind can be used; its age is that of its last
+// commit.
+func (e *replicaEngine) measureLag(ctx context.Context) error {
 	conn, err := e.primary.listen(ctx)
 	if err != nil {
-		return fmt.Errorf("ask the primary how far it is: %w", err)
+		return fmt.Errorf("read the log position of the primary: %w", err)
 	}
-	defer hangUp(ctx, conn)
-	if reached, err := e.prove(ctx, conn); err != nil || reached {
+	defer closeConn(ctx, conn)
+	if reached, err := e.checkReplay(ctx, conn); err != nil || reached {
 		return err
 	}
 	var last time.Time
-	err = e.readers.QueryRowContext(ctx, `SELECT coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())`).Scan(&last)
+	err = e.readers.QueryRowContext(ctx,
+		`SELECT coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())`).Scan(&last)
 	e.caughtUp.Store(&last)
 	return err
 }
 
-// LockPublisher refuses: who publishes writes.
+// LockPublisher refuses: publishing is writing.
 func (e *replicaEngine) LockPublisher(context.Context) (context.Context, func(), error) {
 	return nil, nil, ErrReplica
 }
 
-// Lag is how long ago the replica was last known to have all that the primary had. It grows while either is away.
+// Lag is the time since the replica was last known to have everything that the primary had. It grows while either is
+// unreachable.
 func (e *replicaEngine) Lag() time.Duration { return time.Since(*e.caughtUp.Load()) }
 
-// begin begins a reading that has at least what was announced or read before.
-func (e *replicaEngine) begin(ctx context.Context, write bool) (begun, error) {
+// begin begins a read that has at least what was announced or read before.
+func (e *replicaEngine) begin(ctx context.Context, write bool) (openTx, error) {
 	if write {
-		return begun{}, ErrReplica
+		return openTx{}, ErrReplica
 	}
-	return beginIn(ctx, e.readers, func(conn *sql.Conn) (begun, error) {
+	return beginIn(ctx, e.readers, func(conn *sql.Conn) (openTx, error) {
 		if err := e.catchUp(ctx, conn); err != nil {
-			return begun{}, errors.Join(err, conn.Close())
+			return openTx{}, errors.Join(err, conn.Close())
 		}
 		return e.beginOn(ctx, conn, false)
 	})
@@ -141,27 +143,27 @@ func (e *replicaEngine) begin(ctx context.Context, write bool) (begun, error) {
 // catchUp waits until the server of a connection has what was announced or read before.
 func (e *replicaEngine) catchUp(ctx context.Context, conn *sql.Conn) error {
 	e.mu.Lock()
-	floor := e.floor
+	minimum := e.minimum
 	e.mu.Unlock()
-	at, err := awaitReplay(ctx, conn, floor)
+	at, err := awaitReplay(ctx, conn, minimum)
 	if err != nil {
 		return err
 	}
-	if at < floor {
-		return fmt.Errorf("%s: %w", e.name(), errBehind)
+	if at < minimum {
+		return fmt.Errorf("%s: %w", e.name(), errReplicaBehind)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.floor == floor { // else the primary has said otherwise
-		e.floor = at
+	if e.minimum == minimum { // otherwise checkReplay has set it meanwhile
+		e.minimum = at
 	}
 	return nil
 }
 
-// replayPatience is how long a replica may take for what the primary has, before the primary is asked again.
-const replayPatience = time.Second
+// replayTimeout is how long to wait for a replica to catch up before asking the primary for its position again.
+const replayTimeout = time.Second
 
-// Pauses between two questions to a replica: a commit mostly takes it a few milliseconds.
+// Pauses between two queries to a replica. It usually replays a commit within a few milliseconds.
 const (
 	replayFirstPause   = 2 * time.Millisecond
 	replayLongestPause = 50 * time.Millisecond
@@ -171,12 +173,12 @@ type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// awaitReplay waits until a server has replayed the log up to a position, though not for long, and tells how far it has come. A
-// server that has been promoted decides itself what there is, so it is never behind.
+// awaitReplay waits a short time until a server has replayed the log up to a position, and returns how far it is. A
+// server that was promoted is its own primary, so it is never behind.
 func awaitReplay(ctx context.Context, server rowQuerier, wanted position) (at position, err error) {
-	ctx, cancel := context.WithTimeout(ctx, replayPatience+pingPatience)
+	ctx, cancel := context.WithTimeout(ctx, replayTimeout+pingTimeout)
 	defer cancel()
-	begun := time.Now()
+	started := time.Now()
 	for pause := replayFirstPause; ; pause = min(2*pause, replayLongestPause) {
 		var replica bool
 		err := server.QueryRowContext(ctx, `SELECT pg_is_in_recovery(),
@@ -187,7 +189,7 @@ func awaitReplay(ctx context.Context, server rowQuerier, wanted position) (at po
 		if !replica {
 			return max(at, wanted), nil
 		}
-		if at >= wanted || time.Since(begun) > replayPatience {
+		if at >= wanted || time.Since(started) > replayTimeout {
 			return at, nil
 		}
 		select {
@@ -198,13 +200,13 @@ func awaitReplay(ctx context.Context, server rowQuerier, wanted position) (at po
 	}
 }
 
-// watch listens on the primary. While that is away it announces a change about once a second: what the replica has is followed
-// all the same.
+// watch listens on the primary. While the primary is unreachable it announces a change about once a second, so that
+// readers follow what still reaches the replica.
 func (e *replicaEngine) watch(ctx context.Context, changed func()) {
 	for {
 		if conn, err := e.primary.listen(ctx); err == nil {
-			e.attend(ctx, conn, changed)
-			hangUp(ctx, conn)
+			e.awaitNotifications(ctx, conn, changed)
+			closeConn(ctx, conn)
 		}
 		changed()
 		select {
@@ -215,18 +217,18 @@ func (e *replicaEngine) watch(ctx context.Context, changed func()) {
 	}
 }
 
-// attend stays with a connection to the primary until it is lost or the context ends. What was committed is announced once the
-// replica has it.
-func (e *replicaEngine) attend(ctx context.Context, conn *pgx.Conn, changed func()) {
-	for due := true; ctx.Err() == nil; { // due at first, because something may have been missed
-		reached, err := e.prove(ctx, conn)
+// awaitNotifications announces commits once the replica has them, until the connection to the primary is lost or the
+// context ends.
+func (e *replicaEngine) awaitNotifications(ctx context.Context, conn *pgx.Conn, changed func()) {
+	for due := true; ctx.Err() == nil; { // due at first, because a commit may have been missed
+		reached, err := e.checkReplay(ctx, conn)
 		if err != nil {
 			return
 		}
-		pause := silence
+		pause := pingAfter
 		switch {
 		case !reached:
-			pause = provePause
+			pause = checkPause
 		case due:
 			changed()
 			due = false
@@ -242,41 +244,41 @@ func (e *replicaEngine) attend(ctx context.Context, conn *pgx.Conn, changed func
 	}
 }
 
-// provePause is how long a replica that is behind or away is left alone.
-const provePause = 250 * time.Millisecond
+// checkPause is the time between two checks of a replica that is behind or unreachable.
+const checkPause = 250 * time.Millisecond
 
-// prove asks the primary how far it is, and tells whether the replica has come as far in a short time. An error is one of the
-// primary.
-func (e *replicaEngine) prove(ctx context.Context, conn *pgx.Conn) (reached bool, err error) {
+// checkReplay reads the log position of the primary, and reports whether the replica reaches it within a short time. An
+// error is one of the primary.
+func (e *replicaEngine) checkReplay(ctx context.Context, conn *pgx.Conn) (reached bool, err error) {
 	e.mu.Lock()
-	floor := e.floor
+	minimum := e.minimum
 	e.mu.Unlock()
 	asked := time.Now()
 	wanted, err := primaryPosition(ctx, conn)
 	if err != nil {
 		return false, err
 	}
-	if wanted < floor { // no replica is ahead of its primary: that was restored from a copy, or another took its place
-		e.setFloor(func(position) position { return wanted })
+	if wanted < minimum { // no replica is ahead of its primary, so the primary was restored from a backup or replaced
+		e.setMinimum(func(position) position { return wanted })
 	}
 	at, away := awaitReplay(ctx, e.readers, wanted)
 	if reached = away == nil && at >= wanted; reached {
-		e.setFloor(func(now position) position { return max(now, wanted) })
+		e.setMinimum(func(now position) position { return max(now, wanted) })
 		e.caughtUp.Store(&asked)
 	}
 	return reached, nil
 }
 
-func (e *replicaEngine) setFloor(next func(position) position) {
+func (e *replicaEngine) setMinimum(next func(position) position) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.floor = next(e.floor)
+	e.minimum = next(e.minimum)
 }
 
-// primaryPosition is how far the primary's log is on its disk, and so whatever has been committed. It also tells that the
-// connection is still there.
+// primaryPosition is how far the primary's log is on disk, which includes everything committed. The query also shows
+// that the connection still works.
 func primaryPosition(ctx context.Context, conn *pgx.Conn) (at position, err error) {
-	ctx, cancel := context.WithTimeout(ctx, pingPatience)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err = conn.QueryRow(ctx, `SELECT (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint`).Scan((*int64)(&at))
 	return at, err

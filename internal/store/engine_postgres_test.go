@@ -53,11 +53,11 @@ func TestOpen_Addresses(t *testing.T) {
 			}
 		}
 	}
-	f("mysql://host/db", `a database of kind "mysql" is not known: allowed are sqlite://FOLDER and postgres://`)
-	f("sqlite://", "names no folder")
+	f("mysql://host/db", `unknown database type "mysql": use sqlite://FOLDER or postgres://`)
+	f("sqlite://", "has no folder")
 	f("postgres://ann:hunter2@127.0.0.1:1/db", "open postgres://127.0.0.1:1/db", "hunter2")
-	f("postgres://ann:hunter2@127.0.0.1:port/db", "the address of the database", "hunter2")
-	f("postgres://ann:hunter2@127.0.0.1/db?sslmode=maybe", "the address of the database", "hunter2")
+	f("postgres://ann:hunter2@127.0.0.1:port/db", "parse the database address", "hunter2")
+	f("postgres://ann:hunter2@127.0.0.1/db?sslmode=maybe", "parse the database address", "hunter2")
 
 	dir := t.TempDir()
 	mustAppend(t, storetest.OpenIn(t, dir), rental("a"))

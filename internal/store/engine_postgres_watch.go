@@ -9,26 +9,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// channel is where commits are told of.
+// channel is the NOTIFY channel of commits.
 const channel = "assay"
 
 const (
-	silence      = time.Second     // after which a connection is asked whether it is still there
-	pingPatience = 2 * time.Second // for its answer
+	pingAfter    = time.Second // a connection that is silent for that long is pinged
+	pingTimeout  = 2 * time.Second
 	firstPause   = 50 * time.Millisecond
-	longestPause = time.Second // between attempts to connect; readers are promised new data within about that
+	longestPause = time.Second // between attempts to connect; readers are promised new data within about a second
 )
 
-// watch hears of commits on a connection of its own. When that is lost it connects again, and calls changed once, because
-// something may have been missed.
+// watch listens for commits on its own connection. When the connection is lost it reconnects and calls changed once,
+// because it may have missed a commit.
 func (e *postgresEngine) watch(ctx context.Context, changed func()) {
 	pause := firstPause
 	for {
 		if conn, err := e.listen(ctx); err == nil {
 			pause = firstPause
 			changed()
-			attend(ctx, conn, changed)
-			hangUp(ctx, conn)
+			awaitNotifications(ctx, conn, changed)
+			closeConn(ctx, conn)
 		}
 		select {
 		case <-ctx.Done():
@@ -45,28 +45,28 @@ func (e *postgresEngine) listen(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	if _, err := conn.Exec(ctx, `LISTEN `+channel); err != nil {
-		hangUp(ctx, conn)
+		closeConn(ctx, conn)
 		return nil, err
 	}
 	return conn, nil
 }
 
-// attend stays with a connection until it is lost or the context ends, and calls notice for each that comes. A connection that
-// is silent may be lost without a word, so it is asked now and then.
-func attend(ctx context.Context, conn *pgx.Conn, notice func()) {
+// awaitNotifications calls notified for each notification until the connection is lost or the context ends. A silent
+// connection may be lost unnoticed, so it is pinged.
+func awaitNotifications(ctx context.Context, conn *pgx.Conn, notified func()) {
 	for ctx.Err() == nil {
-		waiting, cancel := context.WithTimeout(ctx, silence)
+		waiting, cancel := context.WithTimeout(ctx, pingAfter)
 		_, err := conn.WaitForNotification(waiting)
 		timedOut := waiting.Err() != nil
 		cancel()
 		switch {
 		case err == nil:
-			notice()
+			notified()
 		case !timedOut || conn.IsClosed():
 			return
 		default:
-			asking, cancel := context.WithTimeout(ctx, pingPatience)
-			err := conn.Ping(asking)
+			pinging, cancel := context.WithTimeout(ctx, pingTimeout)
+			err := conn.Ping(pinging)
 			cancel()
 			if err != nil {
 				return
@@ -75,27 +75,22 @@ func attend(ctx context.Context, conn *pgx.Conn, notice func()) {
 	}
 }
 
-// hangUp closes a connection without waiting long for a server that may be gone.
-func hangUp(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingPatience)
+// closeConn closes a connection without waiting long for a server that may be gone.
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 	defer cancel()
-	_ = conn.Close(ctx) // the server notices in any case
+	_ = conn.Close(ctx) // the server notices the end in any case
 }
 
 var errLockLost = errors.New("the publisher's lock was lost with its connection")
 
-// LockPublisher takes an advisory lock of a session, on a connection of its own. The server lets go of it when the connection
-// ends, and so does the holder: the context that it works under ends, too.
+// LockPublisher takes a session-level advisory lock on its own connection. When the connection ends, the server
+// releases the lock, and the context of the work under it ends too.
 func (e *postgresEngine) LockPublisher(ctx context.Context) (held context.Context, unlock func(), err error) {
-	conn, err := pgx.ConnectConfig(ctx, e.config.Copy())
-	if err == nil {
-		if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(publisherLock)); err != nil {
-			hangUp(ctx, conn)
-		}
-	}
+	conn, err := e.lockedConn(ctx)
 	if ctx.Err() != nil {
 		if err == nil {
-			hangUp(ctx, conn)
+			closeConn(ctx, conn)
 		}
 		return nil, nil, ctx.Err()
 	}
@@ -103,15 +98,28 @@ func (e *postgresEngine) LockPublisher(ctx context.Context) (held context.Contex
 		return nil, nil, fmt.Errorf("take the publisher's lock: %w", err)
 	}
 	held, cancel := context.WithCancelCause(ctx)
-	attending := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
-		defer close(attending)
-		attend(held, conn, func() {})
+		defer close(ended)
+		awaitNotifications(held, conn, func() {})
 		cancel(errLockLost)
 	}()
 	return held, func() {
 		cancel(nil)
-		<-attending
-		hangUp(ctx, conn)
+		<-ended
+		closeConn(ctx, conn)
 	}, nil
+}
+
+// lockedConn makes a connection that holds the publisher's lock.
+func (e *postgresEngine) lockedConn(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, e.config.Copy())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(publisherLock)); err != nil {
+		closeConn(ctx, conn)
+		return nil, err
+	}
+	return conn, nil
 }

@@ -18,25 +18,27 @@ import (
 // FileName is the database's file inside its folder.
 const FileName = "assay.db"
 
-// pollEvery is how often the watcher looks for commits. A look is a read of one shared-memory word, and readers are
+// pollEvery is how often the watcher checks for commits. A check reads one word of shared memory, and readers are
 // promised new data within a second.
 const pollEvery = 100 * time.Millisecond
 
-// sqliteEngine has one writing connection, whose transactions take the write lock at their start, and several reading ones.
+// sqliteEngine has one connection for writing, whose transactions take the write lock when they begin, and several for
+// reading.
 type sqliteEngine struct {
 	path    string
-	file    os.FileInfo // the file that was opened, to notice when it is moved away
+	file    os.FileInfo // the opened file, to notice when it is moved away
 	writer  *sql.DB
 	readers *sql.DB
 }
 
 func openSQLite(ctx context.Context, dir string) (*sqliteEngine, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the database folder: %w", err)
+		return nil, fmt.Errorf("create the database folder: %w", err)
 	}
 	e := &sqliteEngine{path: filepath.Join(dir, FileName)}
 	// The busy timeout comes first: every later pragma may have to wait for another process.
-	writer, err := sql.Open("sqlite", e.dsn("immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)"))
+	writer, err := sql.Open("sqlite",
+		e.dsn("immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)"))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func openSQLite(ctx context.Context, dir string) (*sqliteEngine, error) {
 }
 
 // connect makes the first connection, which creates the file, and remembers which file it is. The busy timeout does not
-// cover the moment in which a new file turns to WAL: processes that make it together have to try again.
+// cover the switch of a new file to WAL, so processes that create it at the same time retry.
 func (e *sqliteEngine) connect(ctx context.Context) (err error) {
 	for range connectAttempts {
 		if err = e.writer.PingContext(ctx); !isBusy(err) {
@@ -73,7 +75,7 @@ func (e *sqliteEngine) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// connectAttempts and connectPause give the others two seconds to make the file, which takes them milliseconds.
+// connectAttempts and connectPause give other processes two seconds to create the file, which takes milliseconds.
 const (
 	connectAttempts = 100
 	connectPause    = 20 * time.Millisecond
@@ -85,7 +87,7 @@ func isBusy(err error) bool {
 }
 
 func (e *sqliteEngine) dsn(lock string, pragmas ...string) string {
-	path := url.URL{Path: filepath.ToSlash(e.path)} // a folder may have a name with # or % in it
+	path := url.URL{Path: filepath.ToSlash(e.path)} // a folder's name may contain # or %
 	query := url.Values{"_txlock": {lock}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Opaque: path.EscapedPath(), RawQuery: query.Encode()}).String()
 }
@@ -94,35 +96,35 @@ func (e *sqliteEngine) name() string { return filepath.Dir(e.path) }
 
 func (e *sqliteEngine) migrations() string { return "migrations/sqlite" }
 
-func (e *sqliteEngine) begin(ctx context.Context, write bool) (begun, error) {
+func (e *sqliteEngine) begin(ctx context.Context, write bool) (openTx, error) {
 	pool := e.readers
 	if write {
 		pool = e.writer
 	}
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return begun{}, err
+		return openTx{}, err
 	}
-	end := func() { _ = conn.Close() } // the transaction has told what there is to tell
+	end := func() { _ = conn.Close() } // the transaction has reported any error
 	t, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: !write})
 	if err != nil {
 		end()
 	}
-	return begun{t, conn, end}, err
+	return openTx{Tx: t, conn: conn, end: end}, err
 }
 
-// makeRoom has nothing to do: SQLite has one table for all time.
-func (e *sqliteEngine) makeRoom(*tx, []int64) error { return nil }
+// createPartitions does nothing: SQLite has one table for all time.
+func (e *sqliteEngine) createPartitions(*tx, []int64) error { return nil }
 
-// afterCopy has nothing to do: SQLite's next id follows the largest.
+// afterCopy does nothing: SQLite's next id follows the largest.
 func (e *sqliteEngine) afterCopy(*tx) error { return nil }
 
 func (e *sqliteEngine) close() error {
 	return errors.Join(e.readers.Close(), e.writer.Close())
 }
 
-// Ping tells whether the database can be read, and whether the file behind it is still the one that was opened: SQLite
-// would go on writing into a file that has been moved away.
+// Ping checks that the database can be read and that its path still leads to the opened file: SQLite would keep writing
+// to a file that was moved away.
 func (e *sqliteEngine) Ping(ctx context.Context) error {
 	file, err := os.Stat(e.path)
 	if err != nil {
@@ -135,22 +137,22 @@ func (e *sqliteEngine) Ping(ctx context.Context) error {
 	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
 }
 
-// Lag is none where commits go.
+// Lag is zero: commits go to this database.
 func (e *sqliteEngine) Lag() time.Duration { return 0 }
 
-// ReleaseMemory gives back the memory that bulk writing has filled.
+// ReleaseMemory frees the memory that bulk writes have used.
 func (e *sqliteEngine) ReleaseMemory(ctx context.Context) error {
 	_, err := e.writer.ExecContext(ctx, `PRAGMA shrink_memory`)
 	return err
 }
 
-// lockFile is locked by whoever publishes. The system lets go of the lock when its holder ends, however it ends.
+// lockFile is locked by the publisher. The system releases the lock when the process ends, however it ends.
 const lockFile = "publisher.lock"
 
-// lockPause is how often a taken lock is tried again.
-const lockPause = 20 * time.Millisecond
+// lockRetry is the pause between two attempts to take a held lock.
+const lockRetry = 20 * time.Millisecond
 
-// LockPublisher takes the lock of a file, which cannot be lost.
+// LockPublisher locks a file. Such a lock cannot be lost.
 func (e *sqliteEngine) LockPublisher(ctx context.Context) (held context.Context, unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(e.path), lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -159,7 +161,7 @@ func (e *sqliteEngine) LockPublisher(ctx context.Context) (held context.Context,
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return ctx, func() { _ = file.Close() }, nil // which lets go of the lock
+			return ctx, func() { _ = file.Close() }, nil // closing releases the lock
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, nil, errors.Join(fmt.Errorf("take the publisher's lock: %w", err), file.Close())
@@ -167,13 +169,13 @@ func (e *sqliteEngine) LockPublisher(ctx context.Context) (held context.Context,
 		select {
 		case <-ctx.Done():
 			return nil, nil, errors.Join(ctx.Err(), file.Close())
-		case <-time.After(lockPause):
+		case <-time.After(lockRetry):
 		}
 	}
 }
 
-// watch calls changed after every commit, by whichever process. It holds one connection of its own: SQLite's data_version
-// tells a connection about the commits of all others.
+// watch calls changed after every commit of any process. It has its own connection, because SQLite's data_version
+// changes with the commits of all other connections.
 func (e *sqliteEngine) watch(ctx context.Context, changed func()) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -205,7 +207,7 @@ func (e *sqliteEngine) watch(ctx context.Context, changed func()) {
 	}
 }
 
-// Backup writes a consistent copy of the database to a new file, while others read and write. Nothing is left behind when
+// Backup writes a consistent copy of the database to a new file, while others read and write. It removes the copy when
 // it fails.
 func (e *sqliteEngine) Backup(ctx context.Context, file string) error {
 	if _, err := os.Lstat(file); err == nil {

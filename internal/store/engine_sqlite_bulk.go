@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// statement is an INSERT of many rows, which spreads the cost of a statement. Its parameters are plain question marks, because
-// SQLite looks a name such as $1 up in a list each time it is bound.
+// statement inserts many rows at once, which spreads the fixed cost of a statement. Its parameters are question marks,
+// because SQLite looks up a name such as $640 in a list each time it is bound.
 type statement struct {
 	tx      *tx
 	head    string // INSERT INTO … VALUES
@@ -17,7 +17,7 @@ type statement struct {
 	whole   *sql.Stmt // for bulkRows rows
 }
 
-// bulkRows is enough to make a statement's fixed cost small, and few enough to prepare fast.
+// bulkRows is large enough to make the fixed cost of a statement small, and small enough to prepare fast.
 const bulkRows = 64
 
 func newStatement(tx *tx, t table, tail string) (*statement, error) {
@@ -32,13 +32,13 @@ func (s *statement) prepare(rows int) (*sql.Stmt, error) {
 	return s.tx.PrepareContext(s.tx.ctx, s.head+placeholders(s.columns, rows)+s.tail)
 }
 
-// placeholders are the values of so many rows.
+// placeholders is the VALUES list of that many rows.
 func placeholders(columns, rows int) string {
 	row := "(" + strings.Repeat("?,", columns-1) + "?)"
 	return strings.Repeat(row+",", rows-1) + row
 }
 
-// insert writes at most bulkRows rows and says how many were not there before.
+// insert writes at most bulkRows rows and returns how many of them were new.
 func (s *statement) insert(args []any) (inserted int, err error) {
 	prepared := s.whole
 	if rows := len(args) / s.columns; rows < bulkRows {
@@ -89,7 +89,7 @@ func (b *sqliteBulk) flush() error {
 
 var idsTable = table{"transaction_ids", []string{"hash", "segment"}}
 
-func (e *sqliteEngine) enterIDs(tx *tx, ids []placedID) (known map[int64]segmentNumber, err error) {
+func (e *sqliteEngine) insertNewIDs(tx *tx, ids []idEntry) (known map[int64]segmentNumber, err error) {
 	insert, err := newStatement(tx, idsTable, ` ON CONFLICT DO NOTHING`)
 	if err != nil {
 		return nil, err
@@ -116,14 +116,15 @@ func (e *sqliteEngine) enterIDs(tx *tx, ids []placedID) (known map[int64]segment
 	return known, nil
 }
 
-// findKnown looks up ids of which some were there before.
-func findKnown(tx *tx, part []placedID, known map[int64]segmentNumber) error {
+// findKnown looks up ids of which some existed before.
+func findKnown(tx *tx, part []idEntry, known map[int64]segmentNumber) error {
 	args, given := make([]any, len(part)), make(map[int64]segmentNumber, len(part))
 	for i, id := range part {
 		args[i], given[id.hash] = id.hash, id.segment
 	}
-	return tx.each(`SELECT hash, segment FROM transaction_ids WHERE hash IN `+placeholders(len(part), 1), args, func(scan scanFunc) error {
-		var id placedID
+	query := `SELECT hash, segment FROM transaction_ids WHERE hash IN ` + placeholders(len(part), 1)
+	return tx.each(query, args, func(scan scanFunc) error {
+		var id idEntry
 		err := scan(&id.hash, (*int64)(&id.segment))
 		if id.segment != given[id.hash] {
 			known[id.hash] = id.segment

@@ -37,8 +37,8 @@ func TestOpen_OddFolderNames(t *testing.T) {
 	f("été 東京")
 }
 
-// Another process is just making the file: it holds the write lock and the file is not in WAL mode yet. SQLite gives up on
-// that at once, whatever the busy timeout. The lock goes after more uses of the context than one attempt makes.
+// Another process is just making the file: it holds the write lock and the file is not in WAL mode yet. SQLite gives up
+// on that at once, whatever the busy timeout. The lock goes after more uses of the context than one attempt makes.
 func TestOpen_FileBeingMade(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// followAnyway bounds how long a failed reading goes unrepeated. Readers are promised news within about that.
-const followAnyway = time.Second
+// followInterval is how soon a failed load is retried. Readers are promised new data within about a second.
+const followInterval = time.Second
 
-// Follow calls load at once and again whenever something may have been committed, by whichever process, until the context
-// ends. Load looks whether anything has changed that it reads. A load that fails is repeated within a second; the log hears
-// when that begins and when it is over, and not of each attempt.
+// Follow calls load at once, after every commit of any process, and once a second, until the context ends. Load checks
+// whether something it reads has changed. The log shows when load begins to fail and when it works again, not each
+// attempt.
 func (db *DB) Follow(ctx context.Context, what string, log *slog.Logger, load func(context.Context) error) {
-	var failing time.Time // since when; zero while all is well
+	var failing time.Time // since when; zero while load succeeds
 	changed := db.Changed()
 	for {
 		switch err := load(ctx); {
@@ -21,7 +21,7 @@ func (db *DB) Follow(ctx context.Context, what string, log *slog.Logger, load fu
 			return
 		case err != nil && failing.IsZero():
 			failing = time.Now()
-			log.Error("cannot follow the store; what was read before goes on counting", "what", what, "error", err)
+			log.Error("cannot follow the store; using the last data read", "what", what, "error", err)
 		case err == nil && !failing.IsZero():
 			log.Info("following the store again", "what", what, "after", time.Since(failing).Round(time.Millisecond).String())
 			failing = time.Time{}
@@ -31,11 +31,11 @@ func (db *DB) Follow(ctx context.Context, what string, log *slog.Logger, load fu
 			return
 		case <-changed:
 			changed = db.Changed()
-		case <-time.After(followAnyway):
+		case <-time.After(followInterval):
 		}
 	}
 }
 
-// headPatience is how long the database may take to say whether anything has changed. A connection that is cut without a word
-// would be waited for much longer, and a revoked key would count as long.
-const headPatience = 5 * time.Second
+// headTimeout bounds the check whether anything has changed. A connection that is lost unnoticed would block it much
+// longer, and a revoked key would stay valid that long.
+const headTimeout = 5 * time.Second

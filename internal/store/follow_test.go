@@ -13,8 +13,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// A reading that fails is repeated every second. The log hears of the first failure and of the end, and a second time when it
-// happens again.
+// A reading that fails is repeated every second. The log hears of the first failure and of the end, and a second time
+// when it happens again.
 func TestFollow_LogsBeginningAndEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,8 +40,8 @@ func TestFollow_LogsBeginningAndEnd(t *testing.T) {
 		}
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		for i, want := range []string{
-			`level=ERROR msg="cannot follow the store; what was read before goes on counting" what="a test" error=away`, `level=INFO msg="following the store again" what="a test" after=3s`,
-			`level=ERROR msg="cannot follow the store; what was read before goes on counting" what="a test" error=away`, `level=INFO msg="following the store again" what="a test" after=1s`,
+			`level=ERROR msg="cannot follow the store; using the last data read" what="a test" error=away`, `level=INFO msg="following the store again" what="a test" after=3s`,
+			`level=ERROR msg="cannot follow the store; using the last data read" what="a test" error=away`, `level=INFO msg="following the store again" what="a test" after=1s`,
 		} {
 			if len(lines) != 4 || !strings.HasSuffix(lines[i], want) {
 				t.Fatalf("the log is\n%s, want in line %d of 4\n%s", &log, i+1, want)

@@ -7,20 +7,22 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// ErrNoGrant says that there is no such grant, or that it has ended already.
+// ErrNoGrant is the error for a grant that does not exist or has ended.
 var ErrNoGrant = errors.New("there is no such grant in force")
 
-// GrantChange is what is decided about an account's grants: some end at an instant, and one is added.
+// GrantChange is a change of an account's grants: some end at an instant, and one is added.
 type GrantChange struct {
 	End   []int64 // ids of grants
 	At    int64   // when they end
 	Add   assay.Grant
-	Again bool // for the audit log: a trial although there was one
+	Again bool // for the audit log: another trial was allowed explicitly
 }
 
-// ChangeGrants changes the grants of an account as decide says, which is given all it has, oldest first, and the clock.
-// Deciding is not the store's; but what is decided on must not change meanwhile.
-func (db *DB) ChangeGrants(ctx context.Context, account int64, decide func(has []assay.Grant, now int64) (GrantChange, error)) (g assay.Grant, err error) {
+// ChangeGrants changes the grants of an account. The function decide gets all its grants, oldest first, and the time.
+// It runs inside the transaction, so that the grants do not change meanwhile.
+func (db *DB) ChangeGrants(
+	ctx context.Context, account int64, decide func(has []assay.Grant, now int64) (GrantChange, error),
+) (g assay.Grant, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, account)
 		if err != nil {
@@ -47,8 +49,8 @@ func (db *DB) ChangeGrants(ctx context.Context, account int64, decide func(has [
 }
 
 func addGrant(tx *tx, a assay.Account, g *assay.Grant, again bool) error {
-	err := tx.QueryRowContext(tx.ctx, `INSERT INTO grants (account_id, plan, starts_at, ends_at) VALUES ($1, $2, $3, $4) RETURNING grant_id`,
-		g.AccountID, g.Plan, g.StartsAt, nullable(g.EndsAt)).Scan(&g.ID)
+	err := tx.QueryRowContext(tx.ctx, `INSERT INTO grants (account_id, plan, starts_at, ends_at) VALUES ($1, $2, $3, $4)
+		RETURNING grant_id`, g.AccountID, g.Plan, g.StartsAt, nullable(g.EndsAt)).Scan(&g.ID)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func addGrant(tx *tx, a assay.Account, g *assay.Grant, again bool) error {
 	return err
 }
 
-// EndGrant ends a grant now. One that has not begun never will.
+// EndGrant ends a grant now. A grant that has not begun never will.
 func (db *DB) EndGrant(ctx context.Context, id int64) error {
 	return db.write(ctx, func(tx *tx) error {
 		list, err := readGrants(tx, `grant_id = $1`, id)
@@ -88,10 +90,11 @@ func endGrant(tx *tx, a assay.Account, id, at int64) error {
 	if err := tx.exec(`UPDATE grants SET ended_at = $1 WHERE grant_id = $2`, at, id); err != nil {
 		return err
 	}
-	if err := tx.audit("grant.end", "account:"+a.Email, detail{"grant": id, "at": assay.FormatInstant(at)}); err != nil {
+	err := tx.audit("grant.end", "account:"+a.Email, detail{"grant": id, "at": assay.FormatInstant(at)})
+	if err != nil {
 		return err
 	}
-	_, err := tx.bump("accounts")
+	_, err = tx.bump("accounts")
 	return err
 }
 

@@ -8,18 +8,18 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Key is what is known of an API key: never its text.
+// Key is an API key as it is stored: without its text.
 type Key struct {
-	ID         string // the public six characters of the key
+	ID         string // the six public characters of the key
 	Hash       [32]byte
 	Tier       assay.Tier
 	Name       string
 	CreatedAt  int64
 	ExpiresAt  int64  // 0: never
 	RevokedAt  int64  // 0: not revoked
-	AccountID  int64  // 0: the operator's own
-	Basis      string // what an account's key hangs on: grant or organization
-	OrgID      int64  // the organization it hangs on; 0 for none
+	AccountID  int64  // 0: a key of the operator
+	Basis      string // what an account's key is based on: grant or organization
+	OrgID      int64  // the organization it is based on; 0: none
 	LastUsedAt int64  // 0: never
 }
 
@@ -29,7 +29,7 @@ var (
 	ErrKeyIDExists = errors.New("the key id is taken")
 )
 
-// CreateKey keeps a new key. Its creation time is set here.
+// CreateKey stores a new key and sets its creation time.
 func (db *DB) CreateKey(ctx context.Context, k Key) (Key, error) {
 	err := db.write(ctx, func(tx *tx) error { return createKey(tx, &k, "key.create", detail{}) })
 	return k, err
@@ -59,10 +59,12 @@ func createKey(tx *tx, k *Key, action string, d detail) error {
 	return auditKey(tx, *k, action, d)
 }
 
-// ReplaceKey keeps a new key in the place of an old one, which ends at the given instant if it has not ended before.
+// ReplaceKey stores a key that replaces an old one, which ends at the given instant unless it ends earlier.
 func (db *DB) ReplaceKey(ctx context.Context, old string, oldEnds int64, k Key) (Key, error) {
 	err := db.write(ctx, func(tx *tx) error {
-		if err := tx.exec(`UPDATE keys SET expires_at = $1 WHERE key_id = $2 AND (expires_at IS NULL OR expires_at > $1)`, oldEnds, old); err != nil {
+		err := tx.exec(`UPDATE keys SET expires_at = $1 WHERE key_id = $2 AND (expires_at IS NULL OR expires_at > $1)`,
+			oldEnds, old)
+		if err != nil {
 			return err
 		}
 		return createKey(tx, &k, "key.rotate", detail{"replaces": old, "until": assay.FormatInstant(oldEnds)})
@@ -90,7 +92,7 @@ func (db *DB) RevokeKey(ctx context.Context, id string) error {
 	})
 }
 
-// auditKey notes a change of a key under the account it belongs to, and tells those who follow the keys.
+// auditKey logs a change of a key under its account, and raises the counter of the keys.
 func auditKey(tx *tx, k Key, action string, d detail) error {
 	subject := "key:" + k.ID
 	if k.AccountID != 0 {
@@ -126,16 +128,18 @@ func (db *DB) KeysOf(ctx context.Context, account int64) (keys []Key, err error)
 }
 
 func readKeys(tx *tx, where string, args ...any) (keys []Key, err error) {
-	err = tx.each(`SELECT key_id, hash, tier, name, created_at, coalesce(expires_at, 0), coalesce(revoked_at, 0), coalesce(account_id, 0),
-		coalesce(basis, ''), coalesce(org_id, 0), coalesce(last_used_at, 0) FROM keys WHERE `+where+` ORDER BY created_at, key_id`, args, func(scan scanFunc) error {
+	err = tx.each(`SELECT key_id, hash, tier, name, created_at, coalesce(expires_at, 0), coalesce(revoked_at, 0),
+		coalesce(account_id, 0), coalesce(basis, ''), coalesce(org_id, 0), coalesce(last_used_at, 0)
+		FROM keys WHERE `+where+` ORDER BY created_at, key_id`, args, func(scan scanFunc) error {
 		var k Key
 		var hash []byte
 		var tier string
-		if err := scan(&k.ID, &hash, &tier, &k.Name, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.AccountID, &k.Basis, &k.OrgID, &k.LastUsedAt); err != nil {
+		err := scan(&k.ID, &hash, &tier, &k.Name, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt,
+			&k.AccountID, &k.Basis, &k.OrgID, &k.LastUsedAt)
+		if err != nil {
 			return err
 		}
 		copy(k.Hash[:], hash)
-		var err error
 		k.Tier, err = assay.ParseTier(tier)
 		keys = append(keys, k)
 		return err
@@ -143,5 +147,5 @@ func readKeys(tx *tx, where string, args ...any) (keys []Key, err error) {
 	return keys, err
 }
 
-// nullable is NULL for 0, which no instant and no id we keep can be.
+// nullable is NULL for 0, which is no instant or id that we store.
 func nullable(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != 0} }

@@ -154,7 +154,7 @@ func TestLate_RestatedElsewhereOrBefore(t *testing.T) {
 		other.ExecutedAt += assay.Hour
 		mustPublish(t, db, coverOf(x, assay.Hourly))
 		mustPublish(t, db, coverOf(other, assay.Hourly))
-		before := ready(t, db, restatementOf(x, assay.Hourly)) // which has begun before the rows came
+		before := ready(t, db, restatementOf(x, assay.Hourly)) // which began before the rows came
 		mustAppend(t, db, x, other)
 		if _, err := db.Publish(t.Context(), before); err != nil {
 			t.Fatal(err)

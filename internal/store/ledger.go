@@ -14,8 +14,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Ledger is what the database says about everything it holds, without the transactions and records themselves, as it was
-// at one moment. Who goes through those afterwards leaves out what is newer than the counters.
+// Ledger describes everything in the database as of one moment, without the transactions and records themselves. A
+// reader who goes through those afterwards skips what is newer than the counters.
 type Ledger struct {
 	Counters      Counters
 	Methodologies []assay.MethodologyFile
@@ -30,15 +30,16 @@ type Ledger struct {
 	Records       int64 // how many there are
 }
 
-// Ledger reads the ledger. A row that does not fit its checksum, a number that is left out and a point without a record
-// are an ErrDamaged that names them.
+// Ledger reads the ledger. A row that does not match its checksum, a missing number and a point without a record are an
+// ErrDamaged that names them.
 func (db *DB) Ledger(ctx context.Context) (l Ledger, err error) {
 	err = db.read(ctx, l.readAll)
 	return l, err
 }
 
 func (l *Ledger) readAll(t *tx) error {
-	for _, read := range []func(*tx) error{l.readNumbers, l.readReceived, l.readPublished, l.readManifests, l.countRecords} {
+	steps := []func(*tx) error{l.readNumbers, l.readReceived, l.readPublished, l.readManifests, l.countRecords}
+	for _, read := range steps {
 		if err := read(t); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (l *Ledger) readAll(t *tx) error {
 	return nil
 }
 
-// readNumbers reads the counters and checks that what is numbered has every number.
+// readNumbers reads the counters and checks that no number is missing in the numbered tables.
 func (l *Ledger) readNumbers(tx *tx) (err error) {
 	if l.Counters, err = readCounters(tx); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (l *Ledger) readNumbers(tx *tx) (err error) {
 		count        int64
 	}{
 		{"receipt", `SELECT receipt FROM receipts ORDER BY receipt`, l.Counters.Receipt},
-		{"verification", `SELECT event FROM verifications ORDER BY event`, -1}, // nobody counts them
+		{"verification", `SELECT event FROM verifications ORDER BY event`, -1}, // there is no counter for them
 		{"publication", `SELECT version FROM publications ORDER BY version`, l.Counters.Publication},
 		{"manifest", `SELECT sequence FROM manifests ORDER BY sequence`, l.Counters.Manifest},
 		{"methodology", `SELECT row_number() OVER () FROM methodologies`, l.Counters.Methodology},
@@ -68,7 +69,7 @@ func (l *Ledger) readNumbers(tx *tx) (err error) {
 	return nil
 }
 
-// checkNumbers checks that a query gives the numbers from 1 to the count; without one (-1), from 1 on.
+// checkNumbers checks that a query returns the numbers from 1 to the count; with the count -1, from 1 without gaps.
 func checkNumbers(tx *tx, thing, query string, count int64) error {
 	last := int64(0)
 	err := tx.each(query, nil, func(scan scanFunc) error {
@@ -77,12 +78,12 @@ func checkNumbers(tx *tx, thing, query string, count int64) error {
 			return err
 		}
 		if last++; number != last {
-			return fmt.Errorf("%w: %s %d is missing, and there is one with the number %d", ErrDamaged, thing, last, number)
+			return fmt.Errorf("%w: %s %d is missing; the next one is %d", ErrDamaged, thing, last, number)
 		}
 		return nil
 	})
 	if err == nil && count >= 0 && last != count {
-		err = fmt.Errorf("%w: there were %d of kind %s, and %d are there", ErrDamaged, count, thing, last)
+		err = fmt.Errorf("%w: there should be %d rows of type %s, but there are %d", ErrDamaged, count, thing, last)
 	}
 	return err
 }
@@ -115,7 +116,9 @@ func (l *Ledger) readPublished(tx *tx) (err error) {
 // readPublications reads all publications and checks them, together with their covers.
 func readPublications(tx *tx) (list []assay.Publication, err error) {
 	covers := map[int64]Coverage{}
-	err = tx.each(`SELECT version, coalesce(gpu_name, ''), grain, from_ms, to_ms FROM publication_covers LEFT JOIN gpus USING (gpu_id)`, nil, func(scan scanFunc) error {
+	query := `SELECT version, coalesce(gpu_name, ''), grain, from_ms, to_ms
+		FROM publication_covers LEFT JOIN gpus USING (gpu_id)`
+	err = tx.each(query, nil, func(scan scanFunc) error {
 		var version int64
 		var key CoverageKey
 		var span Span
@@ -132,7 +135,8 @@ func readPublications(tx *tx) (list []assay.Publication, err error) {
 		return nil, err
 	}
 	err = tx.each(`SELECT `+publicationColumns+`, checksum,
-		reason IS NOT NULL AND reason = '' OR actor IS NOT NULL AND actor = '' FROM publications ORDER BY version`, nil, func(scan scanFunc) error {
+		reason IS NOT NULL AND reason = '' OR actor IS NOT NULL AND actor = ''
+		FROM publications ORDER BY version`, nil, func(scan scanFunc) error {
 		var p assay.Publication
 		var sum int64
 		var empty bool // an empty text where there should be NULL
@@ -141,17 +145,19 @@ func readPublications(tx *tx) (list []assay.Publication, err error) {
 		}
 		list = append(list, p)
 		if publicationSum(p, covers[p.Version]) != sum || empty {
-			return fmt.Errorf("%w: publication %d of %s, or the time it covers, does not fit its checksum", ErrDamaged, p.Version, assay.FormatInstant(p.PublishedAt))
+			return fmt.Errorf("%w: publication %d of %s, or the time it covers, does not match its checksum",
+				ErrDamaged, p.Version, assay.FormatInstant(p.PublishedAt))
 		}
 		delete(covers, p.Version)
 		return nil
 	})
-	for version := range covers {
-		if err == nil {
-			err = fmt.Errorf("%w: there is time that publication %d covers, and no such publication", ErrDamaged, version)
-		}
+	if err != nil {
+		return list, err
 	}
-	return list, err
+	for version := range covers {
+		return list, fmt.Errorf("%w: there is time covered by publication %d, but no such publication", ErrDamaged, version)
+	}
+	return list, nil
 }
 
 func (l *Ledger) readManifests(tx *tx) (err error) {
@@ -162,28 +168,32 @@ func (l *Ledger) readManifests(tx *tx) (err error) {
 	return err
 }
 
-// countRecords counts the records, and names a point that stands by itself and a record that belongs to no series.
+// countRecords counts the records. A point without a record and a record without a series are an error that names them.
 func (l *Ledger) countRecords(tx *tx) error {
 	var points int64
-	if err := tx.QueryRowContext(tx.ctx, `SELECT (SELECT count(*) FROM points), (SELECT count(*) FROM records)`).Scan(&points, &l.Records); err != nil {
+	err := tx.QueryRowContext(tx.ctx,
+		`SELECT (SELECT count(*) FROM points), (SELECT count(*) FROM records)`).Scan(&points, &l.Records)
+	if err != nil {
 		return err
 	}
-	err := tx.each(`SELECT series_id, gpu_id, region_id, grain FROM series WHERE gpu_id NOT IN (SELECT gpu_id FROM gpus)
+	err = tx.each(`SELECT series_id, gpu_id, region_id, grain FROM series WHERE gpu_id NOT IN (SELECT gpu_id FROM gpus)
 		OR region_id <> 0 AND region_id NOT IN (SELECT region_id FROM regions)`, nil, func(scan scanFunc) error {
 		var series, gpu, region int64
 		var grain string
 		if err := scan(&series, &gpu, &region, &grain); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: series %d, %s of GPU %d in region %d: they are not in the catalog", ErrDamaged, series, grain, gpu, region)
+		return fmt.Errorf("%w: series %d, %s of GPU %d in region %d, is not in the catalog",
+			ErrDamaged, series, grain, gpu, region)
 	})
 	if err != nil {
 		return err
 	}
 	stray := `SELECT series_id, at FROM records WHERE series_id NOT IN (SELECT series_id FROM series) LIMIT 1`
-	what := "a record of a series that is not there"
+	what := "a record of a missing series"
 	if points > l.Records {
-		stray = `SELECT p.series_id, p.at FROM points p LEFT JOIN records r USING (series_id, at, revision) WHERE r.at IS NULL LIMIT 1`
+		stray = `SELECT p.series_id, p.at FROM points p LEFT JOIN records r USING (series_id, at, revision)
+			WHERE r.at IS NULL LIMIT 1`
 		what = "a published point without a record"
 	}
 	keys, err := readSeriesKeys(tx)
@@ -196,12 +206,13 @@ func (l *Ledger) countRecords(tx *tx) error {
 			return err
 		}
 		key := keys[series]
-		return fmt.Errorf("%w: there is %s: number %d, %s %s %s at %s", ErrDamaged, what, series, key.GPU, key.Region, key.Grain, assay.FormatInstant(at))
+		return fmt.Errorf("%w: there is %s: number %d, %s %s %s at %s",
+			ErrDamaged, what, series, key.GPU, key.Region, key.Grain, assay.FormatInstant(at))
 	})
 }
 
-// NextActivity is the first instant, from the given one on, that an hour with transactions begins at or the window of a
-// record holds; ok is false when nothing comes any more.
+// NextActivity is the first instant from the given one on at which an hour with transactions begins or which the window
+// of a record contains; ok is false when there is none.
 func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		ok = false
@@ -212,7 +223,8 @@ func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, 
 		if err != nil {
 			return err
 		}
-		err = tx.each(`SELECT min(at) FROM (SELECT (SELECT min(r.at) FROM records r WHERE r.series_id = s.series_id AND r.at > $1)
+		err = tx.each(`SELECT min(at) FROM
+			(SELECT (SELECT min(r.at) FROM records r WHERE r.series_id = s.series_id AND r.at > $1)
 			AS at FROM series s) first_of_series`, []any{from}, func(scan scanFunc) error {
 			if err := scan(&record); err != nil {
 				return fmt.Errorf("%w: a record has an instant of another type: %w", ErrDamaged, err)
@@ -234,8 +246,8 @@ func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, 
 	return at, ok, err
 }
 
-// ledgerSum is a CRC-32C over the fields of a row, as every row of the ledger carries one: like that of a transaction, it
-// is there to notice damage, also of the words that no record repeats, such as who said something and why.
+// ledgerSum is a CRC-32C over the fields of a row of the ledger. Like that of a segment it detects damage, including
+// damage to texts that no record repeats, such as an actor and a reason.
 func ledgerSum(fields ...any) int64 {
 	var b []byte
 	for _, field := range fields {
@@ -245,7 +257,7 @@ func ledgerSum(fields ...any) int64 {
 		case string:
 			b = append(binary.AppendUvarint(b, uint64(len(f))), f...)
 		default:
-			panic(fmt.Sprintf("a field of type %T has no place in a checksum", field))
+			panic(fmt.Sprintf("a checksum cannot contain a field of type %T", field))
 		}
 	}
 	return int64(crc32.Checksum(b, castagnoli))

@@ -7,40 +7,41 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// dayHashes gives the hashes of the records of a day in the order GPU, region, grain, instant and revision.
+// dayHashes returns the hashes of the records of a day in the order of GPU, region, grain, instant and revision.
 func dayHashes(tx *tx, day int64) (hashes []assay.Hash, err error) {
 	err = tx.each(`SELECT substr(r.body, length(r.body) - 31) FROM
 			(SELECT series_id, `+seriesNames+` FROM series `+joinSeriesNames+` ORDER BY gpu_name, region_name, grain) s
 		CROSS JOIN records r WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2
-		ORDER BY s.gpu_name, s.region_name, s.grain, r.at, r.revision`, []any{day, day + assay.Day}, func(scan scanFunc) error {
-		var hash []byte
-		if err := scan(&hash); err != nil {
-			return err
-		}
-		var h assay.Hash
-		copy(h[:], hash) // of another length, it will not fit the manifest
-		hashes = append(hashes, h)
-		return nil
-	})
+		ORDER BY s.gpu_name, s.region_name, s.grain, r.at, r.revision`,
+		[]any{day, day + assay.Day}, func(scan scanFunc) error {
+			var hash []byte
+			if err := scan(&hash); err != nil {
+				return err
+			}
+			var h assay.Hash
+			copy(h[:], hash) // if its length is wrong, the manifest will not match
+			hashes = append(hashes, h)
+			return nil
+		})
 	return hashes, err
 }
 
-// Unsigned is a day whose records have changed since its manifest was signed, and what its next manifest builds on.
+// Unsigned is a day whose records have changed since its manifest was signed, and the input of its next manifest.
 type Unsigned struct {
 	Day      int64
 	Revision int // of the next manifest
 	Hashes   []assay.Hash
 	Previous assay.Hash // of the last manifest of all
 
-	publication int64 // of which the hashes are
+	publication int64 // when the hashes were read
 }
 
-// NextUnsigned gives the first unsigned day that ended by the instant; ok is false when there is none.
+// NextUnsigned returns the first unsigned day that ended by the instant; ok is false when there is none.
 func (db *DB) NextUnsigned(ctx context.Context, by int64) (u Unsigned, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		ok = false
-		err := tx.each(`SELECT day, (SELECT count(*) FROM manifests m WHERE m.day = u.day) FROM unsigned_days u WHERE day <= $1
-			ORDER BY day LIMIT 1`, []any{by - assay.Day}, func(scan scanFunc) error {
+		err := tx.each(`SELECT day, (SELECT count(*) FROM manifests m WHERE m.day = u.day) FROM unsigned_days u
+			WHERE day <= $1 ORDER BY day LIMIT 1`, []any{by - assay.Day}, func(scan scanFunc) error {
 			ok = true
 			return scan(&u.Day, &u.Revision)
 		})
@@ -69,8 +70,8 @@ func lastManifestHash(tx *tx) (hash assay.Hash, err error) {
 	return hash, err
 }
 
-// AddManifest keeps the manifest of an unsigned day, provided that nothing was signed or published in between: else it is
-// an ErrOvertaken, and nothing is written.
+// AddManifest stores the manifest of an unsigned day. If something was signed or published in between, it returns
+// ErrOvertaken and writes nothing.
 func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) error {
 	return db.write(ctx, func(tx *tx) error {
 		last, err := lastManifestHash(tx)
@@ -88,15 +89,20 @@ func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) err
 		if err != nil {
 			return err
 		}
-		if err := tx.exec(`INSERT INTO manifests (sequence, day, revision, records, digest, signed_at, previous, hash, public_key, signature)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, sequence, m.Day, m.Revision, m.Records, m.Digest[:], m.SignedAt, m.Previous[:], m.Hash[:], m.PublicKey, m.Signature); err != nil {
+		err = tx.exec(`INSERT INTO manifests (sequence, `+manifestColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			sequence, m.Day, m.Revision, m.Records, m.Digest[:], m.SignedAt, m.Previous[:], m.Hash[:], m.PublicKey, m.Signature)
+		if err != nil {
 			return err
 		}
 		return tx.exec(`DELETE FROM unsigned_days WHERE day = $1`, m.Day)
 	})
 }
 
-// LastManifest gives the manifest that was signed last; ok is false when there is none.
+// manifestColumns are the columns of a manifest without its sequence number.
+const manifestColumns = `day, revision, records, digest, signed_at, previous, hash, public_key, signature`
+
+// LastManifest returns the manifest that was signed last; ok is false when there is none.
 func (db *DB) LastManifest(ctx context.Context) (m assay.Manifest, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list, err := readManifests(tx, `ORDER BY sequence DESC LIMIT 1`)
@@ -109,10 +115,11 @@ func (db *DB) LastManifest(ctx context.Context) (m assay.Manifest, ok bool, err 
 }
 
 func readManifests(tx *tx, where string, args ...any) (list []assay.Manifest, err error) {
-	err = tx.each(`SELECT day, revision, records, digest, signed_at, previous, hash, public_key, signature FROM manifests `+where, args, func(scan scanFunc) error {
+	err = tx.each(`SELECT `+manifestColumns+` FROM manifests `+where, args, func(scan scanFunc) error {
 		var m assay.Manifest
 		var digest, previous, hash []byte
-		if err := scan(&m.Day, &m.Revision, &m.Records, &digest, &m.SignedAt, &previous, &hash, &m.PublicKey, &m.Signature); err != nil {
+		err := scan(&m.Day, &m.Revision, &m.Records, &digest, &m.SignedAt, &previous, &hash, &m.PublicKey, &m.Signature)
+		if err != nil {
 			return err
 		}
 		for _, field := range []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// ErrTooLate says that slots which the methodology would govern have been determined already.
-var ErrTooLate = errors.New("too late: history keeps the version it was made with")
+// ErrTooLate is the error for a methodology that would apply to slots that have been determined.
+var ErrTooLate = errors.New("too late: published values keep the methodology they were made with")
 
 // Methodologies lists the versions in the order in which they take effect.
 func (db *DB) Methodologies(ctx context.Context) (list []assay.MethodologyFile, err error) {
@@ -21,7 +21,8 @@ func (db *DB) Methodologies(ctx context.Context) (list []assay.MethodologyFile, 
 }
 
 func readMethodologies(tx *tx) (list []assay.MethodologyFile, err error) {
-	err = tx.each(`SELECT version, effective_at, adopted_at, text, checksum FROM methodologies ORDER BY effective_at`, nil, func(scan scanFunc) error {
+	query := `SELECT version, effective_at, adopted_at, text, checksum FROM methodologies ORDER BY effective_at`
+	err = tx.each(query, nil, func(scan scanFunc) error {
 		var m assay.MethodologyFile
 		var sum int64
 		if err := scan(&m.Version, &m.Effective, &m.Adopted, &m.Text, &sum); err != nil {
@@ -29,7 +30,7 @@ func readMethodologies(tx *tx) (list []assay.MethodologyFile, err error) {
 		}
 		list = append(list, m)
 		if methodologySum(m) != sum {
-			return fmt.Errorf("%w: methodology %s does not fit its checksum", ErrDamaged, m.Version)
+			return fmt.Errorf("%w: methodology %s does not match its checksum", ErrDamaged, m.Version)
 		}
 		return nil
 	})
@@ -40,17 +41,18 @@ func methodologySum(m assay.MethodologyFile) int64 {
 	return ledgerSum(m.Version, m.Effective, m.Adopted, m.Text)
 }
 
-// AdoptMethodology keeps a version. It must take effect after everything that has been determined. Adopting the same text
-// once more changes nothing.
+// AdoptMethodology stores a version. It must take effect after all time that has been determined. Adopting the same
+// text again changes nothing.
 func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile) error {
 	return db.write(ctx, func(tx *tx) error {
 		var text string
-		err := tx.each(`SELECT text FROM methodologies WHERE version = $1`, []any{m.Version}, func(scan scanFunc) error { return scan(&text) })
+		err := tx.each(`SELECT text FROM methodologies WHERE version = $1`, []any{m.Version},
+			func(scan scanFunc) error { return scan(&text) })
 		if err != nil || text == m.Text {
 			return err
 		}
 		if text != "" {
-			return fmt.Errorf("version %s is adopted with another text: give the new text a new version", m.Version)
+			return fmt.Errorf("version %s was adopted with another text: give the new text a new version", m.Version)
 		}
 		coverage, err := readCoverage(tx)
 		if err != nil {
@@ -62,11 +64,14 @@ func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile) err
 			}
 		}
 		m.Adopted = tx.now
-		if err := tx.exec(`INSERT INTO methodologies (version, effective_at, adopted_at, text, checksum) VALUES ($1, $2, $3, $4, $5)`,
-			m.Version, m.Effective, m.Adopted, m.Text, methodologySum(m)); err != nil {
+		err = tx.exec(`INSERT INTO methodologies (version, effective_at, adopted_at, text, checksum)
+			VALUES ($1, $2, $3, $4, $5)`,
+			m.Version, m.Effective, m.Adopted, m.Text, methodologySum(m))
+		if err != nil {
 			return err
 		}
-		if err := tx.audit("methodology.adopt", "methodology:"+m.Version, detail{"effective_at": assay.FormatInstant(m.Effective)}); err != nil {
+		d := detail{"effective_at": assay.FormatInstant(m.Effective)}
+		if err := tx.audit("methodology.adopt", "methodology:"+m.Version, d); err != nil {
 			return err
 		}
 		_, err = tx.bump("methodology")

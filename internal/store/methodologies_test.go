@@ -45,7 +45,7 @@ func TestMethodologies_Adopt(t *testing.T) {
 		f(30, early) // the same text once more changes nothing
 		other := early
 		other.Text = "another"
-		if err := adopt(30, other); err == nil || !strings.Contains(err.Error(), "version 1.0.0 is adopted with another text") {
+		if err := adopt(30, other); err == nil || !strings.Contains(err.Error(), "version 1.0.0 was adopted with another text") {
 			t.Errorf("another text under the same version gives the error %v", err)
 		}
 		same := assay.MethodologyFile{Version: "3.0.0", Effective: 500, Text: "three"}
@@ -59,8 +59,8 @@ func TestMethodologies_Adopt(t *testing.T) {
 	})
 }
 
-// A version governs the slots that end at or after its effect, so none of those may have been determined: of any GPU and
-// any grain.
+// A version governs the slots that end at or after its effect, so none of those may have been determined: of any GPU
+// and any grain.
 func TestMethodologies_TooLate(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -14,13 +14,15 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// migrate runs the migrations that this database has not seen, and fills a new database's catalogs.
+// migrate runs the migrations that are missing in the database, and fills the catalogs of a new one.
 func migrate(tx *tx) error {
-	if err := tx.exec(`CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)`); err != nil {
+	err := tx.exec(`CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)`)
+	if err != nil {
 		return err
 	}
 	var last int
-	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last); err != nil {
+	err = tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last)
+	if err != nil {
 		return err
 	}
 	files, err := migrationFiles(tx.engine.migrations())
@@ -44,7 +46,7 @@ func migrate(tx *tx) error {
 	return nil
 }
 
-// migration is a file of SQL. Its name begins with its number.
+// migration is an SQL file. Its name begins with its number.
 type migration struct {
 	number int
 	name   string
@@ -84,9 +86,9 @@ func (m migration) run(tx *tx) error {
 	return tx.exec(`INSERT INTO migrations (number, applied_at) VALUES ($1, $2)`, m.number, tx.now)
 }
 
-// moves are what migrations leave to the program, by file.
+// moves are the parts of migrations that SQL cannot do, by file.
 var moves = map[string]func(*tx) error{
-	"migrations/sqlite/002_proof.sql":    enterReceipt,
+	"migrations/sqlite/002_proof.sql":    addFirstReceipt,
 	"migrations/sqlite/004_segments.sql": moveToSegments,
 }
 
@@ -95,29 +97,31 @@ func moveToSegments(tx *tx) error {
 	return inOrder(func() error { return moveTransactions(tx) }, func() error { return moveRecords(tx) })
 }
 
-// enterReceipt enters the first receipt, with which all came that was there before receipts.
-func enterReceipt(tx *tx) error {
+// addFirstReceipt adds receipt 1, which everything belongs to that was stored before there were receipts.
+func addFirstReceipt(tx *tx) error {
 	var rows int
-	if err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transactions`).Scan(&rows); err != nil || rows == 0 {
+	err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transactions`).Scan(&rows)
+	if err != nil || rows == 0 {
 		return err
 	}
 	return tx.addReceipt(1, rows)
 }
 
-// usualMovedIDs is how many ids are inserted at once while transactions are moved: many share a page, and they fit in memory.
+// usualMovedIDs is how many ids are inserted at once while transactions are moved: many share a page, and they fit in
+// memory.
 const usualMovedIDs = 1_000_000
 
-// mover takes transactions from a table of single rows into segments.
+// mover moves transactions from a table of single rows into segments.
 type mover struct {
 	tx         *tx
 	writer     segmentWriter
 	insert, id *sql.Stmt
 	rows       []row // of the next segment
 	receipt    int64
-	ids        []placedID
+	ids        []idEntry
 }
 
-// moveTransactions brings transactions over from the table of single rows.
+// moveTransactions moves all transactions into segments and drops the old table.
 func moveTransactions(tx *tx) error {
 	d, err := readDictionary(tx)
 	if err != nil {
@@ -132,27 +136,24 @@ func moveTransactions(tx *tx) error {
 		return err
 	}
 	defer m.id.Close()
-	err = tx.each(`SELECT executed_at, source_id, id, gpu_id, region_id, provider_id, price_nanos, gpus, hour_micros, verified, receipt
-		FROM transactions_3 ORDER BY receipt, executed_at, source_id, id`, nil, func(scan scanFunc) error {
+	err = tx.each(`SELECT executed_at, source_id, id, gpu_id, region_id, provider_id, price_nanos, gpus, hour_micros,
+		verified, receipt FROM transactions_3 ORDER BY receipt, executed_at, source_id, id`, nil, func(scan scanFunc) error {
 		r := row{Transaction: &assay.Transaction{}}
 		var receipt int64
-		if err := scan(&r.ExecutedAt, &r.source, &r.ID, &r.gpu, &r.region, &r.provider, &r.Price, &r.GPUs, &r.HourMicros, &r.Verified, &receipt); err != nil {
+		err := scan(&r.ExecutedAt, &r.source, &r.ID, &r.gpu, &r.region, &r.provider, &r.Price, &r.GPUs, &r.HourMicros,
+			&r.Verified, &receipt)
+		if err != nil {
 			return err
 		}
-		r.Source, r.GPU, r.Region, r.Provider = d.sources.texts[r.source], d.gpus.texts[r.gpu], d.regions.texts[r.region], d.providers.texts[r.provider]
+		r.Source, r.GPU = d.sources.texts[r.source], d.gpus.texts[r.gpu]
+		r.Region, r.Provider = d.regions.texts[r.region], d.providers.texts[r.provider]
 		r.hash = tx.db.idHash(r.Source, r.ID)
 		return m.take(r, receipt)
 	})
-	if err == nil {
-		err = m.flush()
-	}
-	if err == nil {
-		err = m.enterIDs()
-	}
 	if err != nil {
 		return err
 	}
-	return tx.exec(`DROP TABLE transactions_3`)
+	return inOrder(m.flush, m.insertIDs, func() error { return tx.exec(`DROP TABLE transactions_3`) })
 }
 
 // take adds a row to its segment. Rows come in the order of receipt and time.
@@ -177,18 +178,18 @@ func (m *mover) flush() error {
 		return err
 	}
 	for i := range m.rows {
-		m.ids = append(m.ids, placedID{m.rows[i].hash, number})
+		m.ids = append(m.ids, idEntry{hash: m.rows[i].hash, segment: number})
 	}
 	m.rows = m.rows[:0]
 	if len(m.ids) < m.tx.db.movedIDs {
 		return nil
 	}
-	return m.enterIDs()
+	return m.insertIDs()
 }
 
-// enterIDs enters ids in the order of their hashes, each at the first free number.
-func (m *mover) enterIDs() error {
-	slices.SortFunc(m.ids, func(a, b placedID) int { return cmp.Compare(a.hash, b.hash) })
+// insertIDs inserts ids in the order of their hashes, each at the first free number.
+func (m *mover) insertIDs() error {
+	slices.SortFunc(m.ids, func(a, b idEntry) int { return cmp.Compare(a.hash, b.hash) })
 	for _, id := range m.ids {
 		for entered := int64(0); entered == 0; id.hash++ {
 			result, err := m.id.ExecContext(m.tx.ctx, id.hash, int64(id.segment))
@@ -204,20 +205,22 @@ func (m *mover) enterIDs() error {
 	return nil
 }
 
-// moveRecords puts the version and the hash of records into their bodies.
+// moveRecords moves the version and the hash of records into their bodies.
 func moveRecords(tx *tx) error {
 	insert, err := tx.engine.newBulk(tx, recordsTable)
 	if err != nil {
 		return err
 	}
 	defer insert.close()
-	err = tx.each(`SELECT series_id, at, revision, sequence, body, hash, version FROM records_3 JOIN points USING (series_id, at, revision)`, nil, func(scan scanFunc) error {
+	err = tx.each(`SELECT series_id, at, revision, sequence, body, hash, version
+		FROM records_3 JOIN points USING (series_id, at, revision)`, nil, func(scan scanFunc) error {
 		var series, at, revision, sequence, version int64
 		var body, hash []byte
 		if err := scan(&series, &at, &revision, &sequence, &body, &hash, &version); err != nil {
 			return err
 		}
-		return insert.add(series, at, revision, sequence, append(append(binary.AppendVarint(nil, version), body...), hash...))
+		body = append(append(binary.AppendVarint(nil, version), body...), hash...)
+		return insert.add(series, at, revision, sequence, body)
 	})
 	if err != nil {
 		return err

@@ -172,7 +172,8 @@ func TestMigrate_Empty(t *testing.T) {
 	mustAppend(t, db, rental("a"))
 }
 
-// The ids of a large table are entered in several parts, while the old table is being read; some stand in each other's way.
+// The ids of a large table are entered in several parts, while the old table is being read; some stand in each other's
+// way.
 func TestMigrate_InParts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,9 +15,9 @@ type Observation struct {
 	Body []byte
 }
 
-// AppendObservations adds a batch to a family in one transaction: all of it is kept, or none. What is there with the same
-// content changes nothing. Other content under a known key is a conflict, or, when revise is set, a new revision, which
-// counts as inserted.
+// AppendObservations adds a batch to a family in one transaction: all of it is kept, or none. What is there with the
+// same content changes nothing. Other content under a known key is a conflict, or, when revise is set, a new revision,
+// which counts as inserted.
 func (db *DB) AppendObservations(ctx context.Context, family assay.Family, batch []Observation, revise bool) (a Appended, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		a, err = appendObservations(tx, family, batch, revise)
@@ -73,8 +73,8 @@ func observationSum(family assay.Family, o Observation, revision, received int64
 	return ledgerSum(family.String(), o.Key, revision, received, string(o.Body))
 }
 
-// EachObservation calls f for every observation of a family that was received in (after, upTo], in the order of receipt. One
-// that does not fit its checksum is an ErrDamaged that names it.
+// EachObservation calls f for every observation of a family that was received in (after, upTo], in the order of
+// receipt. One that does not match its checksum is an ErrDamaged that names it.
 func (db *DB) EachObservation(ctx context.Context, family assay.Family, after, upTo int64, f func(o Observation, revision int, received int64) error) error {
 	return db.read(ctx, func(tx *tx) error {
 		return tx.each(`SELECT key, body, revision, received_at, checksum FROM observations WHERE family = $1 AND received_at > $2 AND received_at <= $3
@@ -87,7 +87,7 @@ func (db *DB) EachObservation(ctx context.Context, family assay.Family, after, u
 			}
 			o.Body = []byte(body)
 			if observationSum(family, o, revision, received) != sum {
-				return fmt.Errorf("%w: %s %s, revision %d, does not fit its checksum", ErrDamaged, family, o.Key, revision)
+				return fmt.Errorf("%w: %s %s, revision %d, does not match its checksum", ErrDamaged, family, o.Key, revision)
 			}
 			if err := f(o, int(revision), received); err != nil {
 				return fmt.Errorf("%s %s, revision %d: %w", family, o.Key, revision, err)

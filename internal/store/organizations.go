@@ -9,14 +9,15 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// OrgPlan is the plan of an organization during a period. The table is called floors: members never fall below it.
+// OrgPlan is the plan of an organization during a period. Its table is called floors, because no member has less
+// access.
 type OrgPlan struct {
 	OrgID       int64
 	Plan        assay.Plan
 	From, Until int64 // Until 0: open
 }
 
-// Membership is an account's time in an organization.
+// Membership is a period in which an account is a member of an organization.
 type Membership struct {
 	OrgID, AccountID int64
 	Role             string
@@ -30,13 +31,13 @@ var (
 	ErrNoMember       = errors.New("the account is not a member")
 )
 
-// AddOrganization keeps a new organization with its first plan.
+// AddOrganization stores a new organization with its first plan.
 func (db *DB) AddOrganization(ctx context.Context, name string, plan assay.Plan) (o assay.Organization, err error) {
 	o = assay.Organization{Name: name, Plan: plan}
 	err = db.write(ctx, func(tx *tx) error {
 		o.CreatedAt = tx.now
-		err := tx.QueryRowContext(tx.ctx, `INSERT INTO organizations (name, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING org_id`,
-			name, tx.now).Scan(&o.ID)
+		err := tx.QueryRowContext(tx.ctx, `INSERT INTO organizations (name, created_at) VALUES ($1, $2)
+			ON CONFLICT DO NOTHING RETURNING org_id`, name, tx.now).Scan(&o.ID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNameTaken
 		}
@@ -55,8 +56,8 @@ func (db *DB) AddOrganization(ctx context.Context, name string, plan assay.Plan)
 	return o, err
 }
 
-// SetPlan ends the plan of an organization and begins another. A trial ends by itself. The plan that is in force already,
-// without an end, stays as it is.
+// SetPlan ends the plan of an organization and begins another. A trial ends automatically. Setting the current plan
+// again changes nothing, unless it has an end.
 func (db *DB) SetPlan(ctx context.Context, org int64, plan assay.Plan) error {
 	return db.write(ctx, func(tx *tx) error {
 		name, err := organizationName(tx, org)
@@ -64,14 +65,17 @@ func (db *DB) SetPlan(ctx context.Context, org int64, plan assay.Plan) error {
 			return err
 		}
 		var same bool
-		err = tx.each(`SELECT 1 FROM floors WHERE org_id = $1 AND plan = $2 AND until_at IS NULL`, []any{org, plan}, func(scanFunc) error {
-			same = true
-			return nil
-		})
+		err = tx.each(`SELECT 1 FROM floors WHERE org_id = $1 AND plan = $2 AND until_at IS NULL`, []any{org, plan},
+			func(scanFunc) error {
+				same = true
+				return nil
+			})
 		if err != nil || same {
 			return err
 		}
-		if err := tx.exec(`UPDATE floors SET until_at = $1 WHERE org_id = $2 AND (until_at IS NULL OR until_at > $1)`, tx.now, org); err != nil {
+		err = tx.exec(`UPDATE floors SET until_at = $1 WHERE org_id = $2 AND (until_at IS NULL OR until_at > $1)`,
+			tx.now, org)
+		if err != nil {
 			return err
 		}
 		until, err := addOrgPlan(tx, org, plan)
@@ -94,7 +98,8 @@ func addOrgPlan(tx *tx, org int64, plan assay.Plan) (until int64, err error) {
 	if plan == assay.PlanTrial {
 		until = tx.now + assay.TrialLength
 	}
-	return until, tx.exec(`INSERT INTO floors (org_id, plan, from_at, until_at) VALUES ($1, $2, $3, $4)`, org, plan, tx.now, nullable(until))
+	return until, tx.exec(`INSERT INTO floors (org_id, plan, from_at, until_at) VALUES ($1, $2, $3, $4)`,
+		org, plan, tx.now, nullable(until))
 }
 
 // AddMember makes an account a member of an organization, or changes its role there.
@@ -103,7 +108,9 @@ func (db *DB) AddMember(ctx context.Context, org, account int64, role string) er
 		if was == role {
 			return "", nil, nil
 		}
-		return "org.add-member", detail{"role": role}, tx.exec(`INSERT INTO members (org_id, account_id, role, from_at) VALUES ($1, $2, $3, $4)`, org, account, role, tx.now)
+		err = tx.exec(`INSERT INTO members (org_id, account_id, role, from_at) VALUES ($1, $2, $3, $4)`,
+			org, account, role, tx.now)
+		return "org.add-member", detail{"role": role}, err
 	})
 }
 
@@ -117,9 +124,12 @@ func (db *DB) RemoveMember(ctx context.Context, org, account int64) error {
 	})
 }
 
-// changeMember changes what an account is in an organization. The change hears the role it had, empty for none; that ends
-// unless the change has no action.
-func (db *DB) changeMember(ctx context.Context, org, account int64, change func(tx *tx, was string) (string, detail, error)) error {
+// changeMember changes the membership of an account. The function change gets its current role, which is empty without
+// one, and returns the action and details for the audit log. Without an action nothing changes; otherwise the current
+// role ends.
+func (db *DB) changeMember(
+	ctx context.Context, org, account int64, change func(tx *tx, was string) (action string, d detail, err error),
+) error {
 	return db.write(ctx, func(tx *tx) error {
 		name, err := organizationName(tx, org)
 		if err != nil {
@@ -131,14 +141,18 @@ func (db *DB) changeMember(ctx context.Context, org, account int64, change func(
 		}
 		const current = ` WHERE org_id = $1 AND account_id = $2 AND until_at IS NULL`
 		var was string
-		if err := tx.each(`SELECT role FROM members`+current, []any{org, account}, func(scan scanFunc) error { return scan(&was) }); err != nil {
+		err = tx.each(`SELECT role FROM members`+current, []any{org, account},
+			func(scan scanFunc) error { return scan(&was) })
+		if err != nil {
 			return err
 		}
 		action, d, err := change(tx, was)
 		if err != nil || action == "" {
 			return err
 		}
-		if err := tx.exec(`UPDATE members SET until_at = $3`+current+` AND role = $4`, org, account, tx.now, was); err != nil {
+		err = tx.exec(`UPDATE members SET until_at = $3`+current+` AND role = $4`,
+			org, account, tx.now, was)
+		if err != nil {
 			return err
 		}
 		d["account"] = a.Email

@@ -12,11 +12,11 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Publication is what one version publishes: records, and the stretches of time they are all there is for. A publication
-// with a reason is a restatement: it determines time anew that was determined before.
+// Publication is what one version publishes: records, and the time for which they are complete. A publication with a
+// reason is a restatement: it determines time again that was determined before.
 type Publication struct {
 	Methodology string
-	Receipt     int64 // what was received up to here was known
+	Receipt     int64 // everything received up to here was known
 	PublishedAt int64
 	Reason      string
 	Actor       string
@@ -24,7 +24,7 @@ type Publication struct {
 	Covers      Coverage
 }
 
-// SeriesRecords are new records of one series, chained behind its head.
+// SeriesRecords are new records of one series, which extend its chain.
 type SeriesRecords struct {
 	assay.Line
 	Grain   assay.Grain
@@ -47,11 +47,11 @@ const (
 const selectSeriesID = `SELECT series_id FROM series ` + joinSeriesNames + `
 	WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3`
 
-// ErrOvertaken says that somebody else has published meanwhile: part of the same time, or at the end of the same chain.
-// Nothing was written.
+// ErrOvertaken is the error when another publisher has published part of the same time, or has extended the same chain,
+// meanwhile. Nothing was written.
 var ErrOvertaken = errors.New("another publisher was faster")
 
-// State is what a publisher builds on.
+// State is the input of the next publication.
 type State struct {
 	Receipt     int64 // the newest
 	PublishedAt int64 // when the newest version was published; 0 when there is none
@@ -59,13 +59,14 @@ type State struct {
 	Heads       map[SeriesKey]assay.Hash // the hash of the last record of each series
 }
 
-// State reads what the next publication builds on, at one moment.
+// State reads the state in one transaction.
 func (db *DB) State(ctx context.Context) (s State, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		if s.Receipt, err = tx.counter("receipt"); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(published_at), 0) FROM publications`).Scan(&s.PublishedAt); err != nil {
+		err := tx.QueryRowContext(ctx, `SELECT coalesce(max(published_at), 0) FROM publications`).Scan(&s.PublishedAt)
+		if err != nil {
 			return err
 		}
 		if s.Coverage, err = readCoverage(tx); err != nil {
@@ -81,7 +82,7 @@ func (db *DB) State(ctx context.Context) (s State, err error) {
 	return s, err
 }
 
-// grainText reads a grain from its word.
+// grainText scans a grain from its name.
 type grainText assay.Grain
 
 func (g *grainText) Scan(value any) error {
@@ -94,7 +95,7 @@ func (g *grainText) Scan(value any) error {
 	return err
 }
 
-// Publish writes a publication as the next version: all of it, or nothing.
+// Publish writes a publication as the next version: all of it or nothing.
 func (db *DB) Publish(ctx context.Context, p Publication) (version int64, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		version, err = publish(tx, p)
@@ -111,40 +112,49 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 	if version, err = tx.bump("publication"); err != nil {
 		return 0, err
 	}
-	if err := cover(tx, &d, version, p); err != nil {
+	if err := addCovers(tx, &d, version, p); err != nil {
 		return 0, err
 	}
-	if err := noteMissed(tx, &d, p); err != nil {
+	if err := recordMissed(tx, &d, p); err != nil {
 		return 0, err
 	}
-	row := assay.Publication{Version: version, PublishedAt: p.PublishedAt, Methodology: p.Methodology, Receipt: p.Receipt, Reason: p.Reason, Actor: p.Actor}
-	if err := tx.exec(`INSERT INTO publications (version, published_at, methodology, receipt, reason, actor, checksum) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		row.Version, row.PublishedAt, row.Methodology, row.Receipt, nullText(row.Reason), nullText(row.Actor), publicationSum(row, p.Covers)); err != nil {
+	row := assay.Publication{
+		Version: version, PublishedAt: p.PublishedAt, Methodology: p.Methodology, Receipt: p.Receipt,
+		Reason: p.Reason, Actor: p.Actor,
+	}
+	if err := insertPublication(tx, row, p.Covers); err != nil {
 		return 0, err
 	}
 	if err := auditRestatement(tx, row, p.Covers); err != nil {
 		return 0, err
 	}
+	return version, writeRecords(tx, &d, version, p.Series)
+}
+
+func insertPublication(tx *tx, p assay.Publication, covers Coverage) error {
+	return tx.exec(`INSERT INTO publications (version, published_at, methodology, receipt, reason, actor, checksum)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, p.Version, p.PublishedAt, p.Methodology, p.Receipt,
+		nullText(p.Reason), nullText(p.Actor), publicationSum(p, covers))
+}
+
+func writeRecords(tx *tx, d *dictionary, version int64, series []SeriesRecords) error {
 	w, err := newRecordWriter(tx, version)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer w.close()
-	for _, s := range p.Series {
+	for _, s := range series {
 		if len(s.Records) == 0 {
 			continue
 		}
-		if err := w.series(&d, s); err != nil {
-			return 0, err
+		if err := w.series(d, s); err != nil {
+			return err
 		}
 	}
-	if err := w.flush(); err != nil {
-		return 0, err
-	}
-	return version, w.unsign()
+	return inOrder(w.flush, w.markUnsigned)
 }
 
-// auditRestatement notes a publication that somebody asked for; the regular ones nobody does.
+// auditRestatement logs a restatement. Regular publications are not logged.
 func auditRestatement(tx *tx, p assay.Publication, covers Coverage) error {
 	if p.Reason == "" {
 		return nil
@@ -164,7 +174,7 @@ type recordWriter struct {
 	tx              *tx
 	version         int64
 	points, records bulk
-	days            map[int64]bool // that the records fall on
+	days            map[int64]bool // the days of the records
 }
 
 func newRecordWriter(tx *tx, version int64) (w *recordWriter, err error) {
@@ -186,7 +196,7 @@ func (w *recordWriter) close() {
 	w.records.close()
 }
 
-// usualBody is enough for most bodies of records.
+// usualBody is the size that most bodies of records do not exceed.
 const usualBody = 192
 
 func (w *recordWriter) series(d *dictionary, s SeriesRecords) error {
@@ -211,11 +221,12 @@ func (w *recordWriter) series(d *dictionary, s SeriesRecords) error {
 	for i := range s.Records {
 		first, last = min(first, s.Records[i].At), max(last, s.Records[i].At)
 	}
-	return w.tx.exec(`INSERT INTO publication_series (version, series_id, first_at, last_at) VALUES ($1, $2, $3, $4)`, w.version, id, first, last)
+	return w.tx.exec(`INSERT INTO publication_series (version, series_id, first_at, last_at) VALUES ($1, $2, $3, $4)`,
+		w.version, id, first, last)
 }
 
-// extend moves the head of a series' chain behind the new records, provided that they begin where it ends, and gives the
-// length of the chain before.
+// extend moves the head of a series' chain to the last of the new records, which must begin at the old head. It returns
+// the series and the length of its chain before.
 func (w *recordWriter) extend(d *dictionary, s SeriesRecords) (id, length int64, err error) {
 	gpu, ok := d.gpus.ids[s.GPU]
 	if !ok {
@@ -226,7 +237,7 @@ func (w *recordWriter) extend(d *dictionary, s SeriesRecords) (id, length int64,
 		return 0, 0, fmt.Errorf("publish %s in %s: the region is not in the catalog", s.GPU, s.Region)
 	}
 	var head []byte
-	// The update changes nothing; it makes the statement return the row that is there.
+	// The update changes nothing; it makes the statement return an existing row.
 	err = w.tx.QueryRowContext(w.tx.ctx, `INSERT INTO series (gpu_id, region_id, grain) VALUES ($1, $2, $3)
 		ON CONFLICT (gpu_id, region_id, grain) DO UPDATE SET grain = excluded.grain RETURNING series_id, records, head`,
 		gpu, region, s.Grain.String()).Scan(&id, &length, &head)
@@ -244,11 +255,12 @@ func (w *recordWriter) extend(d *dictionary, s SeriesRecords) (id, length int64,
 		}
 	}
 	last := &s.Records[len(s.Records)-1]
-	return id, length, w.tx.exec(`UPDATE series SET records = $1, head = $2 WHERE series_id = $3`, length+int64(len(s.Records)), last.Hash[:], id)
+	return id, length, w.tx.exec(`UPDATE series SET records = $1, head = $2 WHERE series_id = $3`,
+		length+int64(len(s.Records)), last.Hash[:], id)
 }
 
-// unsign notes the days whose manifests no longer list all their records.
-func (w *recordWriter) unsign() error {
+// markUnsigned lists the days whose manifests no longer include all their records.
+func (w *recordWriter) markUnsigned() error {
 	for day := range w.days {
 		if err := w.tx.exec(`INSERT INTO unsigned_days (day) VALUES ($1) ON CONFLICT DO NOTHING`, day); err != nil {
 			return err
@@ -268,7 +280,8 @@ func publicationFields(p *assay.Publication) []any {
 func (db *DB) Publications(ctx context.Context, after, upTo int64) (list []assay.Publication, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list = nil
-		return tx.each(`SELECT `+publicationColumns+` FROM publications WHERE version > $1 AND version <= $2 ORDER BY version`,
+		return tx.each(`SELECT `+publicationColumns+` FROM publications
+			WHERE version > $1 AND version <= $2 ORDER BY version`,
 			[]any{after, upTo}, func(scan scanFunc) error {
 				var p assay.Publication
 				if err := scan(publicationFields(&p)...); err != nil {
@@ -281,7 +294,7 @@ func (db *DB) Publications(ctx context.Context, after, upTo int64) (list []assay
 	return list, err
 }
 
-// Change says which part of a series a version touched.
+// Change is the part of a series that a version changed.
 type Change struct {
 	Version int64
 	assay.Line
@@ -289,11 +302,12 @@ type Change struct {
 	First, Last int64 // instants of the first and the last point
 }
 
-// Changes lists what the versions in (after, upTo] touched, oldest first.
+// Changes lists what the versions in (after, upTo] changed, oldest first.
 func (db *DB) Changes(ctx context.Context, after, upTo int64) (changes []Change, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		changes = nil
-		return tx.each(`SELECT version, `+seriesNames+`, first_at, last_at FROM publication_series JOIN series USING (series_id)
+		return tx.each(`SELECT version, `+seriesNames+`,
+			first_at, last_at FROM publication_series JOIN series USING (series_id)
 			`+joinSeriesNames+` WHERE version > $1 AND version <= $2 ORDER BY version, series_id`,
 			[]any{after, upTo}, func(scan scanFunc) error {
 				var c Change
@@ -307,10 +321,12 @@ func (db *DB) Changes(ctx context.Context, after, upTo int64) (changes []Change,
 	return changes, err
 }
 
-// Revisions reads the revisions that the versions in (after, upTo] made of the points of a series whose instants lie in
-// [first, last], in the order of instant and revision. Nothing is ever changed, only added with its version, so readings
-// of several series at one version agree with each other whatever is published meanwhile.
-func (db *DB) Revisions(ctx context.Context, line assay.Line, grain assay.Grain, first, last, after, upTo int64) (list []assay.Revision, err error) {
+// Revisions reads the revisions of the points of a series in [first, last] that the versions in (after, upTo] added, in
+// the order of instant and revision. Revisions are added and never changed, so several series read up to one version
+// are consistent, whatever is published meanwhile.
+func (db *DB) Revisions(
+	ctx context.Context, line assay.Line, grain assay.Grain, first, last, after, upTo int64,
+) (list []assay.Revision, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list = nil
 		return tx.each(`SELECT at, revision, value_nanos, version FROM points WHERE series_id = (`+selectSeriesID+`)

@@ -13,11 +13,11 @@ type LinePrint struct {
 	assay.RealtimePrint
 }
 
-// realtimeKept is how long real-time prints are kept.
-const realtimeKept = 2 * assay.Day
+// realtimeRetention is how long real-time prints are stored.
+const realtimeRetention = 2 * assay.Day
 
-// AppendRealtime adds prints up to an instant and forgets the old ones. A minute that has been printed stays as it is, with
-// the lines it has: readers have taken it over.
+// AppendRealtime adds prints up to an instant and deletes old ones. A minute that has been printed does not change, nor
+// get more lines: readers have it already.
 func (db *DB) AppendRealtime(ctx context.Context, prints []LinePrint, upTo int64) error {
 	return db.write(ctx, func(tx *tx) error {
 		d, err := readDictionary(tx)
@@ -37,11 +37,13 @@ func (db *DB) AppendRealtime(ctx context.Context, prints []LinePrint, upTo int64
 			if !ok || !inRegion && p.Region != assay.Global {
 				return fmt.Errorf("real-time print of %s in %s: not in the catalog", p.GPU, p.Region)
 			}
-			if err := tx.exec(`INSERT INTO realtime (at, gpu_id, region_id, value_nanos, transactions, hour_micros) VALUES ($1, $2, $3, $4, $5, $6)`, p.At, gpu, region, int64(p.Value), p.Transactions, p.HourMicros); err != nil {
+			err := tx.exec(`INSERT INTO realtime (at, gpu_id, region_id, value_nanos, transactions, hour_micros)
+				VALUES ($1, $2, $3, $4, $5, $6)`, p.At, gpu, region, int64(p.Value), p.Transactions, p.HourMicros)
+			if err != nil {
 				return err
 			}
 		}
-		if err := tx.exec(`DELETE FROM realtime WHERE at < $1`, upTo-realtimeKept); err != nil {
+		if err := tx.exec(`DELETE FROM realtime WHERE at < $1`, upTo-realtimeRetention); err != nil {
 			return err
 		}
 		return tx.exec(`UPDATE counters SET value = $1 WHERE name = 'realtime' AND value < $1`, upTo)
@@ -52,8 +54,9 @@ func (db *DB) AppendRealtime(ctx context.Context, prints []LinePrint, upTo int64
 func (db *DB) Realtime(ctx context.Context, after, upTo int64) (prints []LinePrint, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		prints = nil
-		return tx.each(`SELECT gpu_name, coalesce(region, 'global'), at, value_nanos, transactions, hour_micros FROM realtime JOIN gpus USING (gpu_id)
-			LEFT JOIN regions USING (region_id) WHERE at > $1 AND at <= $2 ORDER BY at, gpu_id, region_id`, []any{after, upTo}, func(scan scanFunc) error {
+		return tx.each(`SELECT gpu_name, coalesce(region, 'global'), at, value_nanos, transactions, hour_micros
+			FROM realtime JOIN gpus USING (gpu_id) LEFT JOIN regions USING (region_id)
+			WHERE at > $1 AND at <= $2 ORDER BY at, gpu_id, region_id`, []any{after, upTo}, func(scan scanFunc) error {
 			var p LinePrint
 			if err := scan(&p.GPU, &p.Region, &p.At, &p.Value, &p.Transactions, &p.HourMicros); err != nil {
 				return err

@@ -7,39 +7,42 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Receipt is one step in the order in which the store learned of things.
+// Receipt numbers a batch of transactions or an event in the order of arrival.
 type Receipt struct {
 	Number     int64
 	ReceivedAt int64
-	Rows       int // transactions that came with it; none came with an event
+	Rows       int // transactions in the batch; 0 for an event
 }
 
 func receiptSum(r Receipt) int64 { return ledgerSum(r.Number, r.ReceivedAt, int64(r.Rows)) }
 
 func readReceipts(tx *tx) (list []Receipt, err error) {
-	err = tx.each(`SELECT receipt, received_at, rows, checksum FROM receipts ORDER BY receipt`, nil, func(scan scanFunc) error {
-		var r Receipt
-		var sum int64
-		if err := scan(&r.Number, &r.ReceivedAt, &r.Rows, &sum); err != nil {
-			return err
-		}
-		list = append(list, r)
-		if receiptSum(r) != sum {
-			return fmt.Errorf("%w: receipt %d does not fit its checksum", ErrDamaged, r.Number)
-		}
-		return nil
-	})
+	err = tx.each(`SELECT receipt, received_at, rows, checksum FROM receipts ORDER BY receipt`,
+		nil, func(scan scanFunc) error {
+			var r Receipt
+			var sum int64
+			if err := scan(&r.Number, &r.ReceivedAt, &r.Rows, &sum); err != nil {
+				return err
+			}
+			list = append(list, r)
+			if receiptSum(r) != sum {
+				return fmt.Errorf("%w: receipt %d does not match its checksum", ErrDamaged, r.Number)
+			}
+			return nil
+		})
 	return list, err
 }
 
-// Tally counts transactions as they are read, to be held against what the store says of them.
+// Tally counts transactions as they are read, to compare them with the receipts and the table of ids.
 type Tally struct {
 	Received map[int64]int // by receipt
 	IDs      IDSum
 }
 
-// AppendTallied is AppendWindow for whole hours, and counts what had been received by a receipt.
-func (db *DB) AppendTallied(ctx context.Context, dst []assay.Transaction, from, to, receipt int64, tally *Tally) ([]assay.Transaction, error) {
+// AppendTallied is AppendWindow for whole hours, and adds the transactions received up to a receipt to the tally.
+func (db *DB) AppendTallied(
+	ctx context.Context, dst []assay.Transaction, from, to, receipt int64, tally *Tally,
+) ([]assay.Transaction, error) {
 	return db.appendWindow(ctx, dst, from, to, func(s *segment, all []assay.Transaction) {
 		if s.number.receipt() > receipt {
 			return
@@ -59,12 +62,11 @@ func (t *Tally) Join(other *Tally) {
 	t.IDs += other.IDs
 }
 
-// IDSum sums up, in any order, how transactions are found by their ids: made of the transactions and of the table of ids,
-// it must be the same. It is a sum that the database can make by itself, far faster than it can hand over rows.
+// IDSum is a checksum over the table of ids that does not depend on the order of its rows. Computed from the
+// transactions, it must be the same. The database computes it far faster than it returns rows.
 type IDSum int64
 
-// add counts a transaction in. Of two ids that share a hash it would not know which stands behind the other; nobody will
-// see two.
+// add adds a transaction. It assumes that no two ids share a hash, which does not happen outside tests.
 func (s *IDSum) add(hash int64, segment segmentNumber) {
 	*s += IDSum((hash + idSumFactor*int64(segment)) % idSumPrime)
 }
@@ -77,9 +79,10 @@ const (
 )
 
 // sumIDs is IDSum.add over the whole table.
-var sumIDs = fmt.Sprintf(`SELECT coalesce(sum((hash + %d * segment) %% %d), 0) FROM transaction_ids`, idSumFactor, idSumPrime)
+var sumIDs = fmt.Sprintf(`SELECT coalesce(sum((hash + %d * segment) %% %d), 0) FROM transaction_ids`,
+	idSumFactor, idSumPrime)
 
-// IDSum makes the sum of the table of ids, as it was at a receipt.
+// IDSum computes the sum of the table of ids as it was at a receipt.
 func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		newest, err := tx.counter("receipt")
@@ -87,7 +90,7 @@ func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 			return err
 		}
 		query, args := sumIDs, []any{}
-		if newest > receipt { // which is worth a look at each row only when something has come since
+		if newest > receipt { // the condition costs time for every row, so it is added only when needed
 			query, args = query+` WHERE `+receiptColumn+` <= $1`, []any{receipt}
 		}
 		var sum any
@@ -95,33 +98,37 @@ func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 		if n, ok := wholeNumber(sum); ok {
 			s = IDSum(n)
 		} else {
-			s = -1 // a number is so damaged that the sum is of another type: no good table has this one
+			s = -1 // a damaged number has changed the type of the sum; no intact table has this one
 		}
 		return err
 	})
 	return s, err
 }
 
-// FindMisplaced names a transaction that the table of ids does not lead to, or an entry of it that leads to none. It looks
-// at all of them one by one, once the sums have told that there is one.
-func (db *DB) FindMisplaced(ctx context.Context) (place string, err error) {
+// FindMisplaced describes a transaction that is missing in the table of ids, or an entry without a transaction. It
+// checks all of them one by one, so it is called only when the sums differ.
+func (db *DB) FindMisplaced(ctx context.Context) (misplaced string, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		d, err := readDictionary(tx)
 		if err != nil {
 			return err
 		}
 		numbers, err := segmentNumbers(tx)
+		if err != nil {
+			return err
+		}
 		for _, number := range numbers {
-			if err == nil && place == "" {
-				place, err = misplacedIn(tx, &d, number)
+			misplaced, err = misplacedIn(tx, &d, number)
+			if err != nil || misplaced != "" {
+				return err
 			}
 		}
-		return err
+		return nil
 	})
-	if place == "" {
-		place = "the table of transaction ids has an entry that leads to no transaction"
+	if misplaced == "" {
+		misplaced = "the table of transaction ids has an entry without a transaction"
 	}
-	return place, err
+	return misplaced, err
 }
 
 func segmentNumbers(tx *tx) (numbers []segmentNumber, err error) {
@@ -134,25 +141,30 @@ func segmentNumbers(tx *tx) (numbers []segmentNumber, err error) {
 	return numbers, err
 }
 
-// misplacedIn names a transaction of a segment that the table of ids does not lead to; empty when there is none.
-func misplacedIn(tx *tx, d *dictionary, number segmentNumber) (place string, err error) {
+// misplacedIn describes a transaction of a segment that is missing in the table of ids; it is empty when there is none.
+func misplacedIn(tx *tx, d *dictionary, number segmentNumber) (misplaced string, err error) {
 	var all []assay.Transaction
 	err = tx.eachSegment(`WHERE segment = $1`, []any{int64(number)}, func(s *segment) error {
 		all, err = d.appendSegment(nil, s)
 		return err
 	})
+	if err != nil {
+		return "", err
+	}
 	for i := range all {
-		if err != nil {
-			break
-		}
 		t := &all[i]
 		var found int
 		hash := tx.db.idHash(t.Source, t.ID)
-		err = tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transaction_ids WHERE hash BETWEEN $1 AND $2 AND segment = $3`,
+		err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transaction_ids
+			WHERE hash BETWEEN $1 AND $2 AND segment = $3`,
 			hash, hash+maxProbe, int64(number)).Scan(&found)
-		if err == nil && found == 0 {
-			return fmt.Sprintf("transaction %s of %s, executed at %s, cannot be found by its id", t.ID, t.Source, assay.FormatInstant(t.ExecutedAt)), nil
+		if err != nil {
+			return "", err
+		}
+		if found == 0 {
+			return fmt.Sprintf("transaction %s of %s, executed at %s, cannot be found by its id",
+				t.ID, t.Source, assay.FormatInstant(t.ExecutedAt)), nil
 		}
 	}
-	return "", err
+	return "", nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// appendBody appends what the body of a record has behind the version: the methodology's name, the numbers as varints,
-// whether there is a value, the hashes. Its own hash is the last. The row's key is not repeated. readBody reads the same
+// appendBody appends the body of a record after its version: the methodology's name, the numbers as varints, whether
+// there is a value, and the hashes, the record's own last. It does not repeat the row's key. readBody reads the same
 // fields in the same order.
 func appendBody(dst []byte, d *assay.Determination) []byte {
 	dst = append(binary.AppendUvarint(dst, uint64(len(d.Methodology))), d.Methodology...)
@@ -76,18 +76,19 @@ func readBody(body []byte, d *assay.Determination) error {
 // Record is a stored record.
 type Record struct {
 	assay.Determination
-	Sequence int64 // its place in the chain of its series, from 1
-	Version  int64 // that published it
+	Sequence int64 // its number in the chain of its series, from 1
+	Version  int64 // the version that published it
 }
 
-// recordColumns are those of readRecord. With series joined first, a query reads the records of one series after another.
+// recordColumns are those of readRecord. With series joined first, a query reads the records of one series after
+// another.
 const (
 	recordColumns = `r.series_id, r.at, r.revision, r.sequence, r.body`
 	selectRecords = `SELECT ` + recordColumns + ` FROM series s CROSS JOIN records r WHERE r.series_id = s.series_id AND `
 )
 
-// AppendRecords appends the records of all series whose slots lie in [from, to), series by series, in the order of instant
-// and revision. Each must have its point beside it.
+// AppendRecords appends the records of all series whose slots lie in [from, to), series by series, in the order of
+// instant and revision. It checks that each record has its point.
 func (db *DB) AppendRecords(ctx context.Context, dst []Record, from, to int64) ([]Record, error) {
 	err := db.readRaw(ctx, func(tx *tx, scan rawScan) error {
 		keys, err := readSeriesKeys(tx)
@@ -95,7 +96,8 @@ func (db *DB) AppendRecords(ctx context.Context, dst []Record, from, to int64) (
 			return err
 		}
 		var sum int64
-		err = scan(selectRecords+`r.at >= $1 AND r.at < $2 ORDER BY s.series_id, r.at, r.revision`, []any{from, to}, func(values []driver.Value) error {
+		query := selectRecords + `r.at >= $1 AND r.at < $2 ORDER BY s.series_id, r.at, r.revision`
+		err = scan(query, []any{from, to}, func(values []driver.Value) error {
 			series, r, err := readRecord(values, keys)
 			dst = append(dst, r)
 			sum += pointSum(series, &dst[len(dst)-1])
@@ -132,10 +134,11 @@ func pointSum(series int64, r *Record) int64 {
 	return remainder(value) * remainder(key)
 }
 
-// sumPoints is pointSum over the points in [$1, $2). In SQLite a damaged revision may be a text: it would count as 0, which
-// is a valid revision, but it compares greater than every number, and NULL leaves the point out of the sum.
+// sumPoints is pointSum over the points in [$1, $2). In SQLite a damaged revision may be a text: it would count as 0,
+// which is a valid revision, but it compares greater than every number, and NULL leaves the point out of the sum.
 var sumPoints = fmt.Sprintf(`SELECT sum((coalesce(value_nanos, -1) %% %[1]d + %[1]d) *
-	((p.at + %[2]d * p.series_id + %[3]d * CASE WHEN revision < %[5]d THEN revision END + %[4]d * version) %% %[1]d + %[1]d))
+	((p.at + %[2]d * p.series_id + %[3]d * CASE WHEN revision < %[5]d THEN revision END + %[4]d * version)
+		%% %[1]d + %[1]d))
 	FROM series s CROSS JOIN points p WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2`,
 	pointPrime, pointSeriesFactor, pointRevisionFactor, pointVersionFactor, beyondRevisions)
 
@@ -171,8 +174,8 @@ func isOverflow(err error) bool {
 // pgerrcodeOutOfRange is numeric_value_out_of_range in PostgreSQL's list of error codes.
 const pgerrcodeOutOfRange = "22003"
 
-// wholeNumber reads a sum. PostgreSQL's sums are of a wider type, which comes as text; SQLite's are of another type when
-// something in it is.
+// wholeNumber reads a sum. PostgreSQL's sums have a wider type, which is read as text; SQLite's have another type when
+// a number in them has.
 func wholeNumber(sum any) (n int64, ok bool) {
 	if text, isText := sum.(string); isText {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -182,11 +185,12 @@ func wholeNumber(sum any) (n int64, ok bool) {
 	return n, ok
 }
 
-// nameStrayPoint looks for a point that is not that of its record, or has none.
+// nameStrayPoint finds a point that does not match its record, or has none.
 func nameStrayPoint(tx *tx, keys map[int64]SeriesKey, from, to int64) error {
 	err := tx.each(`SELECT `+recordColumns+`, p.version, p.value_nanos FROM series s CROSS JOIN records r
 		LEFT JOIN points p ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
-		WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2 ORDER BY r.at, r.revision`, []any{from, to}, func(scan scanFunc) error {
+		WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2
+		ORDER BY r.at, r.revision`, []any{from, to}, func(scan scanFunc) error {
 		values := make([]driver.Value, len(recordsTable.columns))
 		var version, value, want any
 		if err := scan(&values[0], &values[1], &values[2], &values[3], &values[4], &version, &value); err != nil {
@@ -200,36 +204,43 @@ func nameStrayPoint(tx *tx, keys map[int64]SeriesKey, from, to int64) error {
 			want = int64(r.Value)
 		}
 		if version != any(r.Version) || value != want {
-			return fmt.Errorf("%w: %s %s %s at %s, revision %d: the published point is not that of the record", ErrDamaged, r.GPU, r.Region, r.Grain, assay.FormatInstant(r.At), r.Revision)
+			return fmt.Errorf("%w: %s %s %s at %s, revision %d: the published point does not match the record",
+				ErrDamaged, r.GPU, r.Region, r.Grain, assay.FormatInstant(r.At), r.Revision)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return tx.each(`SELECT p.series_id, p.at FROM series s CROSS JOIN points p LEFT JOIN records r ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
-		WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2 AND r.at IS NULL ORDER BY p.at LIMIT 1`, []any{from, to}, func(scan scanFunc) error {
+	return tx.each(`SELECT p.series_id, p.at FROM series s CROSS JOIN points p
+		LEFT JOIN records r ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
+		WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2 AND r.at IS NULL
+		ORDER BY p.at LIMIT 1`, []any{from, to}, func(scan scanFunc) error {
 		var series, at int64
 		if err := scan(&series, &at); err != nil {
 			return err
 		}
 		key := keys[series]
-		return fmt.Errorf("%w: %s %s %s at %s: the published point has no record", ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(at))
+		return fmt.Errorf("%w: %s %s %s at %s: the published point has no record",
+			ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(at))
 	})
 }
 
-// Determinations gives all revisions of the record of one slot, oldest first.
-func (db *DB) Determinations(ctx context.Context, line assay.Line, grain assay.Grain, at int64) (list []assay.Determination, err error) {
-	records, err := db.SeriesRecords(ctx, SeriesKey{line, grain}, at, at+1)
+// Determinations returns all revisions of the record of one slot, oldest first.
+func (db *DB) Determinations(
+	ctx context.Context, line assay.Line, grain assay.Grain, at int64,
+) (list []assay.Determination, err error) {
+	records, err := db.SeriesRecords(ctx, SeriesKey{Line: line, Grain: grain}, at, at+1)
 	for i := range records {
 		list = append(list, records[i].Determination)
 	}
 	return list, err
 }
 
-// SeriesRecords gives the records of a series whose slots lie in [from, to), in the order of instant and revision.
+// SeriesRecords returns the records of a series whose slots lie in [from, to), in the order of instant and revision.
 func (db *DB) SeriesRecords(ctx context.Context, key SeriesKey, from, to int64) (list []Record, err error) {
-	query := selectRecords + `s.series_id = (` + selectSeriesID + `) AND r.at >= $4 AND r.at < $5 ORDER BY r.at, r.revision`
+	query := selectRecords + `s.series_id = (` + selectSeriesID + `)
+		AND r.at >= $4 AND r.at < $5 ORDER BY r.at, r.revision`
 	err = db.readRaw(ctx, func(tx *tx, scan rawScan) error {
 		keys, err := readSeriesKeys(tx)
 		if err != nil {
@@ -258,7 +269,7 @@ func readSeriesKeys(tx *tx) (map[int64]SeriesKey, error) {
 	return keys, err
 }
 
-// readRecord makes a record of a row of selectRecords.
+// readRecord decodes a row of recordColumns.
 func readRecord(values []driver.Value, keys map[int64]SeriesKey) (series int64, r Record, err error) {
 	var numbers [4]int64 // series, instant, revision, sequence
 	ok := true
@@ -271,24 +282,25 @@ func readRecord(values []driver.Value, keys map[int64]SeriesKey) (series int64, 
 	r.Line, r.Grain, r.At, r.Revision, r.Sequence = key.Line, key.Grain, numbers[1], int(numbers[2]), numbers[3]
 	version, n := binary.Varint(body)
 	if r.Version = version; !ok || !isBody || n <= 0 {
-		err = errors.New("a column of it is not what it should be")
+		err = errors.New("a column has the wrong type")
 	} else {
 		err = readBody(body[n:], &r.Determination)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: the record of %s %s %s at %s, revision %d: %w", ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(r.At), r.Revision, err)
+		err = fmt.Errorf("%w: the record of %s %s %s at %s, revision %d: %w",
+			ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(r.At), r.Revision, err)
 	}
 	return numbers[0], r, err
 }
 
-// Chain is the state of a series' chain: how many records it has, and the hash of the last.
+// Chain is the state of a series' chain: its length and the hash of its last record.
 type Chain struct {
 	SeriesKey
 	Records int64
 	Head    assay.Hash
 }
 
-// Chains lists the series that have records, in the order GPU, region, grain.
+// Chains lists the series that have records, in the order of GPU, region and grain.
 func (db *DB) Chains(ctx context.Context) (chains []Chain, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		chains, err = readChains(tx)
@@ -306,7 +318,7 @@ func readChains(tx *tx) (chains []Chain, err error) {
 			return err
 		}
 		if len(head) != len(c.Head) {
-			return fmt.Errorf("%w: the head of the chain of %s %s %s has another length", ErrDamaged, c.GPU, c.Region, c.Grain)
+			return fmt.Errorf("%w: the head of the chain of %s %s %s has the wrong length", ErrDamaged, c.GPU, c.Region, c.Grain)
 		}
 		c.Head = assay.Hash(head)
 		chains = append(chains, c)

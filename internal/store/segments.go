@@ -14,7 +14,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// segment is the transactions that came with one receipt and were executed in one hour: a row of the database.
+// segment is the transactions of one receipt that were executed in one hour: a row of the table segments.
 type segment struct {
 	number   segmentNumber
 	rows     int64
@@ -22,8 +22,8 @@ type segment struct {
 	body     []byte
 }
 
-// segmentNumber is what a segment is known by: the number of its hour since 1970 and, in the lower 32 bits, its receipt. So
-// segments lie in the order of time, and what leads to one tells both.
+// segmentNumber identifies a segment: the number of its hour since 1970 and, in the lower 32 bits, its receipt. So
+// segments are stored in the order of time, and the number alone says hour and receipt.
 type segmentNumber int64
 
 // receiptBits is how many of the 64 bits the receipt has: four billion imports, and hours for all years from 1 to 9999.
@@ -48,7 +48,7 @@ func (n segmentNumber) hour() int64 { return int64(n) >> receiptBits * assay.Hou
 
 func (n segmentNumber) receipt() int64 { return int64(n) & receiptMask }
 
-// segmentsOf gives the numbers [first, end) of the segments that may hold instants of [from, to).
+// segmentsOf returns the numbers [first, end) of the segments that may contain instants of [from, to).
 func segmentsOf(from, to int64) (first, end segmentNumber) {
 	from, to = max(from, assay.Earliest), min(to, assay.Latest)
 	return numberSegment(from, 0), numberSegment(to+assay.Hour-1, 0)
@@ -56,22 +56,22 @@ func segmentsOf(from, to int64) (first, end segmentNumber) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sum is a CRC-32C over everything that a segment says, with the names behind the numbers in its body. It is there to
-// notice damage, not malice, which the signed records are for; so every reading of a segment checks it.
+// sum is a CRC-32C over the whole segment and the names behind the ids in its body. Every read checks it. It detects
+// damage, not malice, which the signed records are for.
 func (s *segment) sum(names []string) int64 {
 	var numbers [16]byte
 	binary.LittleEndian.PutUint64(numbers[:], uint64(s.number))
 	binary.LittleEndian.PutUint64(numbers[8:], uint64(s.rows))
 	sum := crc32.Update(crc32.Checksum(numbers[:], castagnoli), castagnoli, s.body)
-	room := make([]byte, 0, 256)
+	buffer := make([]byte, 0, 256)
 	for _, name := range names {
-		room = append(append(room[:0], name...), 0)
-		sum = crc32.Update(sum, castagnoli, room)
+		buffer = append(append(buffer[:0], name...), 0)
+		sum = crc32.Update(sum, castagnoli, buffer)
 	}
 	return int64(sum)
 }
 
-// The lists of names that a segment begins with.
+// The lists of names at the beginning of a segment's body.
 const (
 	listSources = iota
 	listGPUs
@@ -80,9 +80,9 @@ const (
 	lists
 )
 
-// segmentWriter makes the bodies of segments. A body begins with lists of the sources, GPUs, regions and providers that its
-// rows name, as ids of the dictionary; the rows then say their places in the lists. They come in the order of time, source
-// and id, and each says how long after the one before it was executed.
+// segmentWriter encodes segments. A body begins with lists of the sources, GPUs, regions and providers of its rows, as
+// ids of the dictionary; the rows have indexes into these lists. Rows are in the order of time, source and id, and each
+// has the time since the one before it.
 type segmentWriter struct {
 	lists      [lists]localNames
 	names      []string
@@ -91,40 +91,40 @@ type segmentWriter struct {
 
 // localNames numbers the names of a segment in the order of their first use.
 type localNames struct {
-	places []int // by id, from 1; 0 for what was not used yet
-	ids    []int64
-	texts  []string
+	indexes []int // by id, from 1; 0: not used yet
+	ids     []int64
+	texts   []string
 }
 
-func (l *localNames) place(id int64, text string) uint64 {
-	if id >= int64(len(l.places)) {
-		l.places = append(l.places, make([]int, id+1)...)
+func (l *localNames) index(id int64, text string) uint64 {
+	if id >= int64(len(l.indexes)) {
+		l.indexes = append(l.indexes, make([]int, id+1)...)
 	}
-	if l.places[id] == 0 {
+	if l.indexes[id] == 0 {
 		l.ids, l.texts = append(l.ids, id), append(l.texts, text)
-		l.places[id] = len(l.ids)
+		l.indexes[id] = len(l.ids)
 	}
-	return uint64(l.places[id] - 1)
+	return uint64(l.indexes[id] - 1)
 }
 
 func (l *localNames) reset() {
 	for _, id := range l.ids {
-		l.places[id] = 0
+		l.indexes[id] = 0
 	}
 	l.ids, l.texts = l.ids[:0], l.texts[:0]
 }
 
 const insertSegment = `INSERT INTO segments (segment, rows, checksum, body) VALUES ($1, $2, $3, $4)`
 
-// insert writes a segment of rows that are in order.
+// insert writes a segment of sorted rows.
 func (w *segmentWriter) insert(tx *tx, insert *sql.Stmt, number segmentNumber, rows []row) error {
 	s := w.segment(number, rows)
 	_, err := insert.ExecContext(tx.ctx, int64(s.number), s.rows, s.checksum, s.body)
 	return err
 }
 
-// inSegmentOrder is the order of rows inside a segment. Two instants nearly always differ, so that the texts are left alone: they
-// would be a seventh of an import's work.
+// inSegmentOrder is the order of rows inside a segment. It compares texts only when the instants are equal, which is
+// rare: comparing them always would take a seventh of an import's time.
 func inSegmentOrder(a, b row) int {
 	if byTime := cmp.Compare(a.ExecutedAt, b.ExecutedAt); byTime != 0 {
 		return byTime
@@ -132,7 +132,7 @@ func inSegmentOrder(a, b row) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
 }
 
-// segment makes a segment. Its body is good until the next call.
+// segment encodes a segment. Its body is valid until the next call.
 func (w *segmentWriter) segment(number segmentNumber, rows []row) segment {
 	for i := range w.lists {
 		w.lists[i].reset()
@@ -143,10 +143,10 @@ func (w *segmentWriter) segment(number segmentNumber, rows []row) segment {
 		r := &rows[i]
 		b = binary.AppendUvarint(b, uint64(r.ExecutedAt-before))
 		before = r.ExecutedAt
-		b = binary.AppendUvarint(b, w.lists[listSources].place(r.source, r.Source))
-		b = binary.AppendUvarint(b, w.lists[listGPUs].place(r.gpu, r.GPU))
-		b = binary.AppendUvarint(b, w.lists[listRegions].place(r.region, r.Region))
-		b = binary.AppendUvarint(b, w.lists[listProviders].place(r.provider, r.Provider))
+		b = binary.AppendUvarint(b, w.lists[listSources].index(r.source, r.Source))
+		b = binary.AppendUvarint(b, w.lists[listGPUs].index(r.gpu, r.GPU))
+		b = binary.AppendUvarint(b, w.lists[listRegions].index(r.region, r.Region))
+		b = binary.AppendUvarint(b, w.lists[listProviders].index(r.provider, r.Provider))
 		b = append(b, byte(boolInt(r.Verified)))
 		b = binary.AppendVarint(b, int64(r.Price))
 		b = binary.AppendVarint(b, r.GPUs)
@@ -167,7 +167,7 @@ func (w *segmentWriter) segment(number segmentNumber, rows []row) segment {
 	return s
 }
 
-// bodyReader reads a body from its beginning. Behind its end, or when a number has no end, everything is 0 and bad is true.
+// bodyReader decodes a body. After its end, or after an invalid number, every value is 0 and bad is true.
 type bodyReader struct {
 	body []byte
 	text string // the body again, for string(): ids are parts of it; empty where only bytes are read
@@ -189,7 +189,7 @@ func (r *bodyReader) signed() int64 {
 	return n * int64(r.skip(size))
 }
 
-// skip goes on behind a number; it gives 0 when that was none.
+// skip moves past a number of that size; it returns 0 when there was no valid number.
 func (r *bodyReader) skip(size int) uint64 {
 	if size <= 0 {
 		r.bad = true
@@ -199,7 +199,7 @@ func (r *bodyReader) skip(size int) uint64 {
 	return 1
 }
 
-// bytes takes that many bytes, which stay part of the body.
+// bytes reads that many bytes. The result is a part of the body.
 func (r *bodyReader) bytes(length uint64) []byte {
 	if length > uint64(len(r.body)-r.at) {
 		r.bad = true
@@ -209,22 +209,23 @@ func (r *bodyReader) bytes(length uint64) []byte {
 	return r.body[r.at-int(length) : r.at]
 }
 
-// string takes a text with its length before it.
+// string reads a text with its length before it.
 func (r *bodyReader) string() string {
 	length := len(r.bytes(r.unsigned()))
 	return r.text[r.at-length : r.at]
 }
 
-// of takes the name that a row says the place of.
+// of reads an index and returns the name that it refers to.
 func (r *bodyReader) of(list []string) string {
-	if place := r.unsigned(); place < uint64(len(list)) {
-		return list[place]
+	if index := r.unsigned(); index < uint64(len(list)) {
+		return list[index]
 	}
 	r.bad = true
 	return ""
 }
 
-// appendSegment appends the transactions of a segment. One that does not fit its checksum is an ErrDamaged that names it.
+// appendSegment appends the transactions of a segment. A segment that does not match its checksum is an ErrDamaged that
+// names it.
 func (d *dictionary) appendSegment(dst []assay.Transaction, s *segment) ([]assay.Transaction, error) {
 	r := bodyReader{body: s.body, text: string(s.body)}
 	var local [lists][]string
@@ -244,7 +245,8 @@ func (d *dictionary) appendSegment(dst []assay.Transaction, s *segment) ([]assay
 	for range s.rows {
 		at += int64(r.unsigned())
 		t := assay.Transaction{ExecutedAt: at, Receipt: receipt}
-		t.Source, t.GPU, t.Region, t.Provider = r.of(local[listSources]), r.of(local[listGPUs]), r.of(local[listRegions]), r.of(local[listProviders])
+		t.Source, t.GPU = r.of(local[listSources]), r.of(local[listGPUs])
+		t.Region, t.Provider = r.of(local[listRegions]), r.of(local[listProviders])
 		t.Verified = r.unsigned() == 1
 		t.Price, t.GPUs, t.HourMicros = assay.Nanos(r.signed()), r.signed(), r.signed()
 		t.ID = r.string()
@@ -256,11 +258,12 @@ func (d *dictionary) appendSegment(dst []assay.Transaction, s *segment) ([]assay
 	return dst, nil
 }
 
-// ErrDamaged says that a stored row is not what was once written.
+// ErrDamaged is the error for a stored row that is not what was written.
 var ErrDamaged = errors.New("the database is damaged")
 
 func (s *segment) damaged() error {
-	return fmt.Errorf("%w: the transactions of receipt %d, executed in the hour from %s, do not fit their checksum", ErrDamaged, s.number.receipt(), assay.FormatInstant(s.number.hour()))
+	return fmt.Errorf("%w: the transactions of receipt %d, executed in the hour from %s, do not match their checksum",
+		ErrDamaged, s.number.receipt(), assay.FormatInstant(s.number.hour()))
 }
 
 const selectSegments = `SELECT segment, rows, checksum, body FROM segments `
@@ -281,7 +284,7 @@ func readSegment(values []driver.Value) (s segment, err error) {
 	return s, nil
 }
 
-// eachSegment calls f for every segment that the rest of a query asks for.
+// eachSegment calls f for every segment that matches the rest of a query.
 func (tx *tx) eachSegment(rest string, args []any, f func(*segment) error) error {
 	return tx.each(selectSegments+rest, args, func(scan scanFunc) error {
 		var s segment
@@ -292,21 +295,24 @@ func (tx *tx) eachSegment(rest string, args []any, f func(*segment) error) error
 	})
 }
 
-// AppendWindow appends the transactions executed in [from, to) as they were received, hour by hour. Damage is an ErrDamaged
-// that names the hour.
+// AppendWindow appends the transactions executed in [from, to) as they were received, hour by hour. A damaged segment
+// is an ErrDamaged that names the hour.
 func (db *DB) AppendWindow(ctx context.Context, dst []assay.Transaction, from, to int64) ([]assay.Transaction, error) {
 	return db.appendWindow(ctx, dst, from, to, func(*segment, []assay.Transaction) {})
 }
 
-// appendWindow is AppendWindow, and tells of every segment it has read.
-func (db *DB) appendWindow(ctx context.Context, dst []assay.Transaction, from, to int64, each func(*segment, []assay.Transaction)) ([]assay.Transaction, error) {
+// appendWindow is AppendWindow, and calls each with every segment that was read.
+func (db *DB) appendWindow(
+	ctx context.Context, dst []assay.Transaction, from, to int64, each func(*segment, []assay.Transaction),
+) ([]assay.Transaction, error) {
 	err := db.readRaw(ctx, func(tx *tx, scan rawScan) error {
 		d, err := readDictionary(tx)
 		if err != nil {
 			return err
 		}
 		first, end := segmentsOf(from, to)
-		return scan(selectSegments+`WHERE segment >= $1 AND segment < $2 ORDER BY segment`, []any{int64(first), int64(end)}, func(values []driver.Value) error {
+		query := selectSegments + `WHERE segment >= $1 AND segment < $2 ORDER BY segment`
+		return scan(query, []any{int64(first), int64(end)}, func(values []driver.Value) error {
 			s, err := readSegment(values)
 			if err != nil {
 				return err
@@ -316,8 +322,10 @@ func (db *DB) appendWindow(ctx context.Context, dst []assay.Transaction, from, t
 				return err
 			}
 			each(&s, dst[begin:])
-			if hour := s.number.hour(); hour < from || hour+assay.Hour > to { // only a part of it was asked for
-				inside := slices.DeleteFunc(dst[begin:], func(t assay.Transaction) bool { return t.ExecutedAt < from || t.ExecutedAt >= to })
+			if hour := s.number.hour(); hour < from || hour+assay.Hour > to { // the hour is only partly in the window
+				inside := slices.DeleteFunc(dst[begin:], func(t assay.Transaction) bool {
+					return t.ExecutedAt < from || t.ExecutedAt >= to
+				})
 				dst = dst[:begin+len(inside)]
 			}
 			return nil
@@ -326,19 +334,19 @@ func (db *DB) appendWindow(ctx context.Context, dst []assay.Transaction, from, t
 	return dst, err
 }
 
-// finder finds stored transactions by their source and id. It keeps the segment it has read last, because what is asked
-// for together often lies together.
+// finder finds stored transactions by source and id. It caches the segment read last, because consecutive lookups are
+// often in the same segment.
 type finder struct {
 	tx         *tx
 	dictionary *dictionary
 	number     segmentNumber                        // of the segment read last
-	held       map[transactionKey]assay.Transaction // what is in it; nil for nothing read yet
+	held       map[transactionKey]assay.Transaction // its transactions; nil: none read yet
 }
 
-// transactionKey is what a transaction is known by.
+// transactionKey identifies a transaction.
 type transactionKey struct{ source, id string }
 
-// in looks for a transaction in a segment.
+// in finds a transaction in a segment.
 func (f *finder) in(number segmentNumber, key transactionKey) (t assay.Transaction, found bool, err error) {
 	if f.held == nil || f.number != number {
 		f.held = map[transactionKey]assay.Transaction{}
@@ -359,28 +367,33 @@ func (f *finder) in(number segmentNumber, key transactionKey) (t assay.Transacti
 	return t, found, nil
 }
 
-// maxProbe is how far behind its hash an id may stand: nobody will see even one step.
+// maxProbe is how far from its hash an id may be listed. Outside tests it is never even one step.
 const maxProbe = 8
 
-// find looks for a transaction.
+// find finds a transaction.
 func (f *finder) find(key transactionKey) (t assay.Transaction, found bool, err error) {
 	var segments []segmentNumber
 	hash := f.tx.db.idHash(key.source, key.id)
-	err = f.tx.each(`SELECT segment FROM transaction_ids WHERE hash BETWEEN $1 AND $2 ORDER BY hash`, []any{hash, hash + maxProbe}, func(scan scanFunc) error {
+	query := `SELECT segment FROM transaction_ids WHERE hash BETWEEN $1 AND $2 ORDER BY hash`
+	err = f.tx.each(query, []any{hash, hash + maxProbe}, func(scan scanFunc) error {
 		var number segmentNumber
 		err := scan((*int64)(&number))
 		segments = append(segments, number)
 		return err
 	})
+	if err != nil {
+		return t, false, err
+	}
 	for _, number := range segments {
-		if err == nil && !found {
-			t, found, err = f.in(number, key)
+		t, found, err = f.in(number, key)
+		if err != nil || found {
+			return t, found, err
 		}
 	}
-	return t, found, err
+	return t, false, nil
 }
 
-// FirstTransaction gives the instant of the first transaction; ok is false when there is none.
+// FirstTransaction returns the instant of the first transaction; ok is false when there is none.
 func (db *DB) FirstTransaction(ctx context.Context) (at int64, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		d, err := readDictionary(tx)
@@ -404,7 +417,7 @@ func (db *DB) FirstTransaction(ctx context.Context) (at int64, ok bool, err erro
 	return at, ok, err
 }
 
-// CountTransactions counts what is stored.
+// CountTransactions counts the stored transactions.
 func (db *DB) CountTransactions(ctx context.Context) (n int, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		return tx.QueryRowContext(tx.ctx, `SELECT coalesce(sum(rows), 0) FROM segments`).Scan(&n)

@@ -7,7 +7,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Session is what is known of somebody's sign-in: never the token's text.
+// Session is a sign-in as it is stored: without the token's text.
 type Session struct {
 	Hash      [32]byte
 	AccountID int64
@@ -18,8 +18,8 @@ type Session struct {
 // ErrNoSession says that there is no such session.
 var ErrNoSession = errors.New("there is no such session")
 
-// StartSession keeps a session of an open account, and forgets those that have run out. How and from are for the audit log: the
-// way of signing in, and the address it came from.
+// StartSession stores a session of an open account and deletes expired ones. How and from are for the audit log: the
+// method of the sign-in and the client's address.
 func (db *DB) StartSession(ctx context.Context, s Session, how, from string) (Session, error) {
 	err := db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, s.AccountID)
@@ -33,8 +33,9 @@ func (db *DB) StartSession(ctx context.Context, s Session, how, from string) (Se
 		if err := tx.exec(`DELETE FROM sessions WHERE expires_at <= $1`, tx.now); err != nil {
 			return err
 		}
-		if err := tx.exec(`INSERT INTO sessions (hash, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)`,
-			s.Hash[:], s.AccountID, s.CreatedAt, s.ExpiresAt); err != nil {
+		err = tx.exec(`INSERT INTO sessions (hash, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)`,
+			s.Hash[:], s.AccountID, s.CreatedAt, s.ExpiresAt)
+		if err != nil {
 			return err
 		}
 		if err := tx.audit("session.start", "account:"+a.Email, detail{"how": how, "address": from}); err != nil {
@@ -46,7 +47,7 @@ func (db *DB) StartSession(ctx context.Context, s Session, how, from string) (Se
 	return s, err
 }
 
-// FailSession notes that somebody failed to sign in. What was typed is not kept: it may be a password in the wrong field.
+// FailSession logs a failed sign-in. The given email address is not logged: it may be a password in the wrong field.
 func (db *DB) FailSession(ctx context.Context, account assay.Account, from string) error {
 	subject := "account:" + account.Email
 	if account.ID == 0 {
@@ -55,7 +56,7 @@ func (db *DB) FailSession(ctx context.Context, account assay.Account, from strin
 	return db.write(ctx, func(tx *tx) error { return tx.audit("session.fail", subject, detail{"address": from}) })
 }
 
-// EndSession ends a session. Ending one that is not there changes nothing.
+// EndSession ends a session. A session that does not exist is no error.
 func (db *DB) EndSession(ctx context.Context, hash [32]byte) error {
 	return db.write(ctx, func(tx *tx) error {
 		s, err := readSession(tx, hash)
@@ -80,7 +81,7 @@ func (db *DB) EndSession(ctx context.Context, hash [32]byte) error {
 	})
 }
 
-// Sessions lists those that have not run out, and the counter they were read at.
+// Sessions lists the sessions that have not expired, and the value of their counter.
 func (db *DB) Sessions(ctx context.Context) (list []Session, counter int64, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		if counter, err = tx.counter("sessions"); err != nil {
@@ -92,7 +93,7 @@ func (db *DB) Sessions(ctx context.Context) (list []Session, counter int64, err 
 	return list, counter, err
 }
 
-// Session finds a session, also one that has run out.
+// Session finds a session, including an expired one.
 func (db *DB) Session(ctx context.Context, hash [32]byte) (s Session, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		s, err = readSession(tx, hash)
@@ -110,7 +111,8 @@ func readSession(tx *tx, hash [32]byte) (Session, error) {
 }
 
 func readSessions(tx *tx, where string, args ...any) (list []Session, err error) {
-	err = tx.each(`SELECT hash, account_id, created_at, expires_at FROM sessions WHERE `+where, args, func(scan scanFunc) error {
+	query := `SELECT hash, account_id, created_at, expires_at FROM sessions WHERE ` + where
+	err = tx.each(query, args, func(scan scanFunc) error {
 		var s Session
 		var hash []byte
 		err := scan(&hash, &s.AccountID, &s.CreatedAt, &s.ExpiresAt)
@@ -121,11 +123,12 @@ func readSessions(tx *tx, where string, args ...any) (list []Session, err error)
 	return list, err
 }
 
-// endSessions ends an account's sessions, but for the one whose hash is given.
-func endSessions(tx *tx, accountID int64, keep []byte) error {
-	if err := tx.exec(`DELETE FROM sessions WHERE account_id = $1 AND hash IS DISTINCT FROM $2`, accountID, keep); err != nil {
+// endSessions ends an account's sessions except the one with the given hash.
+func endSessions(tx *tx, accountID int64, except []byte) error {
+	err := tx.exec(`DELETE FROM sessions WHERE account_id = $1 AND hash IS DISTINCT FROM $2`, accountID, except)
+	if err != nil {
 		return err
 	}
-	_, err := tx.bump("sessions")
+	_, err = tx.bump("sessions")
 	return err
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// TestPostgres_SilentNetwork is about connections that stay open but carry nothing: every bounded call ends with its context,
-// and everything works again when the network does. Connecting alone would take minutes here, so a call that ignores its
-// context does not end in time.
+// TestPostgres_SilentNetwork is about connections that stay open but carry nothing: every bounded call ends with its
+// context, and everything works again when the network does. Connecting alone would take minutes here, so a call that
+// ignores its context does not end in time.
 func TestPostgres_SilentNetwork(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t) + "&connect_timeout=600"
@@ -45,7 +45,7 @@ func TestPostgres_SilentNetwork(t *testing.T) {
 			}
 			wire.Mend()
 			if err := call(t.Context()); err != nil {
-				t.Errorf("after the silence: %v", err)
+				t.Errorf("after the pingAfter: %v", err)
 			}
 		})
 	}

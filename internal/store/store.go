@@ -1,11 +1,11 @@
-// Package store is the database: SQLite or PostgreSQL. DB is a concrete type whose SQL text is the same for both; the few
-// things that differ (opening, bulk writing, watching, locking) are in the files of the two engines.
+// Package store is the database: SQLite or PostgreSQL. DB is a concrete type with one SQL text for both; what differs
+// (opening, bulk writes, watching, locks) is in the engine_sqlite and engine_postgres files.
 //
-// Rules that hold throughout; DESIGN.md says why:
+// Rules of the package; DESIGN.md has the reasons:
 //
 //   - Time is int64 milliseconds, money is int64 billionths. No floating point is stored.
 //   - A public method is one transaction; a lower-case function is the SQL inside it.
-//   - Every change that readers wait for raises a counter in the transaction that makes it.
+//   - Every change that readers follow raises a counter in its transaction.
 //   - Nothing published is overwritten.
 package store
 
@@ -29,19 +29,19 @@ var migrations embed.FS
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	engine
-	Now func() time.Time // the clock, read once a transaction; to be set before use
+	Now func() time.Time // the clock, read once per transaction; set it before use
 
 	idHash   func(source, id string) int64 // idHash, except in tests that want ids to share hashes
 	movedIDs int                           // how many ids a migration inserts at once; few in tests
 
 	watchMu sync.Mutex
-	changed chan struct{} // closed at the next commit that the watcher sees; guarded by watchMu
+	changed chan struct{} // closed at the next commit the watcher sees; guarded by watchMu
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
 
-// Open opens the database at an address and brings its tables up to date. An address is sqlite://FOLDER, where the folder is
-// made if it is missing, or postgres://…, where the database must be there; a folder by itself is SQLite's.
+// Open opens the database at an address and runs missing migrations. An address is sqlite://FOLDER, where a missing
+// folder is created, or postgres://…, where the database must exist. A plain folder means SQLite.
 func Open(ctx context.Context, address string) (*DB, error) {
 	e, err := openEngine(ctx, address)
 	if err != nil {
@@ -61,11 +61,12 @@ func (db *DB) open(ctx context.Context) (*DB, error) {
 
 func newDB(e engine) *DB {
 	return &DB{
-		engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs, changed: make(chan struct{}), stopped: make(chan struct{}),
+		engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs,
+		changed: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
 
-// startWatching watches until Close.
+// startWatching runs the watcher until Close.
 func (db *DB) startWatching(ctx context.Context) {
 	ctx, db.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -74,15 +75,15 @@ func (db *DB) startWatching(ctx context.Context) {
 	}()
 }
 
-// Close ends the watcher and closes the database.
+// Close stops the watcher and closes the database.
 func (db *DB) Close() error {
 	db.stop()
 	<-db.stopped
 	return db.close()
 }
 
-// Changed gives a channel that is closed once something has been committed after the call, by any process. Ask for it
-// before reading, so that nothing is missed in between.
+// Changed returns a channel that is closed after the next commit of any process. Call it before reading, so that no
+// commit in between is missed. It may be closed without a commit.
 func (db *DB) Changed() <-chan struct{} {
 	db.watchMu.Lock()
 	defer db.watchMu.Unlock()
@@ -96,7 +97,7 @@ func (db *DB) announce() {
 	db.changed = make(chan struct{})
 }
 
-// Counters tell what has changed: a reader compares them with the ones it saw before.
+// Counters show what has changed: a reader compares them with those of its last read.
 type Counters struct {
 	Catalog, Keys, Publication, Methodology, Manifest, Receipt int64
 
@@ -111,7 +112,7 @@ type Counters struct {
 
 // Counters reads the counters.
 func (db *DB) Counters(ctx context.Context) (c Counters, err error) {
-	ctx, cancel := context.WithTimeout(ctx, headPatience)
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
 	defer cancel()
 	err = db.read(ctx, func(tx *tx) error {
 		c, err = readCounters(tx)
@@ -174,7 +175,7 @@ func (db *DB) Setting(ctx context.Context, name string) (value string, err error
 	return value, err
 }
 
-// SetSetting keeps a named setting of the installation.
+// SetSetting stores a named setting of the installation.
 func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 	return db.write(ctx, func(tx *tx) error {
 		return tx.exec(`INSERT INTO settings (name, value) VALUES ($1, $2)
@@ -182,9 +183,9 @@ func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 	})
 }
 
-// tx is one transaction: its context, its reading of the clock, and shorthands for SQL.
+// tx is a transaction with its context, its time, and shorthands for SQL.
 type tx struct {
-	begun
+	openTx
 	db     *DB
 	engine engine
 	ctx    context.Context
@@ -198,7 +199,7 @@ func (tx *tx) exec(query string, args ...any) error {
 	return err
 }
 
-// each calls f for every row of the query. A column that cannot be read is damage, and is told with its table and row.
+// each calls f for every row of a query. A column that cannot be read is damage; the error names its table and row.
 func (tx *tx) each(query string, args []any, f func(scanFunc) error) error {
 	rows, err := tx.QueryContext(tx.ctx, query, args...)
 	if err != nil {
@@ -222,7 +223,7 @@ func namingScan(scan scanFunc, query string, row int) scanFunc {
 	}
 }
 
-// firstTable is the table that a query is about; one that begins with another query gives its first.
+// firstTable finds the first table of a query.
 var firstTable = regexp.MustCompile(`(?:FROM|UPDATE|INTO)[ (]+(\w+)|$`)
 
 // counter reads a counter.
@@ -231,14 +232,15 @@ func (tx *tx) counter(name string) (value int64, err error) {
 	return value, err
 }
 
-// bump raises a counter and gives its new value.
+// bump raises a counter and returns its new value.
 func (tx *tx) bump(counter string) (value int64, err error) {
-	err = tx.QueryRowContext(tx.ctx, `UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value`, counter).Scan(&value)
+	query := `UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value`
+	err = tx.QueryRowContext(tx.ctx, query, counter).Scan(&value)
 	return value, err
 }
 
-// inOrder runs the steps one after another and stops at the first error: in PostgreSQL every statement after a failed one
-// fails too, and would hide the reason.
+// inOrder runs the steps one after another and stops at the first error: in PostgreSQL every statement after a failed
+// one fails too, and would hide the reason.
 func inOrder(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -256,10 +258,10 @@ func (db *DB) write(ctx context.Context, f func(*tx) error) error {
 	return db.transact(ctx, true, f)
 }
 
-// rawScan runs a query and hands over the rows as the driver reads them. The values are reused.
+// rawScan runs a query and calls f with each row as the driver reads it. The values are reused.
 type rawScan func(query string, args []any, f func([]driver.Value) error) error
 
-// readRaw is read for queries of millions of rows, which database/sql would spend more time on than the database.
+// readRaw is read for queries of millions of rows, where database/sql would take longer than the database.
 func (db *DB) readRaw(ctx context.Context, f func(*tx, rawScan) error) error {
 	return db.read(ctx, func(tx *tx) error {
 		return f(tx, func(query string, args []any, row func([]driver.Value) error) error {
@@ -268,7 +270,9 @@ func (db *DB) readRaw(ctx context.Context, f func(*tx, rawScan) error) error {
 	})
 }
 
-func scanRaw(ctx context.Context, driverConn any, query string, args []any, row func([]driver.Value) error) (err error) {
+func scanRaw(
+	ctx context.Context, driverConn any, query string, args []any, row func([]driver.Value) error,
+) (err error) {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
@@ -291,20 +295,21 @@ func scanRaw(ctx context.Context, driverConn any, query string, args []any, row 
 	}
 }
 
-// transact runs f in a transaction. Once the context has ended, its end is the error: what the database says then is that
-// it was interrupted, rolled back or closed behind our back.
+// transact runs f in a transaction. After the context has ended, the error is the context's: the database would only
+// report that it was interrupted, rolled back or closed.
 func (db *DB) transact(ctx context.Context, write bool, f func(*tx) error) error {
-	b, err := db.begin(ctx, write)
+	open, err := db.begin(ctx, write)
 	if err == nil {
-		if err = f(&tx{begun: b, db: db, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()}); err == nil {
+		err = f(&tx{openTx: open, db: db, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()})
+		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = b.Commit()
+			err = open.Commit()
 		} else {
-			_ = b.Rollback() // the first error is the one that tells
+			_ = open.Rollback() // the first error is the one to report
 		}
-		b.end()
+		open.end()
 	}
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()

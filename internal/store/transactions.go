@@ -11,21 +11,21 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Appended tells what became of a batch.
+// Appended is the result of appending a batch.
 type Appended struct {
 	Inserted   int
-	Late       int   // of the inserted: about time that was determined before
-	Duplicates int   // rows that were there already, with the same content
-	Conflicts  []int // positions of rows whose id is known with other content; they are kept aside
+	Late       int   // how many of the inserted rows are about time that was determined before
+	Duplicates int   // rows that existed with the same content
+	Conflicts  []int // positions of rows whose id exists with other content; they are set aside
 }
 
-// row is a transaction on its way in.
+// row is a transaction of a batch.
 type row struct {
 	*assay.Transaction
 	position                      int
 	hash                          int64 // of source and id
 	source, gpu, region, provider int64
-	segment                       segmentNumber // where the hash leads to
+	segment                       segmentNumber // that transaction_ids has for the hash
 }
 
 func (r *row) key() transactionKey { return transactionKey{r.Source, r.ID} }
@@ -37,7 +37,7 @@ func idHash(source, id string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]) >> 2)
 }
 
-// AppendTransactions adds a batch in one transaction: all of it is kept, or none. Rows are known by source and id, so a
+// AppendTransactions stores a batch in one transaction: all of it or nothing. Source and id identify a row, so a
 // repeated batch changes nothing. Large batches are much faster than small ones: ids have no order, so a batch touches
 // pages all over the table of ids, and the more rows share a page the better.
 func (db *DB) AppendTransactions(ctx context.Context, batch []assay.Transaction) (a Appended, err error) {
@@ -67,7 +67,7 @@ func appendTransactions(tx *tx, batch []assay.Transaction) (a Appended, err erro
 	if err := ap.compareKnown(); err != nil {
 		return a, err
 	}
-	if err := ap.placeRest(); err != nil {
+	if err := ap.resolveRest(); err != nil {
 		return a, err
 	}
 	if err := ap.insertSegments(); err != nil {
@@ -76,29 +76,29 @@ func appendTransactions(tx *tx, batch []assay.Transaction) (a Appended, err erro
 	return ap.result()
 }
 
-// appender is one batch on its way into the tables.
+// appender appends one batch.
 type appender struct {
 	tx         *tx
 	dictionary dictionary
 	receipt    int64
 	rows       []row // in the order of their hashes
-	fresh      []row // to be inserted
-	known      []row // whose hash was there before the batch
-	rest       []row // whose hash stands in the batch before, or belongs to another id
+	inserted   []row // the new rows
+	known      []row // rows whose hash existed before the batch
+	rest       []row // rows whose hash is that of an earlier row of the batch, or of another id
 	finder     finder
 	appended   Appended
 }
 
-// identify looks up the names of a batch, and puts it into the order of the hashes, in which the ids go in fastest.
+// identify looks up the names of a batch and sorts it by hash, the order in which inserting ids is fastest.
 func (ap *appender) identify(batch []assay.Transaction) (err error) {
 	ap.rows = make([]row, len(batch))
 	for i := range batch {
 		t := &batch[i]
 		r := row{Transaction: t, position: i, hash: ap.tx.db.idHash(t.Source, t.ID)}
-		if r.source, err = ap.dictionary.sources.add(ap.tx, `INSERT INTO sources (source) VALUES ($1) RETURNING source_id`, t.Source); err != nil {
+		if r.source, err = ap.dictionary.sources.add(ap.tx, insertSource, t.Source); err != nil {
 			return err
 		}
-		if r.provider, err = ap.dictionary.providers.add(ap.tx, `INSERT INTO providers (provider) VALUES ($1) RETURNING provider_id`, t.Provider); err != nil {
+		if r.provider, err = ap.dictionary.providers.add(ap.tx, insertProvider, t.Provider); err != nil {
 			return err
 		}
 		var ok bool
@@ -113,11 +113,18 @@ func (ap *appender) identify(batch []assay.Transaction) (err error) {
 		}
 		ap.rows[i] = r
 	}
-	slices.SortFunc(ap.rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.position, b.position)) })
+	slices.SortFunc(ap.rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.position, b.position))
+	})
 	return nil
 }
 
-// add gives the id of a name, inserting the name when it is new.
+const (
+	insertSource   = `INSERT INTO sources (source) VALUES ($1) RETURNING source_id`
+	insertProvider = `INSERT INTO providers (provider) VALUES ($1) RETURNING provider_id`
+)
+
+// add returns the id of a name, and inserts the name when it is new.
 func (n *names) add(tx *tx, insert, text string) (int64, error) {
 	if id, ok := n.ids[text]; ok {
 		return id, nil
@@ -134,17 +141,17 @@ func (ap *appender) segment(r *row) segmentNumber { return numberSegment(r.Execu
 
 const insertID = `INSERT INTO transaction_ids (hash, segment) VALUES ($1, $2)`
 
-// insertIDs enters the hashes of the batch, and sets the rows aside whose hash is known.
+// insertIDs inserts the hashes of the batch, and sorts the rows into new ones, known ones and the rest.
 func (ap *appender) insertIDs() error {
-	unique, ids := make([]row, 0, len(ap.rows)), make([]placedID, 0, len(ap.rows))
+	unique, ids := make([]row, 0, len(ap.rows)), make([]idEntry, 0, len(ap.rows))
 	for i, r := range ap.rows {
 		if i > 0 && ap.rows[i-1].hash == r.hash {
 			ap.rest = append(ap.rest, r)
 		} else {
-			unique, ids = append(unique, r), append(ids, placedID{r.hash, ap.segment(&r)})
+			unique, ids = append(unique, r), append(ids, idEntry{r.hash, ap.segment(&r)})
 		}
 	}
-	known, err := ap.tx.engine.enterIDs(ap.tx, ids)
+	known, err := ap.tx.engine.insertNewIDs(ap.tx, ids)
 	if err != nil {
 		return err
 	}
@@ -153,82 +160,84 @@ func (ap *appender) insertIDs() error {
 		if r.segment, isKnown = known[r.hash]; isKnown {
 			ap.known = append(ap.known, r)
 		} else {
-			ap.fresh = append(ap.fresh, r)
+			ap.inserted = append(ap.inserted, r)
 		}
 	}
 	return nil
 }
 
-// compareKnown looks at the rows whose hash was there: those whose content is the same are duplicates, the others conflicts.
-// It goes through them segment by segment, so that each is read once.
+// compareKnown compares the rows whose hash existed with the stored ones: rows with the same content are duplicates,
+// the others conflicts. It goes segment by segment, so that each segment is read once.
 func (ap *appender) compareKnown() error {
 	slices.SortFunc(ap.known, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.position, b.position))
 	})
 	for _, r := range ap.known {
-		kept, found, err := ap.finder.in(r.segment, r.key())
+		stored, found, err := ap.finder.in(r.segment, r.key())
 		if err != nil {
 			return err
 		}
 		if !found { // the hash belongs to another id
 			ap.rest = append(ap.rest, r)
-		} else if err := ap.compare(r, kept); err != nil {
+		} else if err := ap.compare(r, stored); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare takes a row whose id is known: a duplicate, or a conflict, which is kept aside.
-func (ap *appender) compare(r row, kept assay.Transaction) error {
-	kept.Receipt = r.Receipt
-	if *r.Transaction == kept {
+// compare counts a row whose id exists as a duplicate, or as a conflict, which is set aside.
+func (ap *appender) compare(r row, stored assay.Transaction) error {
+	stored.Receipt = r.Receipt
+	if *r.Transaction == stored {
 		ap.appended.Duplicates++
 		return nil
 	}
 	ap.appended.Conflicts = append(ap.appended.Conflicts, r.position)
-	return ap.tx.exec(`INSERT INTO conflicts (source_id, id, checksum, executed_at, gpu_id, region_id, provider_id, price_nanos, gpus,
-		hour_micros, verified, received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`,
+	return ap.tx.exec(`INSERT INTO conflicts (source_id, id, checksum, executed_at, gpu_id, region_id, provider_id,
+		price_nanos, gpus, hour_micros, verified, received_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`,
 		r.source, r.ID, contentSum(r.Transaction), r.ExecutedAt, r.gpu, r.region, r.provider, int64(r.Price), r.GPUs,
 		r.HourMicros, boolInt(r.Verified), ap.tx.now)
 }
 
-// contentSum tells the contents of conflicts of one id apart.
+// contentSum distinguishes the conflicts of one id by their content.
 func contentSum(t *assay.Transaction) int64 {
 	return ledgerSum(t.GPU, t.Region, t.Provider, t.ExecutedAt, int64(t.Price), t.GPUs, t.HourMicros, boolInt(t.Verified))
 }
 
-// placeRest takes the rows that share a hash with others one by one, now that the first of each hash is there. Of an id,
-// the first row of the batch is the one to keep.
-func (ap *appender) placeRest() error {
+// resolveRest handles the rows that share a hash with others one by one, after the first row of each hash was inserted.
+// Of several rows with one id, the first in the batch counts.
+func (ap *appender) resolveRest() error {
 	if len(ap.rest) == 0 {
 		return nil
 	}
-	fresh := make(map[transactionKey]assay.Transaction, len(ap.fresh))
-	for _, r := range ap.fresh {
-		fresh[r.key()] = *r.Transaction
+	firsts := make(map[transactionKey]assay.Transaction, len(ap.inserted))
+	for _, r := range ap.inserted {
+		firsts[r.key()] = *r.Transaction
 	}
 	slices.SortFunc(ap.rest, func(a, b row) int { return cmp.Compare(a.position, b.position) })
 	for _, r := range ap.rest {
-		kept, found := fresh[r.key()]
+		stored, found := firsts[r.key()]
 		if !found {
 			var err error
-			if kept, found, err = ap.place(r); err != nil {
+			if stored, found, err = ap.findOrInsert(r); err != nil {
 				return err
 			}
 		}
 		if !found {
-			fresh[r.key()] = *r.Transaction
-			ap.fresh = append(ap.fresh, r)
-		} else if err := ap.compare(r, kept); err != nil {
+			firsts[r.key()] = *r.Transaction
+			ap.inserted = append(ap.inserted, r)
+		} else if err := ap.compare(r, stored); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// place looks for the id of a row from its hash on. When it is not there before a free number, it is entered at that.
-func (ap *appender) place(r row) (kept assay.Transaction, found bool, err error) {
+// findOrInsert searches for the id of a row from its hash on. If it does not exist, it inserts the id at the first free
+// number.
+func (ap *appender) findOrInsert(r row) (stored assay.Transaction, found bool, err error) {
 	for hash := r.hash; ; hash++ {
 		var segment segmentNumber
 		free := true
@@ -237,26 +246,26 @@ func (ap *appender) place(r row) (kept assay.Transaction, found bool, err error)
 			return scan((*int64)(&segment))
 		})
 		if err != nil {
-			return kept, false, err
+			return stored, false, err
 		}
 		if free {
-			return kept, false, ap.tx.exec(insertID, hash, int64(ap.segment(&r)))
+			return stored, false, ap.tx.exec(insertID, hash, int64(ap.segment(&r)))
 		}
-		if segment.receipt() != ap.receipt { // it is no row of this batch
-			if kept, found, err = ap.finder.in(segment, r.key()); found || err != nil {
-				return kept, found, err
+		if segment.receipt() != ap.receipt { // otherwise it is a row of this batch
+			if stored, found, err = ap.finder.in(segment, r.key()); found || err != nil {
+				return stored, found, err
 			}
 		}
 	}
 }
 
-// insertSegments writes the rows that are new.
+// insertSegments writes the new rows.
 func (ap *appender) insertSegments() error {
-	slices.SortFunc(ap.fresh, inSegmentOrder)
-	if err := ap.noteLate(); err != nil {
+	slices.SortFunc(ap.inserted, inSegmentOrder)
+	if err := ap.recordLate(); err != nil {
 		return err
 	}
-	if err := ap.makeRoom(); err != nil {
+	if err := ap.createPartitions(); err != nil {
 		return err
 	}
 	insert, err := ap.tx.engine.newBulk(ap.tx, segmentsTable)
@@ -265,7 +274,7 @@ func (ap *appender) insertSegments() error {
 	}
 	defer insert.close()
 	var w segmentWriter
-	for rest := ap.fresh; len(rest) > 0; {
+	for rest := ap.inserted; len(rest) > 0; {
 		number := ap.segment(&rest[0])
 		n := slices.IndexFunc(rest, func(r row) bool { return ap.segment(&r) != number })
 		if n < 0 {
@@ -277,29 +286,29 @@ func (ap *appender) insertSegments() error {
 		}
 		rest = rest[n:]
 	}
-	ap.appended.Inserted = len(ap.fresh)
+	ap.appended.Inserted = len(ap.inserted)
 	return insert.flush()
 }
 
-// makeRoom tells the database which hours are coming.
-func (ap *appender) makeRoom() error {
+// createPartitions prepares the database for the hours of the new rows.
+func (ap *appender) createPartitions() error {
 	var hours []int64
-	for i := range ap.fresh {
-		if hour := ap.segment(&ap.fresh[i]).hour(); len(hours) == 0 || hours[len(hours)-1] != hour {
+	for i := range ap.inserted {
+		if hour := ap.segment(&ap.inserted[i]).hour(); len(hours) == 0 || hours[len(hours)-1] != hour {
 			hours = append(hours, hour)
 		}
 	}
-	return ap.tx.engine.makeRoom(ap.tx, hours)
+	return ap.tx.engine.createPartitions(ap.tx, hours)
 }
 
-// noteLate lists the new rows whose time was determined before they came.
-func (ap *appender) noteLate() error {
+// recordLate lists the new rows whose time was determined before.
+func (ap *appender) recordLate() error {
 	coverage, err := readCoverage(ap.tx)
 	if err != nil {
 		return err
 	}
-	for i := range ap.fresh {
-		r := &ap.fresh[i]
+	for i := range ap.inserted {
+		r := &ap.inserted[i]
 		if !coverage.holds(r.GPU, r.ExecutedAt) {
 			continue
 		}
@@ -311,13 +320,13 @@ func (ap *appender) noteLate() error {
 	return nil
 }
 
-// insertLate puts something on the late list. It may be there: late for the hour first, and then for the day.
+// insertLate adds to the list of late arrivals. An entry may exist: late for the hour first, and then for the day.
 func insertLate(tx *tx, receipt, executedAt, source int64, id string, gpu int64, change string) error {
 	return tx.exec(`INSERT INTO late (receipt, executed_at, source_id, id, gpu_id, change) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT DO NOTHING`, receipt, executedAt, source, id, gpu, change)
 }
 
-// result enters the receipt, unless nothing new has come.
+// result adds the receipt, unless the batch had no new row.
 func (ap *appender) result() (Appended, error) {
 	slices.Sort(ap.appended.Conflicts)
 	if ap.appended.Inserted == 0 {
@@ -326,13 +335,14 @@ func (ap *appender) result() (Appended, error) {
 	return ap.appended, ap.tx.addReceipt(ap.receipt, ap.appended.Inserted)
 }
 
-// addReceipt enters the next receipt.
+// addReceipt adds the next receipt.
 func (tx *tx) addReceipt(receipt int64, rows int) error {
 	if err := tx.exec(`UPDATE counters SET value = $1 WHERE name = 'receipt'`, receipt); err != nil {
 		return err
 	}
-	r := Receipt{receipt, tx.now, rows}
-	return tx.exec(`INSERT INTO receipts (receipt, received_at, rows, checksum) VALUES ($1, $2, $3, $4)`, r.Number, r.ReceivedAt, r.Rows, receiptSum(r))
+	r := Receipt{Number: receipt, ReceivedAt: tx.now, Rows: rows}
+	return tx.exec(`INSERT INTO receipts (receipt, received_at, rows, checksum) VALUES ($1, $2, $3, $4)`,
+		r.Number, r.ReceivedAt, r.Rows, receiptSum(r))
 }
 
 func boolInt(b bool) int64 {

@@ -6,19 +6,22 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// AddUsage adds to the counts of requests, and tells of each key when it was last used. No counter is raised: nobody waits
-// for it.
+// AddUsage adds to the request counts and sets when each key was last used. It raises no counter: no reader follows
+// usage.
 func (db *DB) AddUsage(ctx context.Context, rows []assay.Usage, lastUsed map[string]int64) error {
 	return db.write(ctx, func(tx *tx) error {
 		for _, u := range rows {
-			if err := tx.exec(`INSERT INTO usage (day, key_id, route, status, requests) VALUES ($1, $2, $3, $4, $5)
+			err := tx.exec(`INSERT INTO usage (day, key_id, route, status, requests) VALUES ($1, $2, $3, $4, $5)
 				ON CONFLICT (day, key_id, route, status) DO UPDATE SET requests = usage.requests + excluded.requests`,
-				u.Day, u.KeyID, u.Route, u.Status, u.Requests); err != nil {
+				u.Day, u.KeyID, u.Route, u.Status, u.Requests)
+			if err != nil {
 				return err
 			}
 		}
 		for keyID, at := range lastUsed {
-			if err := tx.exec(`UPDATE keys SET last_used_at = $1 WHERE key_id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, at, keyID); err != nil {
+			err := tx.exec(`UPDATE keys SET last_used_at = $1
+				WHERE key_id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, at, keyID)
+			if err != nil {
 				return err
 			}
 		}
@@ -26,10 +29,11 @@ func (db *DB) AddUsage(ctx context.Context, rows []assay.Usage, lastUsed map[str
 	})
 }
 
-// UsageOf picks whose usage is read: that of all keys of an account, or of one key; of both, that key if it is the account's.
+// UsageOf selects whose usage is read: that of all keys of an account, of one key, or, with both, of the key if it
+// belongs to the account.
 type UsageOf struct {
-	AccountID int64  // 0: whosever
-	KeyID     string // empty: all
+	AccountID int64  // 0: any
+	KeyID     string // empty: any
 }
 
 // Usage reads the counts of the days from the first to the last, oldest day first, then by key, route and status.
@@ -37,7 +41,8 @@ func (db *DB) Usage(ctx context.Context, of UsageOf, first, last int64) (rows []
 	err = db.read(ctx, func(tx *tx) error {
 		rows = nil
 		return tx.each(`SELECT day, key_id, route, status, requests FROM usage
-			WHERE day BETWEEN $1 AND $2 AND ($3 = '' OR key_id = $3) AND ($4 = 0 OR key_id IN (SELECT key_id FROM keys WHERE account_id = $4))
+			WHERE day BETWEEN $1 AND $2 AND ($3 = '' OR key_id = $3)
+			AND ($4 = 0 OR key_id IN (SELECT key_id FROM keys WHERE account_id = $4))
 			ORDER BY day, key_id, route, status`, []any{first, last, of.KeyID, of.AccountID}, func(scan scanFunc) error {
 			var u assay.Usage
 			err := scan(&u.Day, &u.KeyID, &u.Route, &u.Status, &u.Requests)

@@ -9,8 +9,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// AppendUtilization adds a batch of readings in one transaction: all of it is kept, or none. A reading is known by its
-// source, GPU, region and instant, so a repeated batch changes nothing. Received is set here.
+// AppendUtilization stores a batch of readings in one transaction: all of it or nothing. Source, GPU, region and
+// instant identify a reading, so a repeated batch changes nothing. It sets Received.
 func (db *DB) AppendUtilization(ctx context.Context, batch []assay.UtilizationReading) (a Appended, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		a, err = appendUtilization(tx, batch)
@@ -48,10 +48,12 @@ func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, er
 	return a, tx.exec(`UPDATE counters SET value = $1 WHERE name = 'utilization'`, received)
 }
 
-// nextReceived is now, or later: above every received_at before, so that a reader who has seen one batch finds the next,
-// though both came in one millisecond or the clock was put back. The counter of the family keeps the last.
+// nextReceived is now, or later: greater than every received_at before, so that a reader who has seen one batch finds the
+// next, even if both came in one millisecond or the clock was set back. The counter of the family has the last one.
 func nextReceived(tx *tx, counter string) (received int64, err error) {
-	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END FROM counters WHERE name = $2`, tx.now, counter).Scan(&received)
+	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END
+		FROM counters WHERE name = $2`,
+		tx.now, counter).Scan(&received)
 	if errors.Is(err, sql.ErrNoRows) {
 		return tx.now, nil // the first batch of a family that is newer than the database
 	}
@@ -82,9 +84,9 @@ func newReadings(tx *tx, received int64) (in *readings, err error) {
 	return in, err
 }
 
-// append inserts a reading; one that is known is compared instead.
+// append inserts a reading, or compares it with the stored one.
 func (in *readings) append(r *assay.UtilizationReading) (inserted, same bool, err error) {
-	source, err := in.names.sources.add(in.tx, `INSERT INTO sources (source) VALUES ($1) RETURNING source_id`, r.Source)
+	source, err := in.names.sources.add(in.tx, insertSource, r.Source)
 	if err != nil {
 		return false, false, err
 	}
@@ -115,7 +117,7 @@ func (in *readings) close() {
 }
 
 // EachUtilization calls f for every reading received after the given instant, in the order of GPU, region, instant and
-// source. The reading is reused: f copies what it keeps.
+// source. The reading is reused between calls.
 func (db *DB) EachUtilization(ctx context.Context, afterReceived int64, f func(*assay.UtilizationReading) error) error {
 	return db.read(ctx, func(tx *tx) error {
 		d, err := readDictionary(tx)
@@ -124,13 +126,15 @@ func (db *DB) EachUtilization(ctx context.Context, afterReceived int64, f func(*
 		}
 		var r assay.UtilizationReading
 		var source, gpu, region int64
-		return tx.each(`SELECT recorded_at, source_id, gpu_id, region_id, rented_gpus, tracked_gpus, received_at FROM utilization
-			WHERE received_at > $1 ORDER BY gpu_id, region_id, recorded_at, source_id`, []any{afterReceived}, func(scan scanFunc) error {
-			if err := scan(&r.At, &source, &gpu, &region, &r.Rented, &r.Tracked, &r.Received); err != nil {
-				return err
-			}
-			r.Source, r.GPU, r.Region = d.sources.texts[source], d.gpus.texts[gpu], d.regions.texts[region]
-			return f(&r)
-		})
+		return tx.each(`SELECT recorded_at, source_id, gpu_id, region_id, rented_gpus, tracked_gpus, received_at
+			FROM utilization
+			WHERE received_at > $1 ORDER BY gpu_id, region_id, recorded_at, source_id`,
+			[]any{afterReceived}, func(scan scanFunc) error {
+				if err := scan(&r.At, &source, &gpu, &region, &r.Rented, &r.Tracked, &r.Received); err != nil {
+					return err
+				}
+				r.Source, r.GPU, r.Region = d.sources.texts[source], d.gpus.texts[gpu], d.regions.texts[region]
+				return f(&r)
+			})
 	})
 }

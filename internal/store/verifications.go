@@ -14,8 +14,8 @@ var (
 	ErrNoChange      = errors.New("nothing would change")
 )
 
-// AddVerification records that a transaction is verified, or that its verification is withdrawn. late tells that its time
-// was determined before, so that published values stay as they are until they are restated.
+// AddVerification records that a transaction is verified, or that its verification is withdrawn. late reports that its
+// time was determined before, so published values stay as they are until they are restated.
 func (db *DB) AddVerification(ctx context.Context, v assay.Verification) (late bool, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		late, err = addVerification(tx, v)
@@ -41,7 +41,8 @@ func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = tx.each(`SELECT verified FROM verifications WHERE executed_at = $1 AND source_id = $2 AND id = $3 ORDER BY event`,
+	err = tx.each(`SELECT verified FROM verifications
+		WHERE executed_at = $1 AND source_id = $2 AND id = $3 ORDER BY event`,
 		[]any{t.ExecutedAt, source, v.ID}, func(scan scanFunc) error { return scan(&verified) })
 	if err != nil {
 		return false, err
@@ -53,15 +54,11 @@ func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
 		return false, err
 	}
 	v.ExecutedAt, v.Receipt = t.ExecutedAt, receipt+1
-	// The number is the next one, and not one that the database gives: no number may be left out, also not by what is rolled back.
-	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(event), 0) + 1 FROM verifications`).Scan(&v.Event); err != nil {
+	if err := insertVerification(tx, source, &v); err != nil {
 		return false, err
 	}
-	if err := tx.exec(`INSERT INTO verifications (event, executed_at, source_id, id, verified, actor, reason, receipt, checksum)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, v.Event, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(v)); err != nil {
-		return false, err
-	}
-	if err := tx.audit("transaction."+changeOf(v.Verified), "transaction:"+v.Source+" "+v.ID, detail{"said_by": v.Actor, "reason": v.Reason}); err != nil {
+	details := detail{"said_by": v.Actor, "reason": v.Reason}
+	if err := tx.audit("transaction."+changeOf(v.Verified), "transaction:"+v.Source+" "+v.ID, details); err != nil {
 		return false, err
 	}
 	coverage, err := readCoverage(tx)
@@ -71,7 +68,20 @@ func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
 	return true, insertLate(tx, v.Receipt, t.ExecutedAt, source, v.ID, d.gpus.ids[t.GPU], changeOf(v.Verified))
 }
 
-// changeOf says what a later word changed.
+// insertVerification inserts the event under the next number. The number is not an identity column's, because a
+// rollback would leave a gap.
+func insertVerification(tx *tx, source int64, v *assay.Verification) error {
+	err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(event), 0) + 1 FROM verifications`).Scan(&v.Event)
+	if err != nil {
+		return err
+	}
+	return tx.exec(`INSERT INTO verifications (event, executed_at, source_id, id, verified, actor, reason, receipt,
+		checksum)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		v.Event, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(*v))
+}
+
+// changeOf is the change that a verification event makes, in a word.
 func changeOf(verified bool) string {
 	if verified {
 		return "verified"
@@ -79,9 +89,9 @@ func changeOf(verified bool) string {
 	return "withdrawn"
 }
 
-// noteMissed lists as late what came after the publisher had fixed what is known: the time was open then, and is
-// determined now, without it. What a restatement misses is on the list already.
-func noteMissed(tx *tx, d *dictionary, p Publication) error {
+// recordMissed lists as late what was received after the publisher had read its input: that time was not determined yet
+// when it arrived, and is now determined without it. What a restatement misses is on the list already.
+func recordMissed(tx *tx, d *dictionary, p Publication) error {
 	newest, err := tx.counter("receipt")
 	if err != nil || newest <= p.Receipt || p.Reason != "" {
 		return err
@@ -125,17 +135,18 @@ func noteMissed(tx *tx, d *dictionary, p Publication) error {
 	return nil
 }
 
-// readMissed reads the transactions in a stretch of time that came behind a receipt.
+// readMissed reads the transactions in a span that were received after a receipt.
 func readMissed(tx *tx, d *dictionary, within Span, receipt int64) (list []assay.Transaction, err error) {
 	first, end := segmentsOf(within.From, within.To)
-	err = tx.eachSegment(`WHERE segment >= $1 AND segment < $2 AND `+receiptColumn+` > $3`, []any{int64(first), int64(end), receipt}, func(s *segment) error {
-		list, err = d.appendSegment(list, s)
-		return err
-	})
+	err = tx.eachSegment(`WHERE segment >= $1 AND segment < $2 AND `+receiptColumn+` > $3`,
+		[]any{int64(first), int64(end), receipt}, func(s *segment) error {
+			list, err = d.appendSegment(list, s)
+			return err
+		})
 	return list, err
 }
 
-// Verifications lists the words on transactions executed in [from, to), oldest first.
+// Verifications lists the events about transactions executed in [from, to), oldest first.
 func (db *DB) Verifications(ctx context.Context, from, to int64) (list []assay.Verification, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list, err = readVerifications(tx, from, to)
@@ -145,18 +156,22 @@ func (db *DB) Verifications(ctx context.Context, from, to int64) (list []assay.V
 }
 
 func readVerifications(tx *tx, from, to int64) (list []assay.Verification, err error) {
-	err = tx.each(`SELECT event, coalesce(source, ''), id, executed_at, verified, actor, reason, receipt, coalesce(received_at, 0), v.checksum
+	err = tx.each(`SELECT event, coalesce(source, ''), id, executed_at, verified, actor, reason, receipt,
+		coalesce(received_at, 0), v.checksum
 		FROM verifications v LEFT JOIN sources USING (source_id) LEFT JOIN receipts USING (receipt)
 		WHERE executed_at >= $1 AND executed_at < $2 ORDER BY event`, []any{from, to}, func(scan scanFunc) error {
 		var v assay.Verification
 		var verified, sum int64
-		if err := scan(&v.Event, &v.Source, &v.ID, &v.ExecutedAt, &verified, &v.Actor, &v.Reason, &v.Receipt, &v.RecordedAt, &sum); err != nil {
+		err := scan(&v.Event, &v.Source, &v.ID, &v.ExecutedAt, &verified, &v.Actor, &v.Reason, &v.Receipt,
+			&v.RecordedAt, &sum)
+		if err != nil {
 			return err
 		}
 		v.Verified = verified == 1
 		list = append(list, v)
 		if verificationSum(v) != sum || verified != boolInt(v.Verified) {
-			return fmt.Errorf("%w: verification %d, of transaction %s of %s, does not fit its checksum", ErrDamaged, v.Event, v.ID, v.Source)
+			return fmt.Errorf("%w: verification %d, of transaction %s of %s, does not match its checksum",
+				ErrDamaged, v.Event, v.ID, v.Source)
 		}
 		return nil
 	})
@@ -167,16 +182,16 @@ func verificationSum(v assay.Verification) int64 {
 	return ledgerSum(v.Source, v.ID, v.ExecutedAt, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt)
 }
 
-// Late is something that was received about time that had been determined before.
+// Late is a transaction or an event that was received about time that had been determined before.
 type Late struct {
 	assay.Transaction
 	Change     string // arrived, verified or withdrawn
 	ReceivedAt int64
 	Hourly     bool // the hour has not been restated since
-	Daily      bool // nor the day
+	Daily      bool // the day has not been restated since
 }
 
-// EachLate calls f for everything late that no restatement has taken up since, in the order of arrival.
+// EachLate calls f for everything late that no restatement has included yet, in the order of arrival.
 func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 	return db.read(ctx, func(tx *tx) error {
 		covers, err := readCovers(tx)
@@ -187,18 +202,18 @@ func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 		if err != nil {
 			return err
 		}
-		noted, err := readNoted(tx)
+		entries, err := readLate(tx)
 		if err != nil {
 			return err
 		}
 		find := finder{tx: tx, dictionary: &d}
-		for _, n := range noted {
-			t, found, err := find.find(n.key)
+		for _, entry := range entries {
+			t, found, err := find.find(entry.key)
 			if err != nil {
 				return err
 			}
-			t.Receipt = n.receipt
-			l := Late{Transaction: t, Change: n.change, ReceivedAt: n.receivedAt}
+			t.Receipt = entry.receipt
+			l := Late{Transaction: t, Change: entry.change, ReceivedAt: entry.receivedAt}
 			l.Hourly = covers.pending(CoverageKey{l.GPU, assay.Hourly}, l.ExecutedAt, l.Receipt)
 			l.Daily = covers.pending(CoverageKey{l.GPU, assay.Daily}, l.ExecutedAt, l.Receipt)
 			if !found || !l.Hourly && !l.Daily {
@@ -212,33 +227,37 @@ func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 	})
 }
 
-// noted is a row of the late list.
-type noted struct {
+// lateEntry is a row of the table late.
+type lateEntry struct {
 	receipt, receivedAt int64
 	change              string
 	key                 transactionKey
 }
 
-func readNoted(tx *tx) (list []noted, err error) {
+func readLate(tx *tx) (list []lateEntry, err error) {
 	err = tx.each(`SELECT l.receipt, l.change, r.received_at, s.source, l.id FROM late l JOIN receipts r USING (receipt)
-		JOIN sources s USING (source_id) ORDER BY l.receipt, l.executed_at, l.source_id, l.id`, nil, func(scan scanFunc) error {
-		var n noted
-		err := scan(&n.receipt, &n.change, &n.receivedAt, &n.key.source, &n.key.id)
-		list = append(list, n)
-		return err
-	})
+		JOIN sources s USING (source_id) ORDER BY l.receipt, l.executed_at, l.source_id, l.id`,
+		nil, func(scan scanFunc) error {
+			var n lateEntry
+			err := scan(&n.receipt, &n.change, &n.receivedAt, &n.key.source, &n.key.id)
+			list = append(list, n)
+			return err
+		})
 	return list, err
 }
 
-// EachConflict calls f for every row that was kept aside because its id was known with other content.
+// EachConflict calls f for every row that was set aside because its id exists with other content.
 func (db *DB) EachConflict(ctx context.Context, f func(t *assay.Transaction, receivedAt int64) error) error {
 	return db.read(ctx, func(tx *tx) error {
-		return tx.each(`SELECT source, c.id, c.executed_at, gpu_name, coalesce(region, ''), provider, price_nanos, gpus, hour_micros, verified, received_at
+		return tx.each(`SELECT source, c.id, c.executed_at, gpu_name, coalesce(region, ''), provider, price_nanos, gpus,
+			hour_micros, verified, received_at
 			FROM conflicts c JOIN sources USING (source_id) JOIN gpus USING (gpu_id) JOIN providers USING (provider_id)
 			LEFT JOIN regions USING (region_id) ORDER BY received_at, source, c.id, checksum`, nil, func(scan scanFunc) error {
 			var t assay.Transaction
 			var receivedAt int64
-			if err := scan(&t.Source, &t.ID, &t.ExecutedAt, &t.GPU, &t.Region, &t.Provider, &t.Price, &t.GPUs, &t.HourMicros, &t.Verified, &receivedAt); err != nil {
+			err := scan(&t.Source, &t.ID, &t.ExecutedAt, &t.GPU, &t.Region, &t.Provider, &t.Price, &t.GPUs,
+				&t.HourMicros, &t.Verified, &receivedAt)
+			if err != nil {
 				return err
 			}
 			return f(&t, receivedAt)

@@ -74,14 +74,14 @@ func (m *tampered) restore(table string) {
 var locations = map[string]*regexp.Regexp{
 	"transaction": regexp.MustCompile(`transactions? \S+.*, executed (at|in the hour from) \d{4}-`),
 	"slot": regexp.MustCompile(`(H100 SXM|H200|B200|A100 SXM4|)\S* \S* (daily|hourly)` +
-		`( at \d{4}-\d\d-\d\dT|, revision|: the chain| from |: there are records|: the time| has another)`),
+		`( at \d{4}-\d\d-\d\dT|, revision|: the chain| from |: there are records|: the time| has the wrong)`),
 	"manifest": regexp.MustCompile(
 		`manifest (of \d{4}-\d\d-\d\d, revision \d|of \d{4}-\d\d-\d\dT|of \d{4}-\d\d-\d\d: |\d+ is missing)`),
 	"receipt":      regexp.MustCompile(`receipt \d+`),
 	"verification": regexp.MustCompile(`verification (\d+|of transaction)`),
 	"publication":  regexp.MustCompile(`publication \d+`),
 	"methodology":  regexp.MustCompile(`methodology`),
-	"count":        regexp.MustCompile(`there were \d+ of kind`),                 // rows at the end of a list are missing
+	"count":        regexp.MustCompile(`there should be \d+ rows of type`),       // rows at the end of a list are missing
 	"instant":      regexp.MustCompile(`at -?\d+ ms|an instant of another type`), // outside the calendar
 	"series":       regexp.MustCompile(`series \d+, (daily|hourly) of GPU \d+`),
 	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type

@@ -24,8 +24,8 @@ func Server(t testing.TB) (address string) {
 	return testenv.URL(t, testenv.Postgres)
 }
 
-// Postgres makes a database of PostgreSQL that goes away with the test, and gives its address. Without a server the test is
-// skipped, and says so.
+// Postgres makes a database of PostgreSQL that goes away with the test, and gives its address. Without a server the
+// test is skipped, and says so.
 func Postgres(t testing.TB) (address string) {
 	t.Helper()
 	address, remove, err := MakePostgres(t.Context(), Server(t))
@@ -48,7 +48,9 @@ func MakePostgres(ctx context.Context, server string) (address string, remove fu
 	}
 	own := "assay_test_" + rand.Text()
 	// Copying files takes the server a quarter of the work of logging every page.
-	if err := execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q STRATEGY file_copy`, own, name)); err != nil {
+	err = execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q STRATEGY file_copy`,
+		own, name))
+	if err != nil {
 		return "", nil, err
 	}
 	return in(server, own), func() error {
@@ -76,8 +78,8 @@ func execOn(ctx context.Context, address, statement string) error {
 	return err
 }
 
-// template is a database as the store makes it: copying that one takes a fraction of the time. It is made once a process, and
-// those of processes before are removed.
+// template is a database as the store makes it: copying that one takes a fraction of the time. It is made once a
+// process, and those of processes before are removed.
 func template(ctx context.Context, server string) (string, error) {
 	templateOnce.Do(func() { templateName, errTemplate = makeTemplate(context.WithoutCancel(ctx), server) })
 	return templateName, errTemplate
@@ -118,7 +120,9 @@ func removeOld(ctx context.Context, server, before string) error {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	rows, err := conn.Query(ctx, `SELECT datname::text FROM pg_database WHERE datname LIKE $1 AND datname::text COLLATE "C" < $2`, templatePrefix+"%", before)
+	rows, err := conn.Query(ctx, `SELECT datname::text FROM pg_database
+		WHERE datname LIKE $1 AND datname::text COLLATE "C" < $2`,
+		templatePrefix+"%", before)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// SQLite makes a database of SQLite that goes away with the test, and gives its address. It is a copy of one that is made once a
-// process, because most of the time that many tests take would be the making of tables.
+// SQLite makes a database of SQLite that goes away with the test, and gives its address. It is a copy of one that is
+// made once a process, because most of the time that many tests take would be the making of tables.
 func SQLite(t testing.TB) (address string) {
 	t.Helper()
 	content, err := sqliteTemplate()

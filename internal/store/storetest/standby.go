@@ -22,8 +22,8 @@ import (
 // Standby is a streaming replica of the tests' PostgreSQL server, with all of its databases.
 type Standby struct{ port int }
 
-// StartStandby makes a replica that goes away with the test. The short run, and one without a server that can be copied, skips
-// the test and says so.
+// StartStandby makes a replica that goes away with the test. The short run, and one without a server that can be
+// copied, skips the test and says so.
 func StartStandby(t *testing.T) *Standby {
 	t.Helper()
 	if testing.Short() {
@@ -39,7 +39,8 @@ func StartStandby(t *testing.T) *Standby {
 		must(t, os.Chown(folder, int(as.Uid), int(as.Gid)))
 	}
 	//nolint:gosec // whoever runs the tests says where the programs and the server are
-	copying := exec.CommandContext(t.Context(), filepath.Join(programs, "pg_basebackup"), "--dbname", server, "--pgdata", filepath.Join(folder, "data"),
+	copying := exec.CommandContext(t.Context(), filepath.Join(programs, "pg_basebackup"),
+		"--dbname", server, "--pgdata", filepath.Join(folder, "data"),
 		"--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync")
 	copying.Dir, copying.SysProcAttr = folder, process.EndWithParent(syscall.SIGKILL, as)
 	if out, err := copying.CombinedOutput(); err != nil {
@@ -55,20 +56,27 @@ func StartStandby(t *testing.T) *Standby {
 	}.Start()
 	must(t, err)
 	t.Cleanup(running.Kill)
-	must(t, running.Await(t.Context(), time.Minute, func(ctx context.Context) error { return execOn(ctx, s.Of(server), `SELECT 1`) }))
+	ready := func(ctx context.Context) error { return execOn(ctx, s.Of(server), `SELECT 1`) }
+	must(t, running.Await(t.Context(), time.Minute, ready))
 	return s
 }
 
 // standbySettings make it fast, and keep it to itself.
-var standbySettings = []string{"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "lc_messages=C"}
+var standbySettings = []string{
+	"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+	"-c", "fsync=off", "-c", "lc_messages=C",
+}
 
-// sharedSettings are those that a replica must not have smaller than its primary, whose command line may have raised them.
+// sharedSettings are those that a replica must not have smaller than its primary, whose command line may have raised
+// them.
 func sharedSettings(t *testing.T, server string) (args []string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server)
 	must(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	for _, name := range []string{"max_connections", "max_worker_processes", "max_wal_senders", "max_prepared_transactions", "max_locks_per_transaction"} {
+	for _, name := range []string{
+		"max_connections", "max_worker_processes", "max_wal_senders", "max_prepared_transactions", "max_locks_per_transaction",
+	} {
 		var value string
 		must(t, conn.QueryRow(t.Context(), `SELECT current_setting($1)`, name).Scan(&value))
 		args = append(args, "-c", name+"="+value)

@@ -51,9 +51,9 @@ func EachAddress(t *testing.T, f func(t *testing.T, address string)) {
 	EachEngine(t, func(t *testing.T, address func(testing.TB) string) { f(t, address(t)) })
 }
 
-// EachEngine runs a test on every engine in parallel, with a function that makes a new database and returns its address. The
-// short run, which is the one under the race detector, leaves PostgreSQL to the tests that are about it: the others test what
-// the engines have in common, and creating the databases takes most of their time.
+// EachEngine runs a test on every engine in parallel, with a function that makes a new database and returns its
+// address. The short run, which is the one under the race detector, leaves PostgreSQL to the tests that are about it:
+// the others test what the engines have in common, and creating the databases takes most of their time.
 //
 // The engines run after the calling test has returned, as parallel subtests do: nothing may follow the call.
 func EachEngine(t *testing.T, f func(t *testing.T, address func(testing.TB) string)) {

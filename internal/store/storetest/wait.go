@@ -27,8 +27,8 @@ func Run(t testing.TB, loops ...func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// patience guards against hanging. It is far beyond what anything takes, also on a busy machine: a test does not fail because
-// something was slow.
+// patience guards against hanging. It is far beyond what anything takes, also on a busy machine: a test does not fail
+// because something was slow.
 const patience = time.Minute
 
 // Eventually waits until it is so.
@@ -59,5 +59,6 @@ func Await(t testing.TB, changed <-chan struct{}) {
 // CutConnections ends the connections of a database of PostgreSQL, as a restart of the server does.
 func CutConnections(t testing.TB, address string) {
 	t.Helper()
-	ExecAt(t, address, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	ExecAt(t, address, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 }
