@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -110,10 +111,10 @@ func TestReplica(t *testing.T) {
 		t.Run(name, func(t *testing.T) { f(t, openReplicated(t, s)) })
 	}
 	t.Run("OfAnother", func(t *testing.T) {
-		address, other := storetest.Postgres(t), storetest.Postgres(t)
+		primary, other := storetest.OpenIn(t, storetest.Postgres(t)), storetest.Postgres(t)
 		var err error
 		await(t, func() error {
-			_, err = store.OpenReplica(t.Context(), s.Of(other), storetest.OpenIn(t, address))
+			_, err = store.OpenReplica(t.Context(), s.Of(other), primary)
 			if err == nil || strings.Contains(err.Error(), "no streaming replica of") {
 				return nil
 			}
@@ -126,9 +127,9 @@ func TestReplica(t *testing.T) {
 	t.Run("Promoted", func(t *testing.T) { replicaPromoted(t, openReplicated(t, s)) }) // at last: it is a replica no more
 }
 
-// wantAnnounced waits until a commit of the value is announced on a channel that was taken before or after it. The watcher
-// announces one change at a time, so one announcement of an earlier change may still be on its way; a reader who has seen
-// the one after it sees the value.
+// wantAnnounced waits until a commit of the value is announced on a channel that was taken before or after it. The
+// watcher announces one change at a time, so one announcement of an earlier change may still be on its way; a reader
+// who has seen the one after it sees the value.
 func (r *replicated) wantAnnounced(t *testing.T, changed <-chan struct{}, value int) {
 	t.Helper()
 	storetest.Await(t, changed)
@@ -221,11 +222,29 @@ func replicaNothingWritten(t *testing.T, r *replicated) {
 	}
 }
 
-// A replica that has become a primary itself waits for nobody, and still is not written to.
+// promoted is nil once a server is no replica any more.
+func promoted(t *testing.T, address string) error {
+	t.Helper()
+	raw, err := sql.Open("pgx", address)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	var replica bool
+	err = raw.QueryRowContext(t.Context(), `SELECT pg_is_in_recovery()`).Scan(&replica)
+	if err == nil && replica {
+		err = errors.New("the server is still a replica")
+	}
+	return err
+}
+
+// A replica that was promoted does not wait for the primary, and still refuses writes.
 func replicaPromoted(t *testing.T, r *replicated) {
 	r.set(t, 1)
 	await(t, func() error { return r.shows(t, 1) })
-	storetest.ExecAt(t, r.standby, `SELECT pg_promote(true)`)
+	// Waiting for the promotion in the query would make it a query that recovery may cancel.
+	storetest.ExecAt(t, r.standby, `SELECT pg_promote(false)`)
+	await(t, func() error { return promoted(t, r.standby) })
 	r.set(t, 2)
 	changed := r.replica.Changed()
 	r.set(t, 3)
