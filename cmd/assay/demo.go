@@ -87,7 +87,8 @@ func prepareDemoKeys(ctx context.Context, v *service, config demoConfig) (set de
 	if err := accounts.Load(ctx); err != nil {
 		return set, err
 	}
-	if set, err = demoKeys(ctx, accounts, config.server.location.folder()); err != nil || config.keysFile == "" {
+	set, err = demoKeys(ctx, accounts, config.server.location.folder())
+	if err != nil || config.keysFile == "" {
 		return set, err
 	}
 	if err := set.write(config.keysFile); err != nil {
@@ -130,7 +131,8 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s *streams)
 		}
 	}
 	bar := newProgress(s)
-	if err := market.Prepare(ctx, func(step string, done float64) { bar.show(step, done, "") }); err != nil {
+	err = market.Prepare(ctx, func(step string, done float64) { bar.show(step, done, "") })
+	if err != nil {
 		bar.stop()
 		return err
 	}

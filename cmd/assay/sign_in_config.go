@@ -39,19 +39,23 @@ func (c *signInConfig) register(flags *pflag.FlagSet) {
 
 func (c *signInConfig) setIssuer(text string) error {
 	parsed, err := url.Parse(text)
-	if err != nil || parsed.Host == "" ||
-		parsed.Scheme != "https" && (parsed.Scheme != "http" || !isLoopback(parsed.Hostname())) {
+	if err != nil || parsed.Host == "" || !secureEnough(parsed) {
 		return errors.New("must be an address that starts with https://")
 	}
 	c.issuer = text
 	return nil
 }
 
+// secureEnough reports whether nothing secret can be read on the way to an address: HTTPS, or a server on this machine.
+func secureEnough(u *url.URL) bool {
+	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
+}
+
 // parseOrigin reads an address of nothing but scheme and host.
 func parseOrigin(s string) (string, error) {
 	parsed, err := url.Parse(s)
-	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.User != nil ||
-		strings.Trim(parsed.Path, "/") != "" || parsed.RawQuery != "" || parsed.Fragment != "" {
+	web := err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && parsed.Host != ""
+	if !web || parsed.User != nil || strings.Trim(parsed.Path, "/")+parsed.RawQuery+parsed.Fragment != "" {
 		return "", errors.New("must be https:// or http:// and a host, without a path")
 	}
 	return parsed.Scheme + "://" + parsed.Host, nil
