@@ -155,6 +155,7 @@ func TestSuggestions(t *testing.T) {
 	f(`assay key: unknown command "xylophone". Commands: create, list, revoke`, "key", "xylophone")
 	f(`assay import: unknown command "model". Did you mean models?`, "import", "model")
 	f("assay serve: unknown flag --adr. Did you mean --addr?", "serve", "--adr", "x")
+	f("assay serve: unknown flag --address. Did you mean --addr?", "serve", "--address", "x")
 	f("assay serve: unknown flag --oidc-clientid. Did you mean --oidc-client-id?", "serve", "--oidc-clientid=x")
 	f("assay serve: unknown flag -dir. Long flags have two dashes: --dir", "serve", "-dir", "x")
 	f("assay serve: unknown flag -store-read. Long flags have two dashes: --store-read", "serve", "-store-read=x")

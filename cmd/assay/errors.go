@@ -131,7 +131,7 @@ func flagNames(cmd *cobra.Command) (names []string) {
 }
 
 // nearest is the name that differs least from a mistyped one, or empty if none is near: by one letter, by a third of
-// them if the first one is right, or by what is missing at the end.
+// them if the first one is right, or because one is the start of the other.
 func nearest(typed string, names []string) (best string) {
 	smallest := len(typed) + 1
 	for _, name := range names {
@@ -139,7 +139,7 @@ func nearest(typed string, names []string) (best string) {
 		switch {
 		case typed == "" || name == "":
 			continue
-		case strings.HasPrefix(name, typed):
+		case strings.HasPrefix(name, typed), len(name) > 2 && strings.HasPrefix(typed, name):
 			distance = min(distance, 1)
 		case typed[0] == name[0]:
 			limit = max(len(typed)/3, 2)
