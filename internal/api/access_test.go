@@ -8,55 +8,62 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"text/tabwriter"
 )
 
 // pathVariable is what of a route's path the caller chooses.
 var pathVariable = regexp.MustCompile(`\{\w+\}`)
 
-// TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the answer
+// asks are what is requested of a route, instead of nothing in particular: values of the path's variable, or queries.
+var asks = map[string][]string{
+	"/api/gpu/{gpuName}":                             {"H200", "RTX%20PRO%206000%20WS"},
+	"/api/daily-index":                               {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03", "?as_of=2026-02-02", "?as_of=2025-11-03"},
+	"/api/day-index":                                 {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-03"},
+	"/api/daily-index/all":                           {"", "?date=2025-11-03"},
+	"/api/daily-index/{gpuName}/previous":            {"H200", "RTX%20PRO%206000%20WS"},
+	"/api/gpu/{gpuName}/index-history":               {"H200", "RTX%20PRO%206000%20WS", "H200?startDate=2025-11-04", "H200?startDate=2025-11-03", "H200?granularity=hourly", "H200?granularity=auto&startDate=2026-02-01", "H200?as_of=2025-11-03"},
+	"/api/h100-history":                              {"", "?startDate=2025-11-03", "?granularity=hourly"},
+	"/api/gpu/{gpuName}/history":                     {"H200?datetime=2026-02-01"},
+	"/api/gpu/{gpuName}/history-simple":              {"H200", "H200?granularity=hourly"},
+	"/api/gpu/{gpuName}/history-range":               {"H200", "H200?granularity=hourly"},
+	"/api/gpu/{gpuName}/hourly":                      {"H200"},
+	"/api/gpu/{gpuName}/rolling-24h-average":         {"H200"},
+	"/api/gpu/{gpuName}/rolling-24h-average/history": {"H200"},
+	"/api/gpu/{gpuName}/determination":               {"H200?date=2026-02-01", "H200?timestamp=2026-02-01T21:00:00Z"},
+	"/api/gpu/{gpuName}/realtime":                    {"H200"},
+	"/api/gpu/{gpuName}/volatility":                  {"H200?startDate=2026-01-30&endDate=2026-02-03", "H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly"},
+	"/api/gpu/{gpuName}/volume-metrics":              {"H200", "H200?granularity=hourly"},
+	"/api/corrections":                               {"", "?granularity=hourly"},
+	"/api/memory-index":                              {"", "?type=mem_ddr5_16gb", "?category=flash", "?as_of=2026-01-01"},
+	"/api/memory/{memoryType}/history":               {"mem_ddr5_16gb", "mem_ddr5_16gb?startDate=2025-12-01", "mem_ddr6"},
+	"/api/llm-coding/index":                          {"?product=cc-prs"},
+	"/api/llm-coding/history":                        {"?product=cc-prs", "?product=cc-vs-codex&startDate=2025-12-01"},
+	"/api/otpi":                                      {"", "?lab=openai", "?lab=minimax", "?date=2026-01-04", "?date=2026-01-03", "?startDate=2026-01-04", "?startDate=2026-01-03", "?as_of=2026-01-03"},
+	"/api/workload":                                  {"", "?lab=openai&family=flagship"},
+	"/api/neocloud/sites":                            {"?city=oslo"},
+	"/api/neocloud/sites/aggregate":                  {"", "?by=gpu_type"},
+	"/api/keys/{id}":                                 {"4fQz8K"},
+	"/api/keys/{id}/rotate":                          {"4fQz8K"},
+	"/api/neocloud/map":                              {"", "?country=no", "?as_of=2026-01-01"},
+}
+
+// TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the response
 // names them, access and granularity.
 func TestAccessMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
-	callers := []string{"anonymous", "premium", "full", "revoked", "ended trial", "unknown key", "free session", "trial session", "premium session", "full session", "member session"}
-	asks := map[string][]string{
-		"/api/gpu/{gpuName}":                             {"H200", "RTX%20PRO%206000%20WS"},
-		"/api/daily-index":                               {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03", "?as_of=2026-02-02", "?as_of=2025-11-03"},
-		"/api/day-index":                                 {"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-03"},
-		"/api/daily-index/all":                           {"", "?date=2025-11-03"},
-		"/api/daily-index/{gpuName}/previous":            {"H200", "RTX%20PRO%206000%20WS"},
-		"/api/gpu/{gpuName}/index-history":               {"H200", "RTX%20PRO%206000%20WS", "H200?startDate=2025-11-04", "H200?startDate=2025-11-03", "H200?granularity=hourly", "H200?granularity=auto&startDate=2026-02-01", "H200?as_of=2025-11-03"},
-		"/api/h100-history":                              {"", "?startDate=2025-11-03", "?granularity=hourly"},
-		"/api/gpu/{gpuName}/history":                     {"H200?datetime=2026-02-01"},
-		"/api/gpu/{gpuName}/history-simple":              {"H200", "H200?granularity=hourly"},
-		"/api/gpu/{gpuName}/history-range":               {"H200", "H200?granularity=hourly"},
-		"/api/gpu/{gpuName}/hourly":                      {"H200"},
-		"/api/gpu/{gpuName}/rolling-24h-average":         {"H200"},
-		"/api/gpu/{gpuName}/rolling-24h-average/history": {"H200"},
-		"/api/gpu/{gpuName}/determination":               {"H200?date=2026-02-01", "H200?timestamp=2026-02-01T21:00:00Z"},
-		"/api/gpu/{gpuName}/realtime":                    {"H200"},
-		"/api/gpu/{gpuName}/volatility":                  {"H200?startDate=2026-01-30&endDate=2026-02-03", "H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly"},
-		"/api/gpu/{gpuName}/volume-metrics":              {"H200", "H200?granularity=hourly"},
-		"/api/corrections":                               {"", "?granularity=hourly"},
-		"/api/memory-index":                              {"", "?type=mem_ddr5_16gb", "?category=flash", "?as_of=2026-01-01"},
-		"/api/memory/{memoryType}/history":               {"mem_ddr5_16gb", "mem_ddr5_16gb?startDate=2025-12-01", "mem_ddr6"},
-		"/api/llm-coding/index":                          {"?product=cc-prs"},
-		"/api/llm-coding/history":                        {"?product=cc-prs", "?product=cc-vs-codex&startDate=2025-12-01"},
-		"/api/otpi":                                      {"", "?lab=openai", "?lab=minimax", "?date=2026-01-04", "?date=2026-01-03", "?startDate=2026-01-04", "?startDate=2026-01-03", "?as_of=2026-01-03"},
-		"/api/workload":                                  {"", "?lab=openai&family=flagship"},
-		"/api/neocloud/sites":                            {"?city=oslo"},
-		"/api/neocloud/sites/aggregate":                  {"", "?by=gpu_type"},
-		"/api/keys/{id}":                                 {"4fQz8K"},
-		"/api/keys/{id}/rotate":                          {"4fQz8K"},
-		"/api/neocloud/map":                              {"", "?country=no", "?as_of=2026-01-01"},
+	t.Parallel()
+	callers := []string{
+		"anonymous", "premium", "full", "revoked", "ended trial", "unknown key", "free session", "trial session",
+		"premium session", "full session", "member session",
 	}
+
 	r := newRig(t)
 	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "method\troute\taccess\tasked for\t%s\n", strings.Join(callers, "\t"))
+	b.WriteString("What each caller gets. Today is 4 February 2026: the free window begins on 4 November 2025, that of token\n" +
+		"prices on 4 January 2026.\n")
 	for _, route := range r.allRoutes() {
+		fmt.Fprintf(&b, "\n%s %s (%s)\n", route.Method, route.Path, route.Rule)
 		targets := asks[route.Path]
 		if targets == nil {
 			targets = []string{""}
@@ -67,20 +74,42 @@ func TestAccessMatrix(t *testing.T) {
 			if asked {
 				target += "?" + query
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s", route.Method, route.Path, route.Rule, strings.ReplaceAll(ask, "%20", " "))
-			for _, caller := range callers {
-				fmt.Fprintf(table, "\t%s", outcome(r.Do(route.Method, caller, target)))
+			if ask != "" {
+				fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(ask, "%20", " "))
 			}
-			fmt.Fprintln(table)
+			outcomes := make([]string, len(callers))
+			for i, caller := range callers {
+				outcomes[i] = outcome(r.Do(route.Method, caller, target))
+			}
+			writeOutcomes(&b, callers, outcomes)
 			if route.Method == http.MethodDelete {
-				clear(r.Sessions) // who has signed out signs in again
+				clear(r.Sessions) // a caller who has signed out signs in again
 			}
 		}
 	}
-	if err := table.Flush(); err != nil {
-		t.Fatal(err)
+	apitest.Golden(t, "matrix.txt", b.String())
+}
+
+// writeOutcomes writes a line per outcome, with the callers who get it.
+func writeOutcomes(b *strings.Builder, callers, outcomes []string) {
+	written := map[string]bool{}
+	for _, this := range outcomes {
+		if written[this] {
+			continue
+		}
+		written[this] = true
+		var who []string
+		for i, caller := range callers {
+			if outcomes[i] == this {
+				who = append(who, caller)
+			}
+		}
+		names := strings.Join(who, ", ")
+		if len(who) == len(callers) {
+			names = "every caller"
+		}
+		fmt.Fprintf(b, "    %-24s %s\n", this, names)
 	}
-	apitest.Golden(t, "matrix.txt", "What each caller gets. Today is 4 February 2026, so the free window begins on 4 November 2025, that of token prices on\n4 January 2026.\n\n"+b.String())
 }
 
 func outcome(r apitest.Reply) string {

@@ -34,11 +34,12 @@ func Golden(t testing.TB, name, got string) {
 	}
 }
 
-// GoldenResponse compares the response to a GET request with a file under testdata.
+// GoldenResponse compares the response to a GET request with a file under testdata. Each case can be run alone: no rate limit
+// has counted anything before.
 func (r *Rig) GoldenResponse(t *testing.T, name, caller, target string, headers ...string) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
-		r.Test = t
+		r.Test, r.Server = t, r.newWebServer()
 		text := fmt.Sprintf("GET %s as %s\n\n%s", target, caller, r.Get(caller, target, headers...).Golden())
 		Golden(t, filepath.Join("responses", name+".txt"), text)
 	})
