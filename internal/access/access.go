@@ -28,10 +28,11 @@ var ruleNames = [...]string{
 // String is the rule's word in documents.
 func (r Rule) String() string { return ruleNames[r] }
 
-// The free windows of GPU data and of token prices, in calendar months back from today.
+// The free windows of GPU data and of token prices: calendar months back from today or, where a month is short, days. So a
+// client that requests 90 or 30 days is always inside.
 const (
-	freeGPUMonths = 3
-	freeLabMonths = 1
+	freeGPUMonths, freeGPUDays = 3, 92
+	freeLabMonths, freeLabDays = 1, 31
 )
 
 // autoHourlySpan is the longest span that `auto` serves by the hour.
@@ -39,8 +40,7 @@ const autoHourlySpan = 31 * assay.Day
 
 // Ask is what a caller requests. The zero value requests nothing in particular.
 type Ask struct {
-	PaidGPU     bool
-	PaidLab     bool
+	Paid        string // the GPU or lab that is requested, if it is not free
 	HasStart    bool   // whether Start was said
 	Start       int64  // the first instant asked for
 	HasEnd      bool   // whether End was said
@@ -61,7 +61,6 @@ type Grant struct {
 var (
 	// ErrKeyRequired refuses a caller without a key.
 	ErrKeyRequired = &assay.Error{Kind: assay.Unauthorized, Code: "key_required", Message: keyRequired}
-	errOutside     = &assay.Error{Kind: assay.Unauthorized, Code: "outside_free_window", Message: keyRequired}
 	errDailyOnly   = &assay.Error{
 		Kind: assay.Forbidden, Code: "full_required",
 		Message: "Premium access is daily-grain only. Hourly and real-time data require a full subscription.",
@@ -74,6 +73,13 @@ var (
 )
 
 const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
+
+// needsKey refuses a caller without a key something in particular.
+func needsKey(code, what string) error {
+	return &assay.Error{
+		Kind: assay.Unauthorized, Code: code, Message: "API key required for " + what + ". Use Authorization: Bearer YOUR_API_KEY",
+	}
+}
 
 // Admit tells whether a caller may use a route at all, whatever it requests there, or why not.
 func Admit(rule Rule, caller assay.Caller) error {
@@ -121,7 +127,9 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
 	switch {
 	case rule == Public:
 		return Grant{}, nil
-	case ask.PaidGPU || ask.PaidLab || ask.HourlyOnly:
+	case ask.Paid != "":
+		return Grant{}, needsKey("key_required", ask.Paid)
+	case ask.HourlyOnly:
 		return Grant{}, ErrKeyRequired
 	}
 	from, window := FreeFrom(rule, now), assay.Public3Months
@@ -129,17 +137,18 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
 		window = assay.Public1Month
 	}
 	if ask.HasStart && ask.Start < from || ask.HasAsOf && ask.AsOf < from {
-		return Grant{}, errOutside
+		return Grant{}, needsKey("outside_free_window", "dates before "+assay.FormatDay(from))
 	}
 	return Grant{Access: window, From: from, Grain: assay.Daily}, nil
 }
 
 // FreeFrom is the first instant of the free window of a rule.
 func FreeFrom(rule Rule, now int64) int64 {
+	months, days := freeGPUMonths, int64(freeGPUDays)
 	if rule == FreeLab {
-		return assay.MonthsBack(now, freeLabMonths)
+		months, days = freeLabMonths, freeLabDays
 	}
-	return assay.MonthsBack(now, freeGPUMonths)
+	return min(assay.MonthsBack(now, months), assay.StartOfDay(now)-days*assay.Day)
 }
 
 // fullGrain is the grain that a Full caller is served.

@@ -26,8 +26,8 @@ func mustInstant(s string) int64 {
 // asks is everything that can make a difference, each by its name.
 var asks = map[string]Ask{
 	"nothing":                            {},
-	"paid":                               {PaidGPU: true},
-	"paid in the window":                 {PaidGPU: true, HasStart: true, Start: window},
+	"paid":                               {Paid: "B300"},
+	"paid in the window":                 {Paid: "B300", HasStart: true, Start: window},
 	"1 ms before the window":             {HasStart: true, Start: window - 1},
 	"long before the window":             {HasStart: true, Start: mustInstant("2001-01-01")},
 	"the epoch":                          {HasStart: true, Start: 0},
@@ -38,7 +38,7 @@ var asks = map[string]Ask{
 	"daily of a day":                     {Granularity: "daily", HasStart: true, Start: now - assay.Day},
 	"hourly":                             {Granularity: "hourly"},
 	"hourly of months":                   {Granularity: "hourly", HasStart: true, Start: window, HasEnd: true, End: now},
-	"paid hourly":                        {PaidGPU: true, Granularity: "hourly"},
+	"paid hourly":                        {Paid: "B300", Granularity: "hourly"},
 	"auto":                               {Granularity: "auto"},
 	"auto to an end":                     {Granularity: "auto", HasEnd: true, End: now},
 	"auto of 31 days":                    {Granularity: "auto", HasStart: true, Start: now - 31*assay.Day},
@@ -51,7 +51,7 @@ var asks = map[string]Ask{
 	"as of the epoch":                    {HasAsOf: true, AsOf: 0},
 	"as of the window":                   {HasAsOf: true, AsOf: window},
 	"as of now":                          {HasAsOf: true, AsOf: now},
-	"paid as of now":                     {PaidGPU: true, HasAsOf: true, AsOf: now},
+	"paid as of now":                     {Paid: "B300", HasAsOf: true, AsOf: now},
 	"auto of 31 days as of":              {Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day},
 	"auto of 31 days and 1 ms as of":     {Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day + 1},
 	"auto to an end as of another": {
@@ -155,9 +155,36 @@ func TestDecide_Messages(t *testing.T) {
 	}
 	const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
 	f(Keyed, assay.Anonymous, "nothing", keyRequired)
-	f(FreeGPU, assay.Anonymous, "paid", keyRequired)
-	f(FreeGPU, assay.Anonymous, "1 ms before the window", keyRequired)
+	f(FreeGPU, assay.Anonymous, "hourly only", keyRequired)
+	f(FreeGPU, assay.Anonymous, "paid", "API key required for B300. Use Authorization: Bearer YOUR_API_KEY")
+	const outside = "API key required for dates before 2026-02-28. Use Authorization: Bearer YOUR_API_KEY"
+	f(FreeGPU, assay.Anonymous, "1 ms before the window", outside)
+	f(FreeGPU, assay.Anonymous, "as of the epoch", outside)
 	f(FullGrain, assay.Premium, "nothing", "Premium access is daily-grain only. Hourly and real-time data require a full subscription.")
+}
+
+// The window is never shorter than the days, nor than the months.
+func TestFreeFrom(t *testing.T) {
+	t.Parallel()
+	f := func(today, gpu, lab string) {
+		t.Helper()
+		t.Run(today, func(t *testing.T) {
+			t.Parallel()
+			at := mustInstant(today + "T23:59:59Z")
+			if got := assay.FormatDay(FreeFrom(FreeGPU, at)); got != gpu {
+				t.Errorf("GPUs are free from %s, want %s", got, gpu)
+			}
+			if got := assay.FormatDay(FreeFrom(FreeLab, at)); got != lab {
+				t.Errorf("labs are free from %s, want %s", got, lab)
+			}
+		})
+	}
+	f("2026-02-04", "2025-11-04", "2026-01-04")
+	f("2026-03-01", "2025-11-29", "2026-01-29") // three months have 90 days, one has 28
+	f("2026-03-31", "2025-12-29", "2026-02-28")
+	f("2026-05-31", "2026-02-28", "2026-04-30")
+	f("2026-10-01", "2026-07-01", "2026-08-31")
+	f("2024-05-01", "2024-01-30", "2024-03-31")
 }
 
 func TestRule_Words(t *testing.T) {

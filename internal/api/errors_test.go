@@ -36,8 +36,10 @@ func TestErrors(t *testing.T) {
 	f("", "/api/gpu/TPU/index-history?startDate=2000-01-01", 400, "Bad request", unknownGPU)
 	f("full", "/api/gpu/A%2FB/hourly", 400, "Bad request", unknownGPU)
 
-	f("", "/api/gpu/RTX%20PRO%206000%20WS", 401, "Unauthorized", noKey)
-	f("", "/api/gpu/H200/index-history?startDate=2025-11-03", 401, "Unauthorized", noKey)
+	f("", "/api/gpu/RTX%20PRO%206000%20WS", 401, "Unauthorized", "API key required for RTX PRO 6000 WS. Use Authorization: Bearer YOUR_API_KEY")
+	f("", "/api/otpi?lab=minimax", 401, "Unauthorized", "API key required for minimax. Use Authorization: Bearer YOUR_API_KEY")
+	f("", "/api/otpi?date=2026-01-03", 401, "Unauthorized", "API key required for dates before 2026-01-04. Use Authorization: Bearer YOUR_API_KEY")
+	f("", "/api/gpu/H200/index-history?startDate=2025-11-03", 401, "Unauthorized", "API key required for dates before 2025-11-04. Use Authorization: Bearer YOUR_API_KEY")
 	f("", "/api/gpu/H200/history", 401, "Unauthorized", noKey)
 	f("", "/api/gpu/TPU/hourly?limit=x", 401, "Unauthorized", noKey)
 	for _, header := range []string{"", "Bearer", "Bearer ", "Basic abc", "sk_live_x", "Bearer\tx"} {

@@ -121,7 +121,9 @@ func (q *query) grantedLine(gpu assay.GPU, ask access.Ask) (grant access.Grant, 
 	if err != nil {
 		return grant, nil, err
 	}
-	ask.PaidGPU = !gpu.Free
+	if !gpu.Free {
+		ask.Paid = gpu.Name
+	}
 	if grant, err = q.granted(ask); err != nil {
 		return grant, nil, err
 	}

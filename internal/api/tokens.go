@@ -286,7 +286,9 @@ func otpi(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	ask.PaidLab = lab.Lab != "" && !lab.Free
+	if !lab.Free {
+		ask.Paid = lab.Lab
+	}
 	grant, err := q.decide(ask)
 	if err != nil {
 		return web.Response{}, err
