@@ -95,16 +95,24 @@ func TestVolumeMetrics(t *testing.T) {
 	f := checker(t, r)
 	const all = "/api/gpu/H200/volume-metrics?"
 	// On 4 February: source a at 00:00 and 12:00. On the 3rd at 00:00 both sources, at 12:00 only a.
-	f("premium", all+"startDate=2026-02-03", 200, `"granularity":"daily","count":2,"has_more":false,"data":[{"recorded_at":"2026-02-04T00:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.6475},{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z","utilization_ratio":`)
-	f("full", all+"granularity=hourly&limit=1", 200, `"granularity":"hourly","count":1,"has_more":true,"data":[{"recorded_at":"2026-02-04T12:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.651}]`)
+	f("premium", all+"partial=true&startDate=2026-02-03", 200, `"granularity":"daily","count":2,"has_more":false,"data":[{"recorded_at":"2026-02-04T00:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.6475,"partial":true},{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z","utilization_ratio":`)
+	f("full", all+"partial=true&granularity=hourly&limit=1", 200, `"granularity":"hourly","count":1,"has_more":true,"data":[{"recorded_at":"2026-02-04T12:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.651,"partial":true}]`)
+	// Without partial=true the running day and hour are left out; the day or hour before is complete.
+	f("premium", all+"startDate=2026-02-03", 200, `"count":1,"has_more":false,"data":[{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z","utilization_ratio":`)
+	f("premium", all+"startDate=2026-02-03&partial=false", 200, `"count":1,`)
+	f("full", all+"granularity=hourly&limit=1", 200, `"data":[{"recorded_at":"2026-02-04T00:00:00.000Z","exact_timestamp":"2026-02-04T00:00:00.000Z","utilization_ratio":`)
+	f("premium", all+"partial=yes", 400, "partial")
+	if got := r.Get("premium", all+"startDate=2026-02-03&limit=1&partial=true"); strings.Count(got.Text, `"partial":true`) != 1 {
+		t.Errorf("the running day is not marked: %s", got.Text)
+	}
 	f("premium", all+"order=asc&limit=1", 200, `"data":[{"recorded_at":"2025-12-20T00:00:00.000Z","exact_timestamp":"2025-12-20T12:00:00.000Z","utilization_ratio":0.6035}]`)
 	// A row belongs to the range its last reading lies in, and is the mean of its whole day.
-	f("premium", all+"startDate=2026-02-04T12:00:00Z", 200, `"count":1,"has_more":false,"data":[{"recorded_at":"2026-02-04T00:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.6475}]`)
-	f("premium", all+"startDate=2026-02-04T12:00:00.001Z", 200, `"count":0,"has_more":false,"data":[]`)
-	f("premium", all+"startDate=2026-02-04&endDate=2026-02-04T11:00:00Z", 200, `"count":0,`)
+	f("premium", all+"partial=true&startDate=2026-02-04T12:00:00Z", 200, `"count":1,"has_more":false,"data":[{"recorded_at":"2026-02-04T00:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.6475,"partial":true}]`)
+	f("premium", all+"partial=true&startDate=2026-02-04T12:00:00.001Z", 200, `"count":0,"has_more":false,"data":[]`)
+	f("premium", all+"partial=true&startDate=2026-02-04&endDate=2026-02-04T11:00:00Z", 200, `"count":0,`)
 	f("premium", all+"endDate=1969-01-01", 200, `"count":0,`)
 	// As of before a late source came in, its share is not known; nor is a reading that lay in the future.
-	f("premium", all+"startDate=2026-02-02&as_of=2026-02-03T23:59:59Z", 200, `"data":[{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z","utilization_ratio":0.6335},`)
+	f("premium", all+"partial=true&startDate=2026-02-02&as_of=2026-02-03T23:59:59Z", 200, `"data":[{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z","utilization_ratio":0.6335,"partial":true},`)
 	f("premium", all+"startDate=2026-02-03&as_of=2026-02-04", 200, `"count":1,"has_more":false,"data":[{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z"`)
 	f("premium", all+"as_of=2025-12-20T00:00:59Z", 404, `"error":"No data available","message":"No utilization data found for H200"`)
 	f("premium", "/api/gpu/H100%20SXM/volume-metrics", 404, "No utilization data found for H100 SXM")

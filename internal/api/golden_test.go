@@ -45,6 +45,7 @@ func TestGolden(t *testing.T) {
 	f("volatility-full", "full", "/api/gpu/H200/volatility?startDate=2026-02-04T11:00:00Z&endDate=2026-02-04&granularity=hourly&windowDays=24&order=asc")
 	f("volume-metrics-premium", "premium", "/api/gpu/H200/volume-metrics?startDate=2026-02-01")
 	f("volume-metrics-full", "full", "/api/gpu/H200/volume-metrics?granularity=hourly&limit=3")
+	f("volume-metrics-partial", "premium", "/api/gpu/H200/volume-metrics?startDate=2026-02-03&partial=true")
 	f("gpu-utilization", "premium", "/api/gpu-utilization")
 	f("gpu-utilization-region", "full", "/api/gpu-utilization?region=us-east")
 	f("index-history-as-of", "premium", "/api/gpu/H100%20SXM/index-history?region=us-east&startDate=2026-01-28&as_of=2026-02-02")

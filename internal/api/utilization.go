@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/binary"
-	"hash/fnv"
 	"strconv"
 
 	"github.com/assaydata/assay"
@@ -17,9 +16,11 @@ type shareRow struct {
 	recorded int64 // when the period begins
 	last     int64 // the last reading in it
 	ratio    assay.Nanos
+	partial  bool // the period has not ended
 }
 
-// volumeMetrics serves which share of a GPU's tracked capacity was rented, by day or hour.
+// volumeMetrics serves which share of a GPU's tracked capacity was rented, by day or hour. The
+// running day or hour is left out unless partial is true.
 func volumeMetrics(q query) (web.Response, error) {
 	gpu, err := q.gpu(q.pathGPU())
 	if err != nil {
@@ -27,6 +28,10 @@ func volumeMetrics(q query) (web.Response, error) {
 	}
 	h := gpuHistory{history: history{form: volumeForm}}
 	ask, to, err := h.parse(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
+	partial, err := q.OneOf("partial", "false", "true", "false")
 	if err != nil {
 		return web.Response{}, err
 	}
@@ -41,6 +46,9 @@ func volumeMetrics(q query) (web.Response, error) {
 		from = max(from, ask.Start)
 	}
 	rows, modified := q.shares(h.line, h.grant.Grain, from, min(to, q.moment))
+	if n := len(rows); n > 0 && rows[n-1].partial && partial == "false" {
+		rows = rows[:n-1]
+	}
 	h.j = len(rows)
 	h.cut()
 	head := h.appendHead(make([]byte, 0, 256), nil)
@@ -61,6 +69,7 @@ func (q *query) shares(line *snapshot.Line, grain assay.Grain, from, to int64) (
 	closeRow := func() {
 		var ok bool
 		if row.ratio, ok = mean.Mean(); ok && from <= row.last && row.last <= to {
+			row.partial = q.moment < row.recorded+step
 			rows = append(rows, row)
 		}
 	}
@@ -76,25 +85,34 @@ func (q *query) shares(line *snapshot.Line, grain assay.Grain, from, to int64) (
 	return rows, modified
 }
 
-// sharesTag is the ETag of rows, whose readings have no version.
+// sharesTag is the tag of rows, whose readings have no version.
 func sharesTag(head []byte, rows []shareRow, desc bool) string {
-	h := fnv.New64a()
-	_, _ = h.Write(head) // a hash takes everything
-	_, _ = h.Write(strconv.AppendBool(nil, desc))
-	var b [24]byte
+	t := web.NewTagger()
+	t.Add([]byte("volume-metrics"))
+	t.Add(head)
+	t.Add(strconv.AppendBool(nil, desc))
+	var b [25]byte
 	for _, row := range rows {
 		binary.LittleEndian.PutUint64(b[0:], uint64(row.recorded))
 		binary.LittleEndian.PutUint64(b[8:], uint64(row.last))
 		binary.LittleEndian.PutUint64(b[16:], uint64(row.ratio))
-		_, _ = h.Write(b[:])
+		b[24] = 0
+		if row.partial {
+			b[24] = 1
+		}
+		t.Add(b[:])
 	}
-	return strconv.FormatUint(h.Sum64(), 36)
+	return t.Tag()
 }
 
 func appendShare(dst []byte, row *shareRow) []byte {
 	dst = appendInstantField(dst, `{"recorded_at":`, row.recorded)
 	dst = appendInstantField(dst, `,"exact_timestamp":`, row.last)
-	return append(row.ratio.AppendJSON(append(dst, `,"utilization_ratio":`...)), '}')
+	dst = row.ratio.AppendJSON(append(dst, `,"utilization_ratio":`...))
+	if row.partial {
+		dst = append(dst, `,"partial":true`...)
+	}
+	return append(dst, '}')
 }
 
 // anyUtilization tells whether a line has any reading.
