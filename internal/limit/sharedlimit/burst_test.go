@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// TestBurst_FewRoundTrips has all of a burst wait for a server that is stopped, and counts how often the server reads once it goes on.
+// TestBurst_FewRoundTrips makes a burst wait for a stopped server, and counts how often the server reads once it continues.
 func TestBurst_FewRoundTrips(t *testing.T) {
+	t.Parallel()
 	const callers = 512
 	s := startServer(t)
-	n := openShared(t, s.address()).patient()
-	l := newLimiter(n, newName(), 60, time.Minute)
+	n := openSharedPatient(t, s.address())
+	l := newLimiter(n, newName(), 60, time.Hour)
 	admit(l, "first", 1)
-	way, err := n.lane(l.name("first"))
+	lane, err := n.lane(l.name("first"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,22 +33,22 @@ func TestBurst_FewRoundTrips(t *testing.T) {
 		all.Go(func() { admitted.Add(int64(admit(l, strconv.Itoa(i), 1))) })
 	}
 	for waiting := 0; waiting < callers-senders*batchSize; runtime.Gosched() {
-		way.mu.Lock()
-		waiting = len(way.waiting)
-		way.mu.Unlock()
+		lane.mu.Lock()
+		waiting = len(lane.waiting)
+		lane.mu.Unlock()
 	}
 	s.signal(syscall.SIGCONT)
 	all.Wait()
 	if c := n.Counts(); admitted.Load() != callers || c.Shared != callers+1 || c.Alone != 0 {
 		t.Errorf("%d of %d admitted, %+v", admitted.Load(), callers, c)
 	}
-	// Sixteen or so, and as many for connections that are made meanwhile.
+	// About sixteen, and as many for connections that are made meanwhile.
 	if took := reads(t, n) - before; took > callers/4 {
 		t.Errorf("the server read %d times for %d callers", took, callers)
 	}
 }
 
-// reads is how often the server has read from a connection.
+// reads returns how often the server has read from a connection.
 func reads(t *testing.T, n *node) int {
 	t.Helper()
 	stats, err := n.client.Info(t.Context(), "stats").Result()
@@ -63,8 +64,7 @@ func reads(t *testing.T, n *node) int {
 	return count
 }
 
-// BenchmarkBurst has so many callers ask at once, again and again, each for clients of its own and with the patience of a real
-// node. An operation is one decision.
+// BenchmarkBurst runs many callers at once, with the timeouts of a real node. An operation is one decision.
 func BenchmarkBurst(b *testing.B) {
 	address := anyServer(b)
 	for _, callers := range []int{1, 16, 128, 512} {

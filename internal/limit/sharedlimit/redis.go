@@ -38,6 +38,8 @@ const (
 type Redis struct {
 	Wait time.Duration // how long a request waits for Redis; Open says callTimeout, and it stays as it is once requests come
 
+	dialTimeout time.Duration // also bounds a probe
+
 	client  redis.UniversalClient
 	script  *redis.Script
 	log     *slog.Logger
@@ -61,19 +63,30 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Redis, error)
 	if err != nil {
 		return nil, err
 	}
-	redis.SetLogger(silence{}) // it would write to standard error, in a form of its own; what fails is told by its error
+	return connect(ctx, options, log), nil
+}
+
+// connect makes the first probe. A Redis that does not respond is left to Run.
+func connect(ctx context.Context, options *redis.UniversalOptions, log *slog.Logger) *Redis {
+	redis.SetLogger(silence{}) // it would write to standard error, in its own format; every failure is also returned as an error
 	r := &Redis{
-		Wait: callTimeout, client: redis.NewUniversalClient(options), script: redis.NewScript(windowScript), log: log, lost: make(chan struct{}, 1),
-		opened: time.Now(), questions: sync.Pool{New: newQuestion},
+		Wait:        callTimeout,
+		dialTimeout: options.DialTimeout,
+		client:      redis.NewUniversalClient(options),
+		script:      redis.NewScript(windowScript),
+		log:         log,
+		lost:        make(chan struct{}, 1),
+		opened:      time.Now(),
+		questions:   sync.Pool{New: newQuestion},
 	}
 	r.open, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.probe(ctx); err != nil {
 		r.lost <- struct{}{}
 		r.log.Warn("the limits are counted by this node alone until Redis answers", "error", err)
-		return r, nil
+		return r
 	}
 	r.shared.Store(true)
-	return r, nil
+	return r
 }
 
 type silence struct{}
@@ -137,7 +150,7 @@ func (r *Redis) fallBack(err error) {
 // probe asks whether Redis does its work, and fast enough. Every node of a cluster must, or requests would find out which do
 // not. The first call may have to make a connection or to load the script; the second shows what a request would meet.
 func (r *Redis) probe(ctx context.Context) error {
-	patient, cancel := context.WithTimeout(ctx, dialTimeout)
+	patient, cancel := context.WithTimeout(ctx, r.dialTimeout)
 	defer cancel()
 	if err := r.load(patient); err != nil {
 		return err

@@ -5,18 +5,20 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/assaydata/assay/tools/testenv"
 )
 
-// server is a redis-server of the test's own, which it may kill.
+// server is a redis-server that belongs to one test, which may kill it.
 type server struct {
 	t       testing.TB
 	port    string
@@ -25,14 +27,14 @@ type server struct {
 	process *exec.Cmd
 }
 
-// startServer starts one on a spare port. A test that needs it says so when there is none on this machine.
+// startServer starts a redis-server on a spare port. It skips the test if none is installed.
 func startServer(t testing.TB, args ...string) *server {
 	t.Helper()
 	testenv.Require(t, testenv.Redis)
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("NOT COVERED: there is no redis-server on this machine; scripts/need redis-server installs it")
 	}
-	for range 5 { // somebody else may take the port first
+	for range 5 { // another process may take the port first
 		s := &server{t: t, port: sparePort(t), dir: t.TempDir(), args: args}
 		if s.start() {
 			return s
@@ -42,20 +44,32 @@ func startServer(t testing.TB, args ...string) *server {
 	return nil
 }
 
+// usedPorts are those that sparePort has returned: a killed server gets its port back.
+var usedPorts sync.Map
+
+// sparePort returns a port below those that the system gives to outgoing connections, as such a connection could take the
+// port of a killed server.
 func sparePort(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(12_000))
+		if _, used := usedPorts.LoadOrStore(port, true); used {
+			continue
+		}
+		if listener, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			_ = listener.Close()
+			return port
+		}
 	}
-	defer listener.Close()
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	t.Fatal("none of 100 ports is unused")
+	return ""
 }
 
-// start starts the server, or starts it again after it was killed, and returns once it takes connections.
+// start returns once the server accepts connections, or false if it ends.
 func (s *server) start() bool {
 	s.t.Helper()
-	args := append([]string{"--bind", "127.0.0.1", "--port", s.port, "--save", "", "--appendonly", "no", "--dir", s.dir}, s.args...)
+	args := []string{"--bind", "127.0.0.1", "--port", s.port, "--save", "", "--appendonly", "no", "--dir", s.dir}
+	args = append(args, s.args...)
 	s.process = exec.Command("redis-server", args...)
 	out, err := s.process.StdoutPipe()
 	if err != nil {
@@ -76,6 +90,14 @@ func (s *server) start() bool {
 	return false
 }
 
+// restart starts the server again after it was killed.
+func (s *server) restart() {
+	s.t.Helper()
+	if !s.start() {
+		s.t.Fatal("redis-server does not start again")
+	}
+}
+
 // kill ends the server as kill -9 does, and returns once it is gone.
 func (s *server) kill() {
 	s.t.Helper()
@@ -94,7 +116,7 @@ func (s *server) signal(what os.Signal) {
 
 func (s *server) address() string { return "redis://127.0.0.1:" + s.port }
 
-// anyServer is the address of a server that the test does not stop: the one that ASSAY_TEST_REDIS names, or its own.
+// anyServer returns the address of a server that the test does not stop: the one in ASSAY_TEST_REDIS, or a new one.
 func anyServer(t testing.TB) string {
 	t.Helper()
 	testenv.Require(t, testenv.Redis)
@@ -104,20 +126,44 @@ func anyServer(t testing.TB) string {
 	return startServer(t).address()
 }
 
-// node is what one process of the program has of this package.
+// node is one process of the program, as far as it uses this package.
 type node struct {
 	*Redis
-	told lines
+	log *recorder
 }
 
 // openNode connects and keeps Run running until the test ends.
 func openNode(t testing.TB, address string) *node {
 	t.Helper()
-	n := &node{told: make(lines, 100)}
+	n := &node{log: newRecorder()}
 	var err error
-	if n.Redis, err = Open(t.Context(), address, slog.New(n.told)); err != nil {
+	if n.Redis, err = Open(t.Context(), address, slog.New(n.log)); err != nil {
 		t.Fatal(err)
 	}
+	n.run(t)
+	return n
+}
+
+// openPatient is openNode for tests that are not about waiting: the node waits for Redis as long as it takes on a busy machine.
+func openPatient(t testing.TB, address string) *node {
+	t.Helper()
+	options, err := parseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.DialTimeout, options.PoolTimeout = patience, patience
+	options.ReadTimeout, options.WriteTimeout = patience, patience
+	n := &node{log: newRecorder()}
+	n.Redis = connect(t.Context(), options, slog.New(n.log))
+	n.Wait = patience
+	n.run(t)
+	return n
+}
+
+// patience is longer than any delay of the machine.
+const patience = 10 * time.Minute
+
+func (n *node) run(t testing.TB) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
@@ -130,53 +176,85 @@ func openNode(t testing.TB, address string) *node {
 			t.Error(err)
 		}
 	})
-	return n
 }
 
-// openShared is openNode for tests that begin with Redis at hand: on a busy machine, or just after a cluster was made, the
-// first probe may fail.
+// openShared is openNode for tests that need Redis from the start. The first probe may fail: on a busy machine, or just after a
+// cluster was made.
 func openShared(t testing.TB, address string) *node {
 	t.Helper()
 	n := openNode(t, address)
-	if n.Mode() != Shared {
-		n.hears(t, "shared through Redis again")
-	}
+	n.awaitMode(Shared)
 	return n
 }
 
-// patient lets the node wait for Redis as long as it takes: on a busy machine a test that is not about waiting must not fail.
-func (n *node) patient() *node {
-	n.Wait = time.Minute
-	return n
-}
-
-// hears waits for a line of the log with the words in it.
-func (n *node) hears(t testing.TB, words string) string {
+// openSharedPatient is both.
+func openSharedPatient(t testing.TB, address string) *node {
 	t.Helper()
-	late := time.After(30 * time.Second)
+	n := openPatient(t, address)
+	n.awaitMode(Shared)
+	return n
+}
+
+// awaitMode returns once the node is in the mode.
+func (n *node) awaitMode(mode Mode) {
 	for {
-		select {
-		case line := <-n.told:
-			if strings.Contains(line, words) {
-				return line
-			}
-		case <-late:
-			t.Fatalf("the log has no line with %q", words)
+		next := n.log.next() // before the mode is read, so that no change is missed: each is followed by a line
+		if n.Mode() == mode {
+			return
 		}
+		<-next
 	}
 }
 
-// lines is a log that can be waited for.
-type lines chan string
+// awaitLine returns once the log has a line with the words.
+func (n *node) awaitLine(words string) {
+	for {
+		next := n.log.next()
+		if strings.Contains(n.log.text(), words) {
+			return
+		}
+		<-next
+	}
+}
 
-func (l lines) Enabled(context.Context, slog.Level) bool { return true }
-func (l lines) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l lines) WithGroup(string) slog.Handler            { return l }
+// recorder is a log handler that keeps every line.
+type recorder struct {
+	mu    sync.Mutex
+	lines []string      // guarded by mu
+	more  chan struct{} // closed at the next line; guarded by mu
+}
 
-func (l lines) Handle(_ context.Context, r slog.Record) error {
+func newRecorder() *recorder { return &recorder{more: make(chan struct{})} }
+
+// next returns a channel that is closed at the next line.
+func (r *recorder) next() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.more
+}
+
+// text returns all lines so far.
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.lines, "\n")
+}
+
+func (r *recorder) Enabled(context.Context, slog.Level) bool { return true }
+func (r *recorder) WithAttrs([]slog.Attr) slog.Handler       { return r }
+func (r *recorder) WithGroup(string) slog.Handler            { return r }
+
+func (r *recorder) Handle(_ context.Context, record slog.Record) error {
 	var line strings.Builder
-	line.WriteString(r.Message)
-	r.Attrs(func(a slog.Attr) bool { line.WriteString(" " + a.String()); return true })
-	l <- line.String()
+	line.WriteString(record.Message)
+	record.Attrs(func(a slog.Attr) bool {
+		line.WriteString(" " + a.String())
+		return true
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, line.String())
+	close(r.more)
+	r.more = make(chan struct{})
 	return nil
 }

@@ -1,6 +1,7 @@
 package sharedlimit
 
 import (
+	"context"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -29,14 +30,15 @@ func newTimed(t *testing.T) *timed {
 	if strings.Count(windowScript, clock) != 1 {
 		t.Fatalf("the script reads the clock %d times", strings.Count(windowScript, clock))
 	}
-	n := openNode(t, anyServer(t))
+	n := openPatient(t, anyServer(t))
 	return &timed{t, n.client, redis.NewScript(strings.Replace(windowScript, clock, given, 1)), ""}
 }
 
 // fresh begins with a window that nobody has used.
 func (s *timed) fresh() {
 	s.key = "assay:limit:test:{" + strconv.FormatUint(rand.Uint64(), 36) + "}"
-	s.t.Cleanup(func() { s.client.Del(s.t.Context(), s.key) })
+	key := s.key
+	s.t.Cleanup(func() { s.client.Del(context.Background(), key) })
 }
 
 const year2026 = 1_790_000_000 * second
@@ -67,6 +69,7 @@ func (s *timed) calls(most int, window int64, times ...int64) (decisions []limit
 }
 
 func TestWindow_DecidesAsInProcess(t *testing.T) {
+	t.Parallel()
 	s := newTimed(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -91,6 +94,7 @@ func TestWindow_DecidesAsInProcess(t *testing.T) {
 }
 
 func TestWindow_ResetIsTrue(t *testing.T) {
+	t.Parallel()
 	s := newTimed(t)
 	s.fresh()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -110,6 +114,7 @@ func TestWindow_ResetIsTrue(t *testing.T) {
 }
 
 func TestWindow_ServersClockSetBack(t *testing.T) {
+	t.Parallel()
 	s := newTimed(t)
 	s.fresh()
 	s.calls(3, 60*second, 1000*second, 1010*second, 1020*second)
@@ -126,6 +131,7 @@ func TestWindow_ServersClockSetBack(t *testing.T) {
 }
 
 func TestWindow_NodesWithDifferentLimits(t *testing.T) {
+	t.Parallel()
 	s := newTimed(t)
 	s.fresh()
 	s.calls(5, 60*second, 0, 1*second, 2*second, 3*second, 4*second)
