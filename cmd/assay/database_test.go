@@ -79,7 +79,7 @@ func TestStore_Refused(t *testing.T) {
 			t.Errorf("--store %s ends with %d:\n%s%s, want %q and no password", address, code, out, errs, want)
 		}
 	}
-	f("mysql://host/db", "allowed are sqlite://FOLDER and postgres://")
+	f("mysql://host/db", "use sqlite://FOLDER or postgres://")
 	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "no database in --store sqlite://")
 	f("postgres://ann:hunter2@127.0.0.1:1/db", "open --store postgres://127.0.0.1:1/db")
 	f("postgres://ann:hunter2@127.0.0.1:port/db", "parse the database address")
