@@ -2,7 +2,8 @@ package assay
 
 import "fmt"
 
-// Plan is what an account or an organization was given. A tier is what a caller may read; several plans lead to the same.
+// Plan is what an account or an organization was given. A tier is what a caller may read; several plans lead to the
+// same.
 type Plan string
 
 // The plans, lowest first.

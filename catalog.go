@@ -120,8 +120,14 @@ func DefaultCatalog() Catalog {
 			{ID: "copilot-merge", Label: "Copilot Merge", Category: "merge", Kind: "pct", Tools: []string{"copilot"}},
 			{ID: "cursor-merge", Label: "Cursor Merge", Category: "merge", Kind: "pct", Tools: []string{"cursor"}},
 			{ID: "devin-merge", Label: "Devin Merge", Category: "merge", Kind: "pct", Tools: []string{"devin"}},
-			{ID: "cc-vs-codex", Label: "Claude vs Codex", Category: "prs", Kind: "count", Compare: true, SeriesLabels: []string{"Claude PRs", "Codex PRs"}, Tools: []string{"cc", "codex"}},
-			{ID: "cc-vs-codex-merge", Label: "Claude vs Codex Merge", Category: "merge", Kind: "pct", Compare: true, SeriesLabels: []string{"Claude Merge", "Codex Merge"}, Tools: []string{"cc", "codex"}},
+			{
+				ID: "cc-vs-codex", Label: "Claude vs Codex", Category: "prs", Kind: "count", Compare: true,
+				SeriesLabels: []string{"Claude PRs", "Codex PRs"}, Tools: []string{"cc", "codex"},
+			},
+			{
+				ID: "cc-vs-codex-merge", Label: "Claude vs Codex Merge", Category: "merge", Kind: "pct", Compare: true,
+				SeriesLabels: []string{"Claude Merge", "Codex Merge"}, Tools: []string{"cc", "codex"},
+			},
 		},
 	}
 }

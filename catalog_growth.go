@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// With is the catalog with more entries, behind the ones it has. It refuses an entry that is wrong in itself, and one whose
-// name or id is known: identifiers are never used twice. They are compared byte by byte wherever they are looked up, but
-// two that differ only in case would confuse whoever reads them, so these are refused, too.
+// With is the catalog with more entries, behind the ones it has. It refuses an entry that is wrong in itself, and one
+// whose name or id is known: identifiers are never used twice. They are compared byte by byte wherever they are looked
+// up, but two that differ only in case would confuse whoever reads them, so these are refused, too.
 func (c *Catalog) With(added Catalog) (Catalog, error) {
 	next := Catalog{
 		slices.Clip(c.GPUs), slices.Clip(c.Regions), slices.Clip(c.Labs), slices.Clip(c.MemoryTypes), slices.Clip(c.CodingProducts),

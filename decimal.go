@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Nanos is an exact decimal number in billionths: a price in USD per GPU-hour, or any published value. Nine decimals are
-// enough for every price seen in the market, and integer sums do not depend on the order of the summands.
+// Nanos is an exact decimal number in billionths: a price in USD per GPU-hour, or any published value. Nine decimals
+// are enough for every price seen in the market, and integer sums do not depend on the order of the summands.
 type Nanos int64
 
 // One is the number 1.
@@ -58,12 +58,14 @@ func (n Nanos) String() string { return string(n.AppendJSON(nil)) }
 // Float returns the nearest float64, for statistics that are inexact by nature.
 func (n Nanos) Float() float64 { return float64(n) / float64(One) }
 
-var pow10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+var pow10 = [...]uint64{
+	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+}
 
 var errNotDecimal = errors.New("is not a plain decimal number")
 
-// ParseDecimal parses a plain decimal number such as 2.35 into units of 10^-decimals. It accepts no exponent, no spaces and
-// no sign but a leading minus, and rejects what it cannot represent exactly.
+// ParseDecimal parses a plain decimal number such as 2.35 into units of 10^-decimals. It accepts no exponent, no spaces
+// and no sign but a leading minus, and rejects what it cannot represent exactly.
 func ParseDecimal(s string, decimals int) (int64, error) {
 	digits, negative, most := s, false, uint64(math.MaxInt64)
 	if len(digits) > 0 && digits[0] == '-' {
@@ -112,8 +114,8 @@ func ParseDecimal(s string, decimals int) (int64, error) {
 	return int64(units), nil
 }
 
-// DivideHalfEven is the only rounding rule: amount / divisor, rounded to the nearest integer, ties to even. The divisor is
-// positive; both numbers are overwritten.
+// DivideHalfEven is the only rounding rule: amount / divisor, rounded to the nearest integer, ties to even. The divisor
+// is positive; both numbers are overwritten.
 func DivideHalfEven(amount, divisor *big.Int) int64 {
 	quotient, rest := new(big.Int).DivMod(amount, divisor, new(big.Int))
 	above := rest.Lsh(rest, 1).Cmp(divisor)

@@ -3,8 +3,8 @@ package assay
 // Hash is a SHA-256 hash.
 type Hash [32]byte
 
-// Determination is the record of how the index of one slot was computed. Every published value has one, and so does a slot
-// whose value was taken back. The records of a series form a chain: each contains the hash of the previous one.
+// Determination is the record of how the index of one slot was computed. Every published value has one, and so does a
+// slot whose value was taken back. The records of a series form a chain: each contains the hash of the previous one.
 type Determination struct {
 	Line
 	Grain       Grain

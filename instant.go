@@ -70,8 +70,8 @@ func StartOfDay(ms int64) int64 {
 	return ms - rest
 }
 
-// MonthsBack returns midnight UTC of the same day n calendar months before the day of ms. If that month is too short, it
-// is the month's last day.
+// MonthsBack returns midnight UTC of the same day n calendar months before the day of ms. If that month is too short,
+// it is the month's last day.
 func MonthsBack(ms int64, n int) int64 {
 	y, m, d := time.UnixMilli(ms).UTC().Date()
 	lastDay := time.Date(y, m-time.Month(n)+1, 0, 0, 0, 0, 0, time.UTC).Day()
@@ -79,7 +79,8 @@ func MonthsBack(ms int64, n int) int64 {
 }
 
 // ParseInstant parses a date or a date-time: YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, or ISO 8601 with an optional zone, UTC by
-// default. dateOnly reports that there is no time of day. A plus sign that a query string turned into a space is accepted.
+// default. dateOnly reports that there is no time of day. A plus sign that a query string turned into a space is
+// accepted.
 func ParseInstant(s string) (ms int64, dateOnly bool, err error) {
 	p := parser{s: s}
 	year, month, day := p.number(4), p.then('-').number(2), p.then('-').number(2)

@@ -3,8 +3,8 @@ package assay
 // NodeRole is what a node of an installation is there for.
 type NodeRole string
 
-// The roles of nodes. One machine does all; an installation of several has one or two nodes that publish and any number that
-// read.
+// The roles of nodes. One machine does all; an installation of several has one or two nodes that publish and any number
+// that read.
 const (
 	RoleAll     NodeRole = "all"
 	RoleRead    NodeRole = "read"

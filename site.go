@@ -1,7 +1,7 @@
 package assay
 
-// Site is a data-center site as it is stored. Responses leave out the id, and show Unknown for a missing country and null
-// for a missing key customer.
+// Site is a data-center site as it is stored. Responses leave out the id, and show Unknown for a missing country and
+// null for a missing key customer.
 type Site struct {
 	ID             string `json:"id"` // within the operator's list; never shown
 	Company        string `json:"company"`

@@ -1,5 +1,5 @@
-// Package appendonly holds a list that only grows, for immutable snapshots. A longer list shares the array of the shorter
-// one it was made from, so adding a few items to a million costs only those few.
+// Package appendonly holds a list that only grows, for immutable snapshots. A longer list shares the array of the
+// shorter one it was made from, so adding a few items to a million costs only those few.
 package appendonly
 
 import (
@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// List is immutable: With returns a longer list. Its readers never look past its own length, so a longer list may use the
-// spare capacity of the array. Only the first list that extends a given one gets that capacity; a second one copies.
+// List is immutable: With returns a longer list. Its readers never look past its own length, so a longer list may use
+// the spare capacity of the array. Only the first list that extends a given one gets that capacity; a second one
+// copies.
 type List[T any] struct {
 	items    []T
 	extended *atomic.Bool

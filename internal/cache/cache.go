@@ -1,5 +1,5 @@
-// Package cache holds values that are costly to compute. Each is computed once per key, however many callers need it at the
-// same time, and the number and size of the values are bounded.
+// Package cache holds values that are costly to compute. Each is computed once per key, however many callers need it at
+// the same time, and the number and size of the values are bounded.
 package cache
 
 import "sync"
@@ -37,8 +37,8 @@ func New[K comparable, V any](limits Limits[V]) *Cache[K, V] {
 	return &Cache[K, V]{limits: limits}
 }
 
-// Get returns the value of a key and computes it if necessary. Callers that need the same value wait for the first one to
-// compute it; others do not wait.
+// Get returns the value of a key and computes it if necessary. Callers that need the same value wait for the first one
+// to compute it; others do not wait.
 func (c *Cache[K, V]) Get(key K, compute func() V) V {
 	if c == nil {
 		return compute()
@@ -72,7 +72,8 @@ func (c *Cache[K, V]) value(key K, found *entry[V], known bool, compute func() V
 	return found.value
 }
 
-// find returns the entry of a key and adds it if there is none. In a full cache it drops another one for it, or returns nil.
+// find returns the entry of a key and adds it if there is none. In a full cache it drops another one for it, or returns
+// nil.
 func (c *Cache[K, V]) find(key K, drop bool) (found *entry[V], known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -100,8 +100,8 @@ func compared(a, b Series) (joined Series) {
 	return joined
 }
 
-// ChangePct returns the change of value i since the previous one, in percent. There is none without a previous value, or if
-// that is zero.
+// ChangePct returns the change of value i since the previous one, in percent. There is none without a previous value,
+// or if that is zero.
 func (s Series) ChangePct(i int) (change assay.Nanos, ok bool) {
 	if i == 0 || s[i-1].Value == 0 {
 		return 0, false

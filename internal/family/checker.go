@@ -74,7 +74,8 @@ func NotInCatalog(name, value, allowed string) error {
 // NotBefore is 2000-01-01. Nothing that Assay publishes was traded by the hour earlier.
 const NotBefore = 946_684_800_000
 
-// CheckInstant rejects instants that cannot be true. It reads the clock only for rows that are later than its last reading.
+// CheckInstant rejects instants that cannot be true. It reads the clock only for rows that are later than its last
+// reading.
 func (c *Checker) CheckInstant(name string, ms int64) error {
 	if ms < NotBefore {
 		return fmt.Errorf("%s %s is before the year 2000", name, assay.FormatInstant(ms))
@@ -106,8 +107,8 @@ func (c *Checker) Instant(name, text string) (int64, error) {
 	return ms, nil
 }
 
-// commonInstant parses YYYY-MM-DDTHH:MM:SSZ and YYYY-MM-DDTHH:MM:SS.mmmZ quickly. Nearly all rows have one of these forms,
-// and most the same day as the row before. Any other form is left to ParseInstant.
+// commonInstant parses YYYY-MM-DDTHH:MM:SSZ and YYYY-MM-DDTHH:MM:SS.mmmZ quickly. Nearly all rows have one of these
+// forms, and most the same day as the row before. Any other form is left to ParseInstant.
 func (c *Checker) commonInstant(text string) (ms int64, ok bool) {
 	if len(text) != len("2006-01-02T15:04:05Z") && len(text) != len(assay.InstantLayout) {
 		return 0, false

@@ -1,10 +1,10 @@
 // Package family defines what a data family is: observations that sources report and indices are computed from, such as
 // memory prices, or what coding tools did on a day.
 //
-// A family is one value, a Definition. It says what a row of a file looks like, which rows are plausible, what identifies
-// a row, and which instant a row is about. Everything between a file and a reader works from that value: ingest parses
-// and checks rows, store keeps them as JSON under their keys, live reads them back, snapshot holds them, /health reports
-// how recent they are. Package registry lists the definitions.
+// A family is one value, a Definition. It says what a row of a file looks like, which rows are plausible, what
+// identifies a row, and which instant a row is about. Everything between a file and a reader works from that value:
+// ingest parses and checks rows, store keeps them as JSON under their keys, live reads them back, snapshot holds them,
+// /health reports how recent they are. Package registry lists the definitions.
 package family
 
 import (

@@ -42,8 +42,8 @@ func (d *Definition[T]) NoObservations() AnyObservations {
 	return &Observations[T]{at: d.At, models: newModels()}
 }
 
-// models holds what was built from the observations of a family: the current model, and those of a few past moments by the
-// newest receipt they were built from. Requests for past moments never displace the current model.
+// models holds what was built from the observations of a family: the current model, and those of a few past moments by
+// the newest receipt they were built from. Requests for past moments never displace the current model.
 type models struct {
 	once    sync.Once
 	current any

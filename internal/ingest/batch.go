@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Batch sizes. Large batches are fastest, but a batch is also what a crash can lose. So an import starts with small ones
-// and lets them grow to a quarter of the rows before them.
+// Batch sizes. Large batches are fastest, but a batch is also what a crash can lose. So an import starts with small
+// ones and lets them grow to a quarter of the rows before them.
 const (
 	leastRows = 20_000
 	mostRows  = 250_000
@@ -45,8 +45,8 @@ type delivery[T any] struct {
 	batch   *batch[T]
 }
 
-// writer commits batches in its own goroutine while the next batch is parsed. There are two batches: the writer has one,
-// the parser the other.
+// writer commits batches in its own goroutine while the next batch is parsed. There are two batches: the writer has
+// one, the parser the other.
 type writer[T any] struct {
 	work  chan delivery[T]
 	spare chan *batch[T] // the batch that is neither being filled nor written
@@ -78,8 +78,8 @@ func (im *Importer[T]) startWriter(ctx context.Context) {
 	}()
 }
 
-// stopWriter waits until everything handed over is written, and returns the writer's error. Rejects are reported even if
-// the rows next to them are lost.
+// stopWriter waits until everything handed over is written, and returns the writer's error. Rejects are reported even
+// if the rows next to them are lost.
 func (im *Importer[T]) stopWriter() error {
 	w := im.writer
 	close(w.work)
@@ -138,8 +138,8 @@ func (im *Importer[T]) hand() error {
 	return nil
 }
 
-// reject reports a bad row: at once if the writer is idle, otherwise later, because conflicts of the previous batch come
-// first. A feed may stay silent for hours, so there it waits for the writer.
+// reject reports a bad row: at once if the writer is idle, otherwise later, because conflicts of the previous batch
+// come first. A feed may stay silent for hours, so there it waits for the writer.
 func (im *Importer[T]) reject(at location, reason string) error {
 	im.filling.rejected++
 	im.rejects = append(im.rejects, Reject{File: at.file, Line: at.line, Reason: reason, Row: at.text})

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// rowType says how rows of type T become values in the store: what they look like in a file, which of them are plausible,
-// and where they go.
+// rowType says how rows of type T become values in the store: what they look like in a file, which of them are
+// plausible, and where they go.
 type rowType[T any] struct {
 	columns  []string // the header of a CSV file, the members of an NDJSON object, the columns of a Parquet file
 	optional []string // the columns that a file may lack

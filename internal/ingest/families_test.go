@@ -12,8 +12,8 @@ import (
 	"github.com/assaydata/assay/internal/family"
 )
 
-// Every family has an example, in both forms the same, that says something in each of its columns. That it can be imported
-// is seen by a test of the program.
+// Every family has an example, in both forms the same, that says something in each of its columns. That it can be
+// imported is seen by a test of the program.
 func TestSchemas_Examples(t *testing.T) {
 	t.Parallel()
 	for _, s := range Families {

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Follow imports an NDJSON stream that may never end, such as a pipe from an exchange. A row is committed within the delay,
-// even if no other row follows. When the input or the context ends, the rows read so far are committed. An unterminated
-// last line counts as a row only at the end of the input. The goroutine that reads input ends with the input.
+// Follow imports an NDJSON stream that may never end, such as a pipe from an exchange. A row is committed within the
+// delay, even if no other row follows. When the input or the context ends, the rows read so far are committed. An
+// unterminated last line counts as a row only at the end of the input. The goroutine that reads input ends with the
+// input.
 func (im *Importer[T]) Follow(ctx context.Context, name string, r io.Reader, delay time.Duration) error {
 	f := &feed{
 		due:    time.NewTimer(delay),
@@ -29,8 +30,8 @@ func (im *Importer[T]) Follow(ctx context.Context, name string, r io.Reader, del
 	return im.importRows(context.WithoutCancel(ctx), name, &ndjsonReader{newLineReader(f), im.rows.columns})
 }
 
-// feed is input that may fall silent. The parser blocks in Read while it waits for a row, so rows that fall due meanwhile
-// are committed from Read.
+// feed is input that may fall silent. The parser blocks in Read while it waits for a row, so rows that fall due
+// meanwhile are committed from Read.
 type feed struct {
 	due    *time.Timer // runs from the first row of a batch
 	delay  time.Duration

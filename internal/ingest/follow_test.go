@@ -17,8 +17,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// following is an import that follows a pipe, inside a bubble: the clock moves only when everybody waits, so what took no
-// time in it did not wait for anything.
+// following is an import that follows a pipe, inside a bubble: the clock moves only when everybody waits, so what took
+// no time in it did not wait for anything.
 type following struct {
 	t         *testing.T
 	db        *store.DB

@@ -1,7 +1,7 @@
 // Package ingest loads files and feeds into the store. A reader turns a file into rows of cells; a row type parses the
-// cells into a value and checks it; good values join a batch, and a batch is one transaction of the store. The next batch
-// is parsed while one is written. A bad row is reported with its file, line and reason, and never stops the good ones.
-// Every row has a key, so importing a file twice changes nothing.
+// cells into a value and checks it; good values join a batch, and a batch is one transaction of the store. The next
+// batch is parsed while one is written. A bad row is reported with its file, line and reason, and never stops the good
+// ones. Every row has a key, so importing a file twice changes nothing.
 package ingest
 
 import (
@@ -68,7 +68,8 @@ func newImporter[T any](options Options, rows *rowType[T]) *Importer[T] {
 	return &Importer[T]{Options: options, rows: rows, checker: checker, filling: &batch[T]{}, spare: &batch[T]{}}
 }
 
-// File imports one file. Its name decides the format: see Formats. A Parquet file must be an io.ReaderAt and an io.Seeker.
+// File imports one file. Its name decides the format: see Formats. A Parquet file must be an io.ReaderAt and an
+// io.Seeker.
 func (im *Importer[T]) File(ctx context.Context, name string, r io.Reader) error {
 	rows, closer, err := openRows(name, r, im.rows.columns, im.rows.optional)
 	if err != nil {
@@ -136,9 +137,9 @@ func (im *Importer[T]) parseRow(cells []string, row *T) error {
 	return im.rows.check(im.checker, row)
 }
 
-// reloadCatalog reads the catalog again and reports whether it has changed. A feed is followed for months, and may report
-// a GPU model that was added meanwhile. If the catalog cannot be read, the current one stays; the next batch then fails
-// and says why.
+// reloadCatalog reads the catalog again and reports whether it has changed. A feed is followed for months, and may
+// report a GPU model that was added meanwhile. If the catalog cannot be read, the current one stays; the next batch
+// then fails and says why.
 func (im *Importer[T]) reloadCatalog(ctx context.Context) bool {
 	catalog, err := im.Store.Catalog(ctx)
 	if err != nil || reflect.DeepEqual(catalog, im.checker.Catalog) {

@@ -30,8 +30,8 @@ func (n *ndjsonReader) next(cells []string) (location, error) {
 
 const jsonSpace = " \t\r\n"
 
-// object reads the members of an object after its opening brace. The text is known to be valid JSON, so splitting it needs
-// no further checks.
+// object reads the members of an object after its opening brace. The text is known to be valid JSON, so splitting it
+// needs no further checks.
 func (n *ndjsonReader) object(rest string, cells []string) error {
 	seen := uint64(0) // one bit per column
 	for {
@@ -52,7 +52,7 @@ func (n *ndjsonReader) object(rest string, cells []string) error {
 		seen |= 1 << column
 		switch value[0] {
 		case '{', '[':
-			return badRow{fmt.Sprintf("%s is an object or an array: allowed are strings, numbers, true and false", n.columns[column])}
+			return badRow{n.columns[column] + " is an object or an array: must be a string, a number, true or false"}
 		case '"':
 			cells[column] = strings.TrimSpace(unquoteJSON(value))
 		case 'n': // null is an empty cell

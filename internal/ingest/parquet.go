@@ -18,8 +18,8 @@ import (
 	"github.com/assaydata/assay/internal/family"
 )
 
-// parquetReader reads the rows of a Parquet file, a few at a time. Values become text and are then parsed like those of the
-// other formats, so the same rules apply to every format.
+// parquetReader reads the rows of a Parquet file, a few at a time. Values become text and are then parsed like those of
+// the other formats, so the same rules apply to every format.
 type parquetReader struct {
 	groups  []parquet.RowGroup
 	rows    parquet.Rows // of the current group; nil before the first and after the last
@@ -65,7 +65,8 @@ func openParquet(r io.Reader, columns, optional []string) (_ rowReader, err erro
 	return p, p.match(opened.Root().Columns(), columns, optional)
 }
 
-var errNoRandomAccess = errors.New("a Parquet file is read from its end, which standard input and pipes cannot: name a file")
+var errNoRandomAccess = errors.New(
+	"a Parquet file is read from its end, so it cannot come from standard input or a pipe: name a file")
 
 // recoverParquet turns a panic into an error: the library does not check everything in a file before it reads it.
 func recoverParquet(err *error) {
@@ -226,10 +227,12 @@ func textOf(c *parquet.Column) (cellText, error) {
 
 const allowedTypes = "allowed are STRING, UUID, integers, DECIMAL, FLOAT, DOUBLE, BOOLEAN, DATE and TIMESTAMP"
 
-// plainTexts are the text functions of physical types without a logical type. A floating-point number becomes the shortest
-// decimal that parses to it; NaN and the infinities become texts that no number column accepts.
+// plainTexts are the text functions of physical types without a logical type. A floating-point number becomes the
+// shortest decimal that parses to it; NaN and the infinities become texts that no number column accepts.
 var plainTexts = map[parquet.Kind]cellText{
-	parquet.Boolean: func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Boolean()), nil },
+	parquet.Boolean: func(dst []byte, v parquet.Value) ([]byte, error) {
+		return strconv.AppendBool(dst, v.Boolean()), nil
+	},
 	parquet.Int32: func(dst []byte, v parquet.Value) ([]byte, error) {
 		return strconv.AppendInt(dst, int64(v.Int32()), 10), nil
 	},
@@ -285,7 +288,7 @@ func timestampText(unit time.Duration) cellText {
 		seconds, rest := v.Int64()/perSecond, v.Int64()%perSecond
 		at := time.Unix(seconds, rest*int64(unit)).UTC()
 		if at.Nanosecond()%int(time.Millisecond) != 0 {
-			return at.AppendFormat(dst, time.RFC3339Nano), errors.New("is finer than a millisecond: allowed are whole milliseconds")
+			return at.AppendFormat(dst, time.RFC3339Nano), errors.New("is finer than a millisecond")
 		}
 		return at.AppendFormat(dst, "2006-01-02T15:04:05.000Z"), nil
 	}

@@ -14,8 +14,8 @@ import (
 // maxLine is the length limit of a line in bytes; a longer one is rejected and skipped.
 const maxLine = 64 << 10
 
-// lineReader reads the lines of a file, numbered from 1. A row never spans lines, so a broken quote cannot swallow the rows
-// after it.
+// lineReader reads the lines of a file, numbered from 1. A row never spans lines, so a broken quote cannot swallow the
+// rows after it.
 type lineReader struct {
 	r      *bufio.Reader
 	number int
@@ -34,8 +34,8 @@ func (l *lineReader) row() (line []byte, at location, err error) {
 	return line, location{line: l.number, text: l.texts.add(line)}, err
 }
 
-// next returns the next line without its line break. A badRow error comes with a line and concerns that line only; io.EOF
-// and all other errors end the file.
+// next returns the next line without its line break. A badRow error comes with a line and concerns that line only;
+// io.EOF and all other errors end the file.
 func (l *lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if len(line) == 0 && err != nil {

@@ -46,8 +46,8 @@ func Transactions(options Options) *Importer[assay.Transaction] {
 	})
 }
 
-// Plausible bounds. They also keep the index's sums within 128 bits, a published value above zero, and the change from the
-// lowest to the highest price within a number.
+// Plausible bounds. They also keep the index's sums within 128 bits, a published value above zero, and the change from
+// the lowest to the highest price within a number.
 var (
 	price = family.Quantity{
 		Name: "price", Decimals: 9, Least: int64(assay.One) / 10_000, Most: 1_000 * int64(assay.One),

@@ -1,5 +1,5 @@
-// Package live keeps the snapshot current. The follower waits for a commit, reads what the new versions changed, builds the
-// next snapshot and swaps it in. While the database is unreachable, the current snapshot keeps serving.
+// Package live keeps the snapshot current. The follower waits for a commit, reads what the new versions changed, builds
+// the next snapshot and swaps it in. While the database is unreachable, the current snapshot keeps serving.
 package live
 
 import (
@@ -114,8 +114,8 @@ func (f *Follower) next(
 	return current.With(update), nil
 }
 
-// wentBack reports whether the store has less than it had, because it was restored from a backup. Then everything must be
-// read again.
+// wentBack reports whether the store has less than it had, because it was restored from a backup. Then everything must
+// be read again.
 func wentBack(seen, now store.Counters) bool {
 	return now.Catalog < seen.Catalog || now.Publication < seen.Publication || now.Methodology < seen.Methodology ||
 		now.Manifest < seen.Manifest || now.Realtime < seen.Realtime || now.Utilization < seen.Utilization ||
@@ -132,9 +132,9 @@ func anyLess(values, others []int64) bool {
 	return false
 }
 
-// withNewCatalog returns the snapshot under a catalog with additions, or with entries that became free or paid. It shares
-// all lines, because an addition has no data yet. It returns nil if an addition has data or something was removed: then
-// the catalog was changed outside the program, and everything must be read again.
+// withNewCatalog returns the snapshot under a catalog with additions, or with entries that became free or paid. It
+// shares all lines, because an addition has no data yet. It returns nil if an addition has data or something was
+// removed: then the catalog was changed outside the program, and everything must be read again.
 func (f *Follower) withNewCatalog(
 	ctx context.Context, current *snapshot.Snapshot, version, catalogVersion int64,
 ) (*snapshot.Snapshot, error) {

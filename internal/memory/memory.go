@@ -1,10 +1,10 @@
-// Package memory turns price readings of memory types into daily points. It is pure: the same readings, in any order, give
-// the same points.
+// Package memory turns price readings of memory types into daily points. It is pure: the same readings, in any order,
+// give the same points.
 //
-// A point stands at the fixing of a weekday, 16:00 in New York. It is the last reading after the previous weekday's fixing
-// and up to its own, so weekend readings count for Monday. A weekday without a reading has no point: nothing is carried
-// forward. A point has its price, the change since the previous point, and the highest and lowest reading of the seven
-// days that end at its fixing.
+// A point stands at the fixing of a weekday, 16:00 in New York. It is the last reading after the previous weekday's
+// fixing and up to its own, so weekend readings count for Monday. A weekday without a reading has no point: nothing is
+// carried forward. A point has its price, the change since the previous point, and the highest and lowest reading of
+// the seven days that end at its fixing.
 package memory
 
 import (
@@ -75,8 +75,8 @@ func series(readings []reading) (points Series) {
 	return points
 }
 
-// weekdayFixing returns the first weekday fixing at or after an instant. A fixing falls on the same date in New York and
-// in UTC.
+// weekdayFixing returns the first weekday fixing at or after an instant. A fixing falls on the same date in New York
+// and in UTC.
 func weekdayFixing(ms int64) int64 {
 	at := fixings.NextSlot(assay.Daily, ms-1)
 	for {

@@ -25,8 +25,8 @@ type Bucket struct {
 	TotalPower  assay.Micros `json:"total_power_mw"`
 }
 
-// Buckets returns the sums of all sites in a scope, most sites first, then by key. A site with several chips counts in each
-// of them, with all of its GPUs and its power.
+// Buckets returns the sums of all sites in a scope, most sites first, then by key. A site with several chips counts in
+// each of them, with all of its GPUs and its power.
 func (m *Model) Buckets(by Grouping, scope Scope) []Bucket { return m.buckets[scope][by] }
 
 func (m *Model) aggregate() {
@@ -69,6 +69,8 @@ func inOrder(buckets map[string]*Bucket) []Bucket {
 	for _, b := range buckets {
 		all = append(all, *b)
 	}
-	slices.SortFunc(all, func(a, b Bucket) int { return cmp.Or(cmp.Compare(b.SiteCount, a.SiteCount), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(all, func(a, b Bucket) int {
+		return cmp.Or(cmp.Compare(b.SiteCount, a.SiteCount), cmp.Compare(a.Key, b.Key))
+	})
 	return all
 }

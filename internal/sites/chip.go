@@ -108,8 +108,8 @@ var spellings = sync.OnceValue(func() map[string]spelling {
 	return all
 })
 
-// Chips returns the chips that a description names, each once, in the order of the text, or Other if it names no known chip.
-// Only whole words count, so GB200 is not B200 and H200 is not H20. A count may be attached, as in 8xH100.
+// Chips returns the chips that a description names, each once, in the order of the text, or Other if it names no known
+// chip. Only whole words count, so GB200 is not B200 and H200 is not H20. A count may be attached, as in 8xH100.
 func Chips(description string) (chips []string) {
 	words := strings.FieldsFunc(strings.ToUpper(description), func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < '0' || r > '9')

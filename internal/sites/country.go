@@ -31,8 +31,8 @@ var countries = sync.OnceValue(func() map[string]string {
 	return byKey
 })
 
-// Country returns the normalized name of a country, given any of its names or ISO 3166 codes, in any letter case, with or
-// without accents and punctuation. Unknown stays Unknown; ok is false for anything that is not a country.
+// Country returns the normalized name of a country, given any of its names or ISO 3166 codes, in any letter case, with
+// or without accents and punctuation. Unknown stays Unknown; ok is false for anything that is not a country.
 func Country(text string) (name string, ok bool) {
 	name, ok = countries()[countryKey(text)]
 	return name, ok

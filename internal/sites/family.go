@@ -107,8 +107,8 @@ func parseCountry(cell string) (string, error) {
 	name, ok := Country(cell)
 	switch {
 	case !ok:
-		return "", fmt.Errorf("country %q is not known: must be an English name or ISO 3166 code of a country, Unknown, or empty",
-			family.Shorten(cell))
+		const allowed = "must be an English name or ISO 3166 code of a country, Unknown, or empty"
+		return "", fmt.Errorf("country %q is not known: %s", family.Shorten(cell), allowed)
 	case name == Unknown:
 		return "", nil
 	}

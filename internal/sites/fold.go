@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold maps texts that differ only in letter case and accents to the same text: São Paulo and SAO PAULO, Tromsø and tromso.
-// It drops control characters.
+// Fold maps texts that differ only in letter case and accents to the same text: São Paulo and SAO PAULO, Tromsø and
+// tromso. It drops control characters.
 func Fold(text string) string {
 	if plain(text) {
 		return strings.ToLower(text)
@@ -44,5 +44,6 @@ func plain(text string) bool {
 
 // whole maps letters that Unicode does not decompose to their ASCII spelling.
 var whole = map[rune]string{
-	'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ı': "i", 'ħ': "h", 'ŧ': "t", '’': "'", '‘': "'", '–': "-", '—': "-",
+	'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ı': "i",
+	'ħ': "h", 'ŧ': "t", '’': "'", '‘': "'", '–': "-", '—': "-",
 }

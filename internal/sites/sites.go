@@ -1,6 +1,6 @@
 // Package sites finds data-center sites. A model is built once from all sites known at a moment, and holds what queries
-// need: the sites in order, their names without accents, their positions in an R-tree, the sites of each country, the sums
-// of each bucket, and every record's JSON. It is pure: the same sites give the same model.
+// need: the sites in order, their names without accents, their positions in an R-tree, the sites of each country, the
+// sums of each bucket, and every record's JSON. It is pure: the same sites give the same model.
 //
 // A region is a text in the names, a circle, a country, or several of these, which then narrow each other. Countries in
 // imports and in queries are normalized by the same list, so a bucket's key always finds the sites it counts.
@@ -92,7 +92,8 @@ type Query struct {
 // Circle is everything within a distance of a position.
 type Circle struct{ Latitude, Longitude, RadiusKm float64 }
 
-// Box is everything between two parallels and two meridians. When West is greater than East, it lies across the date line.
+// Box is everything between two parallels and two meridians. When West is greater than East, it lies across the date
+// line.
 type Box struct{ West, South, East, North float64 }
 
 // Found is a site that matches a query.
@@ -104,8 +105,8 @@ type Found struct {
 // Km returns the site's great-circle distance from the center of the circle.
 func (f Found) Km() float64 { return kmOf(f.chord2) }
 
-// Find returns one page of the sites that match, and how many match in all: the nearest first in a circle query, else by
-// company, site name and id.
+// Find returns one page of the sites that match, and how many match in all: the nearest first in a circle query, else
+// by company, site name and id.
 func (m *Model) Find(q Query) (page []Found, total int) {
 	switch {
 	case q.Near != nil:
@@ -209,7 +210,8 @@ func (b *Box) contains(latitude, longitude float64) bool {
 	if latitude < b.South || latitude > b.North {
 		return false
 	}
-	return b.between(longitude) || (longitude == 180 || longitude == -180) && b.between(-longitude) // one meridian, two names
+	dateLine := longitude == 180 || longitude == -180 // one meridian, two names
+	return b.between(longitude) || dateLine && b.between(-longitude)
 }
 
 func (b *Box) between(longitude float64) bool {

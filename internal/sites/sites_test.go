@@ -57,7 +57,8 @@ func haversine(lat1, lng1, lat2, lng2 float64) float64 {
 	return 2 * earthKm * math.Asin(math.Sqrt(min(1, a*a+math.Cos(lat1*degree)*math.Cos(lat2*degree)*b*b)))
 }
 
-// TestFind_NearIsGreatCircleDistance holds circles anywhere, over the date line and the poles too, against the textbook.
+// TestFind_NearIsGreatCircleDistance holds circles anywhere, over the date line and the poles too, against the
+// textbook.
 func TestFind_NearIsGreatCircleDistance(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -254,7 +255,8 @@ func TestCountry(t *testing.T) {
 	f("", "", " ", "Atlantis", "XX", "United", "the")
 }
 
-// TestCountry_List walks the list: every country is there once, under its codes and its name, and no name is that of two.
+// TestCountry_List walks the list: every country is there once, under its codes and its name, and no name is that of
+// two.
 func TestCountry_List(t *testing.T) {
 	t.Parallel()
 	owners, rows := map[string]string{}, 0

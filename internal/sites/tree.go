@@ -9,8 +9,8 @@ import (
 // earthKm is the mean radius of the Earth.
 const earthKm = 6371.0088
 
-// point is a position on the unit sphere. In space, positions have neither a date line nor poles, and a circle on the sphere
-// is the part of the sphere inside a ball.
+// point is a position on the unit sphere. In space, positions have neither a date line nor poles, and a circle on the
+// sphere is the part of the sphere inside a ball.
 type point [3]float64
 
 func newPoint(latitude, longitude float64) point {
@@ -50,12 +50,13 @@ func (t *tree) add(latitude, longitude float64) {
 }
 
 // within calls f for every site inside a circle, with its squared chord to the center.
-func (t *tree) within(c *Circle, f func(place int32, chord2 float64)) {
+func (t *tree) within(c *Circle, f func(site int32, chord2 float64)) {
 	center, most := newPoint(c.Latitude, c.Longitude), chord2Of(c.RadiusKm)
 	for _, box := range c.boxes() {
-		t.boxes.Search([2]float64{box.West, box.South}, [2]float64{box.East, box.North}, func(_, _ [2]float64, place int32) bool {
-			if d := t.points[place].chord2(&center); d <= most {
-				f(place, d)
+		southwest, northeast := [2]float64{box.West, box.South}, [2]float64{box.East, box.North}
+		t.boxes.Search(southwest, northeast, func(_, _ [2]float64, site int32) bool {
+			if d := t.points[site].chord2(&center); d <= most {
+				f(site, d)
 			}
 			return true
 		})

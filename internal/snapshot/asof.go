@@ -7,8 +7,8 @@ import (
 	"github.com/assaydata/assay/internal/cache"
 )
 
-// publication is a version and the instant at which it and all before it were known. That instant never goes back, even if
-// the writer's clock was set back between two publications.
+// publication is a version and the instant at which it and all before it were known. That instant never goes back, even
+// if the writer's clock was set back between two publications.
 type publication struct {
 	assay.Publication
 	knownAt int64
@@ -59,9 +59,9 @@ func (s *Snapshot) publication(version int64) assay.Publication {
 	return all[i].Publication
 }
 
-// LineAsOf returns the line as it was after a version, or nil if the catalog has no such line. It is the current line if
-// nothing newer has changed its series. Real-time prints and utilization have no versions: they are always the current
-// ones.
+// LineAsOf returns the line as it was after a version, or nil if the catalog has no such line. It is the current line
+// if nothing newer has changed its series. Real-time prints and utilization have no versions: they are always the
+// current ones.
 func (s *Snapshot) LineAsOf(gpu, region string, version int64) *Line {
 	line := s.Line(gpu, region)
 	if line == nil {
@@ -92,8 +92,8 @@ type pastKey struct {
 	version int64
 }
 
-// maxPastLines bounds how many old lines a snapshot holds. A restated line with three years of hours takes about 3 MB; most
-// share what they can with the current line.
+// maxPastLines bounds how many old lines a snapshot holds. A restated line with three years of hours takes about 3 MB;
+// most share what they can with the current line.
 const maxPastLines = 16
 
 type pastLines = cache.Cache[pastKey, *Line]

@@ -40,8 +40,8 @@ func (m *market) remember() {
 	})
 }
 
-// publish makes the next version: mostly slots after the last, sometimes slots before the first, sometimes restatements,
-// which change a value, take it back, or give one to a slot that has none.
+// publish makes the next version: mostly slots after the last, sometimes slots before the first, sometimes
+// restatements, which change a value, take it back, or give one to a slot that has none.
 func (m *market) publish() Update {
 	version := int64(len(m.publications) + 1)
 	p := assay.Publication{Version: version, PublishedAt: 1000 * version, Methodology: "1.0.0"}

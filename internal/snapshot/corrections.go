@@ -19,7 +19,8 @@ type Correction struct {
 	Reason      string
 }
 
-// Position is where a correction stands in the list of all corrections. It is the same on every node and after a restart.
+// Position is where a correction stands in the list of all corrections. It is the same on every node and after a
+// restart.
 type Position struct {
 	Version int64
 	assay.Line

@@ -11,9 +11,10 @@ import (
 	"github.com/assaydata/assay/internal/cache"
 )
 
-// Series is one published series: its columns, and its JSON rows encoded once, joined by commas. A range of it is a slice
-// of the rows and needs no encoding. It shows the newest revision of each slot and remembers the others, so that it can be
-// read as of an earlier version. A Series is immutable; extending it makes another one that shares its arrays.
+// Series is one published series: its columns, and its JSON rows encoded once, joined by commas. A range of it is a
+// slice of the rows and needs no encoding. It shows the newest revision of each slot and remembers the others, so that
+// it can be read as of an earlier version. A Series is immutable; extending it makes another one that shares its
+// arrays.
 type Series struct {
 	times    []int64
 	values   []assay.Nanos
@@ -187,8 +188,8 @@ func (s *Series) rebuilt(version int64) *Series {
 	return old
 }
 
-// copyUntil copies the points of another series from position i that lie before an instant and were known as of a version.
-// It returns the position of that instant.
+// copyUntil copies the points of another series from position i that lie before an instant and were known as of a
+// version. It returns the position of that instant.
 func (s *Series) copyUntil(from *Series, i int, at, version int64) int {
 	for ; i < len(from.times) && from.times[i] < at; i++ {
 		if from.versions[i] > version {
@@ -276,8 +277,8 @@ func (s *Series) Find(at int64) (i int, ok bool) {
 	return i, i < len(s.times) && s.times[i] == at
 }
 
-// Nearest returns the position of the point nearest to an instant, the earlier of two equally near ones. The series must
-// not be empty.
+// Nearest returns the position of the point nearest to an instant, the earlier of two equally near ones. The series
+// must not be empty.
 func (s *Series) Nearest(at int64) int {
 	i := s.search(at)
 	if i == len(s.times) || i > 0 && at-s.times[i-1] <= s.times[i]-at {
@@ -286,20 +287,20 @@ func (s *Series) Nearest(at int64) int {
 	return i
 }
 
-// MemoKey identifies a response made from a series: what it is, for whom, and where its range begins. The range always runs
-// to the end of the series.
+// MemoKey identifies a response made from a series: what it is, for whom, and where its range begins. The range always
+// runs to the end of the series.
 type MemoKey struct {
 	Kind   string
 	Access assay.Access
 	From   int
 }
 
-// maxMemos bounds how many responses a series holds. Clients choose where their ranges begin, so there is no end to what
-// they could request.
+// maxMemos bounds how many responses a series holds. Clients choose where their ranges begin, so there is no end to
+// what they could request.
 const maxMemos = 32
 
-// Memo returns the value of a key and computes it once, or returns nil if the series holds too many others. Values live as
-// long as the series: the next publication that changes it starts without them.
+// Memo returns the value of a key and computes it once, or returns nil if the series holds too many others. Values live
+// as long as the series: the next publication that changes it starts without them.
 func (s *Series) Memo(key MemoKey, compute func() any) any {
 	value, _ := s.memos.GetIfRoom(key, compute)
 	return value

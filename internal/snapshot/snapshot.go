@@ -1,8 +1,8 @@
 // Package snapshot is the read model: all published data, in memory, immutable, behind one atomic pointer.
 //
-// A request loads the pointer once and uses that snapshot throughout, so it never sees half a publication. A new version
-// is built separately, sharing every series that did not change, and swapped in. The garbage collector retires the old
-// one when its last reader is done. This package does not depend on the database, the clock or HTTP.
+// A request loads the pointer once and uses that snapshot throughout, so it never sees half a publication. A new
+// version is built separately, sharing every series that did not change, and swapped in. The garbage collector retires
+// the old one when its last reader is done. This package does not depend on the database, the clock or HTTP.
 package snapshot
 
 import (
@@ -68,8 +68,8 @@ var grains = [...]assay.Grain{assay.Daily, assay.Hourly}
 // Series returns the line's series of a grain.
 func (l *Line) Series(grain assay.Grain) *Series { return l.series[grain] }
 
-// Derived returns the series that compute makes from the line's series, and computes it once. A line has one such series,
-// so compute is always the same function.
+// Derived returns the series that compute makes from the line's series, and computes it once. A line has one such
+// series, so compute is always the same function.
 func (l *Line) Derived(compute func(*Line) []assay.Point) *Series {
 	l.derived.once.Do(func() {
 		newest := l.series[assay.Daily]
@@ -110,8 +110,8 @@ type Update struct {
 	Manifest      *assay.Manifest         // the newest, or nil if nothing changed
 }
 
-// SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions that
-// the snapshot already has are ignored.
+// SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions
+// that the snapshot already has are ignored.
 type SeriesUpdate struct {
 	assay.Line
 	Grain              assay.Grain
@@ -149,7 +149,8 @@ func (s *Snapshot) setCatalog(catalog assay.Catalog, version int64) {
 			s.lines[key] = cmp.Or(lines[key], newLine(key))
 		}
 	}
-	s.GPUsByName = slices.SortedFunc(slices.Values(catalog.GPUs), func(a, b assay.GPU) int { return cmp.Compare(a.Name, b.Name) })
+	byName := func(a, b assay.GPU) int { return cmp.Compare(a.Name, b.Name) }
+	s.GPUsByName = slices.SortedFunc(slices.Values(catalog.GPUs), byName)
 }
 
 // newLine returns a line without data.
@@ -161,8 +162,8 @@ func newLine(key assay.Line) *Line {
 	return line
 }
 
-// With returns the snapshot after an update. It shares every line that the update does not touch. Data of a GPU model or
-// region that is no longer in the catalog is ignored.
+// With returns the snapshot after an update. It shares every line that the update does not touch. Data of a GPU model
+// or region that is no longer in the catalog is ignored.
 func (s *Snapshot) With(u Update) *Snapshot {
 	next := *s
 	next.Version, next.Covered, next.Synthetic = u.Version, u.Covered, u.Synthetic

@@ -23,8 +23,8 @@ type Utilization struct {
 	Received        int64 // when the newest part of it was received
 }
 
-// Utilization returns the instants in [from, to] with a reading that was received up to known, oldest first, each with the
-// sum of those readings.
+// Utilization returns the instants in [from, to] with a reading that was received up to known, oldest first, each with
+// the sum of those readings.
 func (l *Line) Utilization(from, to, known int64) iter.Seq[Utilization] {
 	all := l.utilization.Items()
 	first := sort.Search(len(all), func(i int) bool { return all[i].at >= from })
@@ -51,7 +51,8 @@ func (l *Line) Utilization(from, to, known int64) iter.Seq[Utilization] {
 	}
 }
 
-// addUtilization adds each new reading to the global line of its GPU model and to the line of its region, if it has one.
+// addUtilization adds each new reading to the global line of its GPU model and to the line of its region, if it has
+// one.
 func (s *Snapshot) addUtilization(added []assay.UtilizationReading) {
 	byLine := map[assay.Line][]reading{}
 	for _, r := range added {

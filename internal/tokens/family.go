@@ -8,8 +8,8 @@ import (
 	"github.com/assaydata/assay/internal/family"
 )
 
-// Family is the family of models' days, from which token prices and workload costs are computed. A day is identified by its
-// date, lab and model.
+// Family is the family of models' days, from which token prices and workload costs are computed. A day is identified by
+// its date, lab and model.
 var Family = &family.Definition[assay.ModelDay]{
 	Family:   assay.FamilyModels,
 	Schema:   schema,
@@ -36,7 +36,9 @@ var schema = &family.Schema{
 	},
 	Example: [][]string{
 		{"2026-01-02", "anthropic", "claude-opus-4.5", "opus", "125000", "910000000", "83000000", "6625.5", "false", "false"},
-		{"2026-01-02", "anthropic", "claude-haiku-4.5", "haiku", "480000", "1650000000", "140000000", "2350", "false", "false"},
+		{
+			"2026-01-02", "anthropic", "claude-haiku-4.5", "haiku", "480000", "1650000000", "140000000", "2350", "false", "false",
+		},
 		{"2026-01-02", "deepseek", "deepseek-v3.2", "chat", "210000", "640000000", "71000000", "198.25", "true", "false"},
 	},
 }

@@ -18,8 +18,8 @@ type Price struct {
 // million is the number of tokens that a price is for.
 const million = 1_000_000
 
-// Prices returns the prices of all days and labs, by day, then in the order of the catalog. A day follows the methodology
-// in effect when it ends.
+// Prices returns the prices of all days and labs, by day, then in the order of the catalog. A day follows the
+// methodology in effect when it ends.
 func Prices(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) (prices []Price) {
 	rows := sorted(known, labs)
 	for len(rows) > 0 {
@@ -55,6 +55,8 @@ func price(rows []row, m index.Methodology) (p Price, ok bool) {
 		return p, false
 	}
 	unit := assay.Unit(m.Decimals)
-	p.Value = assay.Nanos(assay.DivideHalfEven(dollars.Mul(dollars, big.NewInt(million)), tokens.Mul(tokens, big.NewInt(int64(unit))))) * unit
+	dollars.Mul(dollars, big.NewInt(million))
+	tokens.Mul(tokens, big.NewInt(int64(unit)))
+	p.Value = assay.Nanos(assay.DivideHalfEven(dollars, tokens)) * unit
 	return p, true
 }

@@ -1,16 +1,17 @@
 // Package tokens computes two indices from the daily requests to the labs' models and what they cost.
 //
-// OTPI is the price of a lab's tokens: dollars per million tokens, input and output together, over all its paid models. It
-// is exact and rounded once. A day with too little coverage has no price.
+// OTPI is the price of a lab's tokens: dollars per million tokens, input and output together, over all its paid models.
+// It is exact and rounded once. A day with too little coverage has no price.
 //
-// The workload cost index explains why a request costs what it costs. Over the seven days that end with a day, a request
-// costs the sum over the models of
+// The workload cost index explains why a request costs what it costs. Over the seven days that end with a day, a
+// request costs the sum over the models of
 //
 //	share of requests × thousand tokens per request × cents per thousand tokens
 //
-// The change from one such window to the next is decomposed by logarithmic means (LMDI) into a price effect, an intensity
-// effect (length of requests) and a mix effect (choice of models). The three add up to the change, to the last digit. The
-// chained price effects are the like-for-like index: what the same requests to the same models would cost.
+// The change from one such window to the next is decomposed by logarithmic means (LMDI) into a price effect, an
+// intensity effect (length of requests) and a mix effect (choice of models). The three add up to the change, to the
+// last digit. The chained price effects are the like-for-like index: what the same requests to the same models would
+// cost.
 //
 // Everything is a pure function of the observations, in any order.
 package tokens

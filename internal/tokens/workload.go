@@ -30,8 +30,8 @@ type Cost struct {
 // window is the time over which the cost of a request is averaged: a week, so that weekends do not show.
 const window = 7 * assay.Day
 
-// Costs returns the rows of all days, by day, then in the order of the catalog, then AllModels before the families by name.
-// A lab or family has a row on each day with an observation.
+// Costs returns the rows of all days, by day, then in the order of the catalog, then AllModels before the families by
+// name. A lab or family has a row on each day with an observation.
 func Costs(known []assay.Observed[assay.ModelDay], labs []assay.Lab) (costs []Cost) {
 	rows := sorted(known, labs)
 	var histories [][]Cost
@@ -171,12 +171,12 @@ func average(models []use) (cents, ktok assay.Nanos) {
 	return cents, ktok
 }
 
-// effects are the cents by which prices, the length of requests and the mix of models changed the cost, and the logarithm of
-// the price change.
+// effects are the cents by which prices, the length of requests and the mix of models changed the cost, and the
+// logarithm of the price change.
 type effects struct{ price, intensity, mix, logPrice float64 }
 
-// decompose splits the change of the cost into its effects. A model without requests, tokens or cost in one of the windows
-// has nothing to compare, so its part of the change counts as mix.
+// decompose splits the change of the cost into its effects. A model without requests, tokens or cost in one of the
+// windows has nothing to compare, so its part of the change counts as mix.
 func decompose(before, now []use) (e effects) {
 	var requests, dollars [2]float64
 	for i := range now {
@@ -202,8 +202,8 @@ func decompose(before, now []use) (e effects) {
 	return e
 }
 
-// setEffects rounds the effects so that they add up to the change. The rounding difference, a few billionths, goes to the
-// largest effect, where it matters least.
+// setEffects rounds the effects so that they add up to the change. The rounding difference, a few billionths, goes to
+// the largest effect, where it matters least.
 func (c *Cost) setEffects(e effects, change assay.Nanos) {
 	c.Price, c.Intensity, c.Mix = nanos(e.price), nanos(e.intensity), nanos(e.mix)
 	largest := &c.Mix
@@ -221,7 +221,7 @@ func quotient(a, b int64) float64 { return float64(a) / float64(b) }
 
 // logMean returns the logarithmic mean of two positive numbers, (a-b) / ln(a/b), which lies between them.
 func logMean(a, b float64) float64 {
-	// With u = (a-b)/(a+b), ln(a/b) is 2(u + u³/3 + u⁵/5 + …): near zero the quotient loses digits, the series does not.
+	// With u = (a-b)/(a+b), ln(a/b) is 2(u + u³/3 + u⁵/5 + …). Near zero the quotient loses digits, the series does not.
 	u := (a - b) / (a + b)
 	if math.Abs(u) > 0.05 {
 		return (a - b) / index.Log(a/b)
@@ -239,15 +239,15 @@ func indexValue(log float64) assay.Nanos {
 	return nanos(float64(100*exp(log))/millionth) * millionth
 }
 
-// nanos rounds half-even to billionths. The bounds prevent an overflow; no cost that can be imported, and no index, comes
-// near them.
+// nanos rounds half-even to billionths. The bounds prevent an overflow; no cost that can be imported, and no index,
+// comes near them.
 func nanos(x float64) assay.Nanos {
 	const most = 1e15 // billionths, so that multiples of them fit too
 	return assay.Nanos(math.RoundToEven(max(-most, min(most, float64(x*float64(assay.One))))))
 }
 
-// exp returns e to the power of x by the method of math.Exp. That one uses assembly on some machines and fused operations on
-// others; here every product is rounded separately, so the digits are the same everywhere.
+// exp returns e to the power of x by the method of math.Exp. That one uses assembly on some machines and fused
+// operations on others; here every product is rounded separately, so the digits are the same everywhere.
 func exp(x float64) float64 {
 	const (
 		ln2Hi = 6.93147180369123816490e-01
