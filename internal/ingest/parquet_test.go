@@ -247,7 +247,7 @@ func TestParquet_Unreadable(t *testing.T) {
 			t.Errorf("%s gives the error %v, want its name and %q", name, err, want)
 		}
 	}
-	f("a.parquet", io.MultiReader(strings.NewReader(whole)), "standard input and pipes cannot: name a file")
+	f("a.parquet", io.MultiReader(strings.NewReader(whole)), "standard input or a pipe: name a file")
 	f("a.parquet.gz", strings.NewReader(whole), "decompress it first")
 	f("a.Parquet.zst", strings.NewReader(whole), "decompress it first")
 	f("a.parquet", strings.NewReader(""), "")
