@@ -2,8 +2,8 @@ package assay
 
 import "fmt"
 
-// Plan is what an account or an organization was given. A tier is what a caller may read; several plans lead to the
-// same.
+// Plan is the access of an account or an organization. Several plans lead to the same tier, which is what a caller may
+// read.
 type Plan string
 
 // The plans, lowest first.
@@ -29,7 +29,7 @@ func (p Plan) Tier() Tier {
 	return Anonymous
 }
 
-// ParsePlan reads a plan's word.
+// ParsePlan parses a plan.
 func ParsePlan(s string) (Plan, error) {
 	switch p := Plan(s); p {
 	case PlanNone, PlanTrial, PlanPremium, PlanFull:
@@ -38,18 +38,18 @@ func ParsePlan(s string) (Plan, error) {
 	return PlanNone, fmt.Errorf("plan %q: allowed are none, trial, premium and full", s)
 }
 
-// Account is somebody who signs in.
+// Account is a person who can sign in.
 type Account struct {
 	ID          int64
 	Email       string // in lower case
 	Name        string
 	HasPassword bool
-	Issuer      string // of the OpenID Connect identity that is linked; empty without one
+	Issuer      string // of the linked OpenID Connect identity; empty: none
 	CreatedAt   int64
 	ClosedAt    int64 // 0: open
 }
 
-// Grant is access that an account was given itself.
+// Grant is access that was given to an account.
 type Grant struct {
 	ID        int64
 	AccountID int64
@@ -67,13 +67,13 @@ func (g Grant) Until() int64 {
 	return g.EndsAt
 }
 
-// Covers tells whether a grant is in force at an instant.
+// Covers reports whether a grant is in force at an instant.
 func (g Grant) Covers(at int64) bool {
 	until := g.Until()
 	return g.StartsAt <= at && (until == 0 || at < until)
 }
 
-// Organization is a group of accounts with a plan: the floor below which none of its members falls.
+// Organization is a group of accounts with a plan. No member has less access than the plan gives.
 type Organization struct {
 	ID        int64
 	Name      string
@@ -98,3 +98,32 @@ const (
 	RoleOwner  = "owner"
 	RoleMember = "member"
 )
+
+// Key is an API key as its owner sees it.
+type Key struct {
+	KeySummary
+	ExpiresAt  Timestamp `json:"expires_at"` // when it ends or ended, at the latest with the access it is based on
+	LastUsedAt Timestamp `json:"last_used_at"`
+	RevokedAt  Timestamp `json:"revoked_at"`
+	Status     string    `json:"status"`
+}
+
+// KeySummary is what the owner sees of a key when it is created.
+type KeySummary struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Prefix    string    `json:"prefix"` // the beginning of the key, with its id
+	Tier      Tier      `json:"tier"`
+	CreatedAt Timestamp `json:"created_at"`
+}
+
+// Timestamp is an instant, or 0 for none, which is null in JSON.
+type Timestamp int64
+
+// MarshalJSON writes t as in every response, or null.
+func (t Timestamp) MarshalJSON() ([]byte, error) {
+	if t == 0 {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + FormatInstant(int64(t)) + `"`), nil
+}

@@ -1,6 +1,9 @@
 package assay
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 func TestPlan_Tier(t *testing.T) {
 	t.Parallel()
@@ -44,4 +47,19 @@ func TestGrant_Covers(t *testing.T) {
 	f(Grant{StartsAt: 10, EndedAt: 15}, 15, false)
 	f(Grant{StartsAt: 10, EndsAt: 12, EndedAt: 15}, 12, false) // ended after its end
 	f(Grant{StartsAt: 10, EndedAt: 5}, 10, false)              // called off before it began
+}
+
+func TestKey_JSON(t *testing.T) {
+	t.Parallel()
+	key := Key{
+		KeySummary: KeySummary{ID: "4fQz8K", Name: "desk", Prefix: "sk_prem_4fQz8K", Tier: Premium, CreatedAt: 1},
+		RevokedAt:  2, Status: "revoked",
+	}
+	got, err := json.Marshal(key)
+	want := `{"id":"4fQz8K","name":"desk","prefix":"sk_prem_4fQz8K","tier":"premium",` +
+		`"created_at":"1970-01-01T00:00:00.001Z","expires_at":null,"last_used_at":null,` +
+		`"revoked_at":"1970-01-01T00:00:00.002Z","status":"revoked"}`
+	if err != nil || string(got) != want {
+		t.Errorf("got %s (%v), want %s", got, err, want)
+	}
 }

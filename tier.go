@@ -17,6 +17,9 @@ var tierNames = [...]string{Anonymous: "anonymous", Premium: "premium", Full: "f
 // String returns the tier's name, the same in the API, the database and the command line.
 func (t Tier) String() string { return tierNames[t] }
 
+// MarshalText writes the tier's name.
+func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 // ParseTier parses the name of a paid tier.
 func ParseTier(s string) (Tier, error) {
 	switch s {

@@ -51,8 +51,8 @@ type Ask struct {
 	Granularity string // daily, hourly, auto, or empty for the route's default, daily
 }
 
-// Grant is what a caller gets.
-type Grant struct {
+// Decision is what a caller gets.
+type Decision struct {
 	Access assay.Access
 	From   int64 // nothing earlier than this may be shown
 	Grain  assay.Grain
@@ -102,44 +102,44 @@ func Admit(rule Rule, caller assay.Caller) error {
 }
 
 // Decide says what the caller gets of what it requests, or why it gets nothing. What Admit refuses, Decide refuses too.
-func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Grant, error) {
+func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Decision, error) {
 	if err := Admit(rule, caller); err != nil {
-		return Grant{}, err
+		return Decision{}, err
 	}
 	if rule == SignedIn || rule == SignedInOrKey {
-		return Grant{}, nil
+		return Decision{}, nil
 	}
 	switch caller.Tier {
 	case assay.Full:
-		return Grant{Access: assay.AccessFull, Grain: fullGrain(rule, ask, now)}, nil
+		return Decision{Access: assay.AccessFull, Grain: fullGrain(rule, ask, now)}, nil
 	case assay.Premium:
 		if ask.HourlyOnly {
-			return Grant{}, errDailyOnly
+			return Decision{}, errDailyOnly
 		}
-		return Grant{Access: assay.AccessPremium, Grain: assay.Daily}, nil
+		return Decision{Access: assay.AccessPremium, Grain: assay.Daily}, nil
 	case assay.Anonymous:
 		return decideAnonymous(rule, ask, now)
 	}
 	panic("a caller of no known tier")
 }
 
-func decideAnonymous(rule Rule, ask Ask, now int64) (Grant, error) {
+func decideAnonymous(rule Rule, ask Ask, now int64) (Decision, error) {
 	switch {
 	case rule == Public:
-		return Grant{}, nil
+		return Decision{}, nil
 	case ask.Paid != "":
-		return Grant{}, needsKey("key_required", ask.Paid)
+		return Decision{}, needsKey("key_required", ask.Paid)
 	case ask.HourlyOnly:
-		return Grant{}, ErrKeyRequired
+		return Decision{}, ErrKeyRequired
 	}
 	from, window := FreeFrom(rule, now), assay.Public3Months
 	if rule == FreeLab {
 		window = assay.Public1Month
 	}
 	if ask.HasStart && ask.Start < from || ask.HasAsOf && ask.AsOf < from {
-		return Grant{}, needsKey("outside_free_window", "dates before "+assay.FormatDay(from))
+		return Decision{}, needsKey("outside_free_window", "dates before "+assay.FormatDay(from))
 	}
-	return Grant{Access: window, From: from, Grain: assay.Daily}, nil
+	return Decision{Access: window, From: from, Grain: assay.Daily}, nil
 }
 
 // FreeFrom is the first instant of the free window of a rule.

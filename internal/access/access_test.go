@@ -209,7 +209,7 @@ func TestDecide_SignedIn(t *testing.T) {
 		if err != nil {
 			code = assay.AsError(err).Code
 		}
-		if code != want || grant != (Grant{}) {
+		if code != want || grant != (Decision{}) {
 			t.Errorf("%s, %+v: %+v and %q, want %q", rule, caller, grant, code, want)
 		}
 	}

@@ -11,19 +11,6 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// KeyView is a key as its owner sees it.
-type KeyView struct {
-	ID         string
-	Name       string
-	Prefix     string // how the key begins, with its id
-	Tier       assay.Tier
-	CreatedAt  int64
-	ExpiresAt  int64 // when it ends or ended, at the latest with the access it is based on; 0: open
-	LastUsedAt int64 // 0: never
-	RevokedAt  int64 // 0: not revoked
-	Status     string
-}
-
 // The statuses of a key.
 const (
 	StatusActive  = "active"
@@ -57,24 +44,24 @@ var (
 
 // CreateKey creates a key of the tier that the account may create now. This node accepts the key before CreateKey
 // returns.
-func (s *Service) CreateKey(ctx context.Context, accountID int64, name string) (keys.Secret, KeyView, error) {
+func (s *Service) CreateKey(ctx context.Context, accountID int64, name string) (keys.Secret, assay.Key, error) {
 	one, err := s.current(ctx, accountID)
 	if err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	return s.createKey(as(ctx, one.Account), one, name)
 }
 
-func (s *Service) createKey(ctx context.Context, one *person, name string) (keys.Secret, KeyView, error) {
+func (s *Service) createKey(ctx context.Context, one *person, name string) (keys.Secret, assay.Key, error) {
 	if err := checkKeyName(name); err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	tier, basis, org, err := one.keyTierAt(s.now())
 	if err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	if err := s.checkKeyLimit(ctx, one.ID); err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	key := store.Key{Tier: tier, Name: name, AccountID: one.ID, Basis: string(basis), OrgID: org}
 	return s.mint(ctx, key, s.Store.CreateKey)
@@ -84,28 +71,28 @@ func (s *Service) createKey(ctx context.Context, one *person, name string) (keys
 // period, unless it ends earlier.
 func (s *Service) RotateKey(
 	ctx context.Context, accountID int64, keyID string, grace time.Duration,
-) (keys.Secret, KeyView, error) {
+) (keys.Secret, assay.Key, error) {
 	if grace < 0 || grace > MaxGrace {
-		return keys.Secret{}, KeyView{}, errInvalidGrace
+		return keys.Secret{}, assay.Key{}, errInvalidGrace
 	}
 	one, err := s.current(ctx, accountID)
 	if err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	old, err := s.keyOf(ctx, accountID, keyID)
 	if err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	if s.show(old).Status != StatusActive {
-		return keys.Secret{}, KeyView{}, errRotateEnded
+		return keys.Secret{}, assay.Key{}, errRotateEnded
 	}
 	now := s.now()
 	tier, basis, org, err := one.keyTierAt(now)
 	if err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	if tier < old.Tier {
-		return keys.Secret{}, KeyView{}, errRotateTier
+		return keys.Secret{}, assay.Key{}, errRotateTier
 	}
 	next := store.Key{Tier: old.Tier, Name: old.Name, AccountID: accountID, Basis: string(basis), OrgID: org}
 	return s.mint(as(ctx, one.Account), next, func(ctx context.Context, k store.Key) (store.Key, error) {
@@ -116,10 +103,10 @@ func (s *Service) RotateKey(
 // mint mints and saves a key like the given one. This node accepts it before its owner gets it.
 func (s *Service) mint(
 	ctx context.Context, k store.Key, save func(context.Context, store.Key) (store.Key, error),
-) (keys.Secret, KeyView, error) {
+) (keys.Secret, assay.Key, error) {
 	secret, key, err := keys.MintAndSave(ctx, k, save)
 	if err != nil {
-		return keys.Secret{}, KeyView{}, err
+		return keys.Secret{}, assay.Key{}, err
 	}
 	s.refresh(ctx)
 	return secret, s.show(key), nil
@@ -143,12 +130,12 @@ func (s *Service) RevokeKey(ctx context.Context, accountID int64, keyID string) 
 }
 
 // KeysOf lists the keys of an account, newest first.
-func (s *Service) KeysOf(ctx context.Context, accountID int64) ([]KeyView, error) {
+func (s *Service) KeysOf(ctx context.Context, accountID int64) ([]assay.Key, error) {
 	list, err := s.Store.KeysOf(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
-	views := make([]KeyView, 0, len(list))
+	views := make([]assay.Key, 0, len(list))
 	for _, k := range slices.Backward(list) {
 		views = append(views, s.show(k))
 	}
@@ -156,15 +143,20 @@ func (s *Service) KeysOf(ctx context.Context, accountID int64) ([]KeyView, error
 }
 
 // show is a key with its current status.
-func (s *Service) show(k store.Key) KeyView {
-	v := KeyView{
-		ID: k.ID, Name: k.Name, Prefix: keys.Prefix(k.Tier) + k.ID, Tier: k.Tier, CreatedAt: k.CreatedAt,
-		ExpiresAt: s.people.Load().ends.Of(k), LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt, Status: StatusActive,
+func (s *Service) show(k store.Key) assay.Key {
+	v := assay.Key{
+		KeySummary: assay.KeySummary{
+			ID: k.ID, Name: k.Name, Prefix: keys.Prefix(k.Tier) + k.ID, Tier: k.Tier, CreatedAt: assay.Timestamp(k.CreatedAt),
+		},
+		ExpiresAt:  assay.Timestamp(s.people.Load().ends.Of(k)),
+		LastUsedAt: assay.Timestamp(k.LastUsedAt),
+		RevokedAt:  assay.Timestamp(k.RevokedAt),
+		Status:     StatusActive,
 	}
 	switch {
 	case v.RevokedAt != 0:
 		v.Status = StatusRevoked
-	case v.ExpiresAt != 0 && v.ExpiresAt <= s.now():
+	case v.ExpiresAt != 0 && int64(v.ExpiresAt) <= s.now():
 		v.Status = StatusEnded
 	}
 	return v

@@ -77,7 +77,7 @@ func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
 	_, _, err := h.CreateKey(h.ctx(), id, "another")
 	wantCode(t, err, assay.Forbidden, "key_creation_refused")
 	list, err := h.KeysOf(h.ctx(), id)
-	if err != nil || len(list) != 1 || list[0].Status != StatusEnded || list[0].ExpiresAt != start+assay.TrialLength {
+	if err != nil || len(list) != 1 || list[0].Status != StatusEnded || int64(list[0].ExpiresAt) != start+assay.TrialLength {
 		t.Errorf("the keys are %+v (%v), want one that ended with the trial", list, err)
 	}
 
@@ -299,7 +299,7 @@ func testRevokeKey(t *testing.T, db *store.DB) {
 	h.at += assay.Hour
 	second := h.key(ann)
 	list, err := h.KeysOf(h.ctx(), ann)
-	if err != nil || len(list) != 2 || list[0].ID != second.ID() || list[1].Status != StatusRevoked || list[1].RevokedAt != start {
+	if err != nil || len(list) != 2 || list[0].ID != second.ID() || list[1].Status != StatusRevoked || int64(list[1].RevokedAt) != start {
 		t.Errorf("the keys are %+v (%v), newest first", list, err)
 	}
 }
@@ -339,7 +339,7 @@ func TestCreateKey_NotWithoutEnd(t *testing.T) {
 	wantCode(t, err, assay.Forbidden, "too_many_keys")
 	h.must(h.RevokeKey(h.ctx(), id, first.ID()))
 	h.key(id)
-	if list, err := h.KeysOf(h.ctx(), id); err != nil || len(list) != maxKeys+1 || !slices.ContainsFunc(list, func(k KeyView) bool { return k.ID == first.ID() }) {
+	if list, err := h.KeysOf(h.ctx(), id); err != nil || len(list) != maxKeys+1 || !slices.ContainsFunc(list, func(k assay.Key) bool { return k.ID == first.ID() }) {
 		t.Errorf("%d keys are listed (%v), want all, the revoked one among them", len(list), err)
 	}
 }

@@ -124,10 +124,10 @@ func (p *person) grantedPlan(at int64) assay.Plan {
 
 // grantedUntil is when a granted plan ends that is in force at an instant; 0 for no end.
 func (p *person) grantedUntil(plan assay.Plan, at int64) int64 {
-	var spans []access.Span
+	var spans []access.Period
 	for _, g := range p.grants {
 		if g.Plan == plan {
-			span := access.Span{From: g.StartsAt, Until: g.Until()}
+			span := access.Period{From: g.StartsAt, Until: g.Until()}
 			if span.Until == 0 {
 				span.Until = access.Forever
 			}

@@ -145,7 +145,7 @@ func dailyIndexAll(q query) (web.Response, error) {
 }
 
 // visibleLines are the lines of a region that the caller may see, by the names of their GPUs.
-func (q *query) visibleLines(region string, grant access.Grant) (lines []*snapshot.Line) {
+func (q *query) visibleLines(region string, grant access.Decision) (lines []*snapshot.Line) {
 	for _, gpu := range q.snap.GPUsByName {
 		if gpu.Free || grant.Access != assay.Public3Months {
 			lines = append(lines, q.lineOf(gpu.Name, region))

@@ -152,7 +152,7 @@ func (h *gpuHistory) body() *web.Body {
 
 // warmHistory makes the responses to the ranges that are requested most.
 func warmHistory(line *snapshot.Line, free int64) {
-	for _, grant := range []access.Grant{
+	for _, grant := range []access.Decision{
 		{Access: assay.Public3Months, From: free, Grain: assay.Daily},
 		{Access: assay.AccessPremium, Grain: assay.Daily},
 		{Access: assay.AccessFull, Grain: assay.Daily},

@@ -24,7 +24,7 @@ type historyForm struct {
 // history is a range of rows that the caller may see: the rows [i, j) of a series, in the served order.
 type history struct {
 	form        historyForm
-	grant       access.Grant
+	grant       access.Decision
 	desc        bool
 	limit       int
 	i, j        int

@@ -33,7 +33,7 @@ func (q *query) expires(r web.Response) web.Response {
 
 func (q *query) schedule() index.Schedule { return q.api.schedule(q.snap) }
 
-func (q *query) decide(ask access.Ask) (access.Grant, error) {
+func (q *query) decide(ask access.Ask) (access.Decision, error) {
 	return access.Decide(q.Rule(), q.Caller(), ask, q.Milli())
 }
 
@@ -90,9 +90,9 @@ func (q *query) bodies(cached *web.BodyCache) *web.BodyCache {
 
 // granted reads as_of and decides what the caller gets. All other parameters must have been read before, because a bad parameter
 // is reported before missing access.
-func (q *query) granted(ask access.Ask) (access.Grant, error) {
+func (q *query) granted(ask access.Ask) (access.Decision, error) {
 	if err := q.readAsOf(&ask); err != nil {
-		return access.Grant{}, err
+		return access.Decision{}, err
 	}
 	return q.decide(ask)
 }
@@ -106,7 +106,7 @@ func (q *query) lineOf(gpu, region string) *snapshot.Line {
 }
 
 // pathLine is grantedLine for a route whose path names a GPU and that takes nothing but a region.
-func (q *query) pathLine() (grant access.Grant, line *snapshot.Line, err error) {
+func (q *query) pathLine() (grant access.Decision, line *snapshot.Line, err error) {
 	gpu, err := q.gpu(q.pathGPU())
 	if err != nil {
 		return grant, nil, err
@@ -116,7 +116,7 @@ func (q *query) pathLine() (grant access.Grant, line *snapshot.Line, err error) 
 
 // grantedLine reads region and as_of, decides what the caller gets and finds the line. All other parameters must have been read
 // before.
-func (q *query) grantedLine(gpu assay.GPU, ask access.Ask) (grant access.Grant, line *snapshot.Line, err error) {
+func (q *query) grantedLine(gpu assay.GPU, ask access.Ask) (grant access.Decision, line *snapshot.Line, err error) {
 	region, err := q.region()
 	if err != nil {
 		return grant, nil, err
@@ -134,7 +134,7 @@ func (q *query) grantedLine(gpu assay.GPU, ask access.Ask) (grant access.Grant, 
 }
 
 // grantedRegion is grantedLine for a route that serves every GPU.
-func (q *query) grantedRegion(ask access.Ask) (grant access.Grant, region string, err error) {
+func (q *query) grantedRegion(ask access.Ask) (grant access.Decision, region string, err error) {
 	if region, err = q.region(); err != nil {
 		return grant, "", err
 	}

@@ -256,7 +256,7 @@ func (q *query) lab() (assay.Lab, error) {
 }
 
 // appendTokenHead begins an envelope.
-func appendTokenHead(grant access.Grant) []byte {
+func appendTokenHead(grant access.Decision) []byte {
 	head := appendStringField(make([]byte, 0, 384), `{"success":true,"access":`, string(grant.Access))
 	return append(head, `,"granularity":"daily"`...)
 }
@@ -267,7 +267,7 @@ func (v *tokenView) appendRange(head []byte) []byte {
 }
 
 // bounds are the first and the last day that the caller gets of what it requests: days that have ended.
-func (q *query) bounds(ask access.Ask, grant access.Grant, to int64) (first, last int64) {
+func (q *query) bounds(ask access.Ask, grant access.Decision, to int64) (first, last int64) {
 	first = grant.From
 	if ask.HasStart {
 		first = assay.StartOfDay(ask.Start) // not before the window: that was refused

@@ -14,30 +14,6 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// keyView is a key as its owner reads it.
-type keyView struct {
-	keySummary
-	ExpiresAt  *string `json:"expires_at"`
-	LastUsedAt *string `json:"last_used_at"`
-	RevokedAt  *string `json:"revoked_at"`
-	Status     string  `json:"status"`
-}
-
-// keySummary is what is shown of a key when it is made.
-type keySummary struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Prefix    string `json:"prefix"`
-	Tier      string `json:"tier"`
-	CreatedAt string `json:"created_at"`
-}
-
-func summarize(k *account.KeyView) keySummary {
-	return keySummary{
-		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Tier: k.Tier.String(), CreatedAt: assay.FormatInstant(k.CreatedAt),
-	}
-}
-
 // listKeys serves the keys of an account, newest first.
 func (c *Console) listKeys(r *web.Request) (web.Response, error) {
 	c.Usage.Settle(r.Context()) // so that it is known when each was last used
@@ -45,32 +21,25 @@ func (c *Console) listKeys(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	rows := []keyView{}
-	for _, k := range list {
-		rows = append(rows, keyView{
-			keySummary: summarize(&k), ExpiresAt: optionalInstant(k.ExpiresAt), LastUsedAt: optionalInstant(k.LastUsedAt),
-			RevokedAt: optionalInstant(k.RevokedAt), Status: k.Status,
-		})
-	}
 	return uncached(struct {
-		Success bool      `json:"success"`
-		Count   int       `json:"count"`
-		Data    []keyView `json:"data"`
-	}{true, len(rows), rows})
+		Success bool        `json:"success"`
+		Count   int         `json:"count"`
+		Data    []assay.Key `json:"data"`
+	}{true, len(list), list})
 }
 
 // createdKey is the only response that contains a key's text.
 type createdKey struct {
-	Success  bool        `json:"success"`
-	Key      string      `json:"key"`
-	Replaces *replaced   `json:"replaces,omitempty"`
-	Data     *keySummary `json:"data"`
+	Success  bool              `json:"success"`
+	Key      string            `json:"key"`
+	Replaces *replaced         `json:"replaces,omitempty"`
+	Data     *assay.KeySummary `json:"data"`
 }
 
 // replaced is a key that another one replaces.
 type replaced struct {
-	ID        string  `json:"id"`
-	ExpiresAt *string `json:"expires_at"`
+	ID        string          `json:"id"`
+	ExpiresAt assay.Timestamp `json:"expires_at"`
 }
 
 // createKey makes a key of the tier that the account may create.
@@ -86,15 +55,14 @@ func (c *Console) createKey(r *web.Request) (web.Response, error) {
 }
 
 // created responds with a new key, or says why there is none.
-func created(r *web.Request, secret keys.Secret, key *account.KeyView, old *replaced, err error) (web.Response, error) {
+func created(r *web.Request, secret keys.Secret, key *assay.Key, old *replaced, err error) (web.Response, error) {
 	if errors.Is(err, access.ErrKeyRefused) {
 		return keyRefused(r, access.ErrKeyRefused)
 	}
 	if err != nil {
 		return web.Response{}, err
 	}
-	shown := summarize(key)
-	return web.NoStore(http.StatusCreated, createdKey{Success: true, Key: secret.Reveal(), Replaces: old, Data: &shown})
+	return web.NoStore(http.StatusCreated, createdKey{Success: true, Key: secret.Reveal(), Replaces: old, Data: &key.KeySummary})
 }
 
 // keyRefused is the one error whose body has another shape: the sentence is in both fields.
@@ -146,19 +114,19 @@ func (c *Console) rotateKey(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	return created(r, secret, &key, &replaced{id, optionalInstant(old.ExpiresAt)}, nil)
+	return created(r, secret, &key, &replaced{ID: id, ExpiresAt: old.ExpiresAt}, nil)
 }
 
 // keyOf finds a key of the account that is signed in.
-func (c *Console) keyOf(r *web.Request, id string) (account.KeyView, error) {
+func (c *Console) keyOf(r *web.Request, id string) (assay.Key, error) {
 	list, err := c.Accounts.KeysOf(r.Context(), r.Caller().AccountID)
 	if err != nil {
-		return account.KeyView{}, err
+		return assay.Key{}, err
 	}
-	if i := slices.IndexFunc(list, func(k account.KeyView) bool { return k.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(list, func(k assay.Key) bool { return k.ID == id }); i >= 0 {
 		return list[i], nil
 	}
-	return account.KeyView{}, unknownKey(id)
+	return assay.Key{}, unknownKey(id)
 }
 
 func unknownKey(id string) error {

@@ -8,15 +8,15 @@ import (
 
 // Ends computes when keys end, from one directory.
 type Ends struct {
-	closed      map[int64]int64              // account → when it was closed
-	grants      map[int64][]grantSpan        // by account
-	memberships map[membership][]access.Span // when an account is a member of an organization
-	fullPlans   map[int64][]access.Span      // when an organization has full access
+	closed      map[int64]int64                // account → when it was closed
+	grants      map[int64][]grantSpan          // by account
+	memberships map[membership][]access.Period // when an account is a member of an organization
+	fullPlans   map[int64][]access.Period      // when an organization has full access
 }
 
 type grantSpan struct {
 	tier assay.Tier
-	access.Span
+	access.Period
 }
 
 type membership struct{ org, account int64 }
@@ -25,7 +25,7 @@ type membership struct{ org, account int64 }
 func NewEnds(d *store.Directory) *Ends {
 	e := &Ends{
 		closed: map[int64]int64{}, grants: map[int64][]grantSpan{},
-		memberships: map[membership][]access.Span{}, fullPlans: map[int64][]access.Span{},
+		memberships: map[membership][]access.Period{}, fullPlans: map[int64][]access.Period{},
 	}
 	for _, a := range d.Accounts {
 		if a.ClosedAt != 0 {
@@ -33,7 +33,7 @@ func NewEnds(d *store.Directory) *Ends {
 		}
 	}
 	for _, g := range d.Grants {
-		granted := grantSpan{tier: g.Plan.Tier(), Span: span(g.StartsAt, g.Until())}
+		granted := grantSpan{tier: g.Plan.Tier(), Period: span(g.StartsAt, g.Until())}
 		e.grants[g.AccountID] = append(e.grants[g.AccountID], granted)
 	}
 	for _, m := range d.Memberships {
@@ -49,11 +49,11 @@ func NewEnds(d *store.Directory) *Ends {
 }
 
 // span makes a span of an end that may be 0, for none.
-func span(from, until int64) access.Span {
+func span(from, until int64) access.Period {
 	if until == 0 {
 		until = access.Forever
 	}
-	return access.Span{From: from, Until: until}
+	return access.Period{From: from, Until: until}
 }
 
 // Of is the instant at which a key ends or ended, without regard to revocation; 0 when it has no end.
@@ -71,13 +71,13 @@ func (e *Ends) Of(k store.Key) int64 {
 
 // basis is the time of the access that a key is based on. Grants count if they give at least the key's tier: a Premium
 // key stays valid when its owner is upgraded, and a Full key ends when its owner is downgraded.
-func (e *Ends) basis(k store.Key) (spans []access.Span) {
+func (e *Ends) basis(k store.Key) (spans []access.Period) {
 	if access.Basis(k.Basis) == access.OnOrganization {
 		return access.Overlap(e.memberships[membership{org: k.OrgID, account: k.AccountID}], e.fullPlans[k.OrgID])
 	}
 	for _, g := range e.grants[k.AccountID] {
 		if g.tier >= k.Tier {
-			spans = append(spans, g.Span)
+			spans = append(spans, g.Period)
 		}
 	}
 	return spans

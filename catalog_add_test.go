@@ -88,9 +88,9 @@ func TestCatalog_WithRefuses(t *testing.T) {
 	memory := func(m MemoryType, want string) { t.Helper(); f(Catalog{MemoryTypes: []MemoryType{m}}, want) }
 	memory(MemoryType{"mem_slc_1gb", "SLC", "flash"}, `memory type "mem_slc_1gb" is in the catalog already`)
 	memory(MemoryType{"mem_slc", "slc 1GB (128mx8)", "flash"}, `name "slc 1GB (128mx8)" differs only in case from "SLC 1Gb (128Mx8)", which is in the catalog`)
-	memory(MemoryType{"slc", "SLC", "flash"}, `memory type "slc": its id begins with mem_ and goes on`)
-	memory(MemoryType{"mem_", "SLC", "flash"}, `memory type "mem_": its id begins with mem_ and goes on`)
-	memory(MemoryType{"mem_slc", "MEM_slc_1gb", "flash"}, `name "MEM_slc_1gb" begins like an id, with mem_`)
+	memory(MemoryType{"slc", "SLC", "flash"}, `memory type "slc": the id must begin with mem_ and have more characters`)
+	memory(MemoryType{"mem_", "SLC", "flash"}, `memory type "mem_": the id must begin with mem_ and have more characters`)
+	memory(MemoryType{"mem_slc", "MEM_slc_1gb", "flash"}, `name "MEM_slc_1gb" must not begin with mem_, as ids do`)
 	memory(MemoryType{"mem_slc", "SLC", "disk"}, `category "disk": allowed are dram, flash, module`)
 
 	product := func(change func(*CodingProduct), want string) {
@@ -106,16 +106,16 @@ func TestCatalog_WithRefuses(t *testing.T) {
 	product(func(p *CodingProduct) { p.ID = "cc/prs" }, `coding product "cc/prs": allowed are lower-case letters, digits, - and _`)
 	product(func(p *CodingProduct) { p.Label = "" }, `label: the name is empty`)
 	product(func(p *CodingProduct) { p.Category = "stars" }, `category "stars": allowed are prs, commits, merge`)
-	product(func(p *CodingProduct) { p.Kind = "pct" }, `coding product "cc-vs-jules": of the category prs the kind is count, not "pct"`)
+	product(func(p *CodingProduct) { p.Kind = "pct" }, `coding product "cc-vs-jules": the kind of the category prs is count, not "pct"`)
 	product(func(p *CodingProduct) { p.Tools = nil }, `coding product "cc-vs-jules" is about one tool, or compares two: it has 0`)
 	product(func(p *CodingProduct) { p.Tools = []string{"a", "b", "c"} }, `coding product "cc-vs-jules" is about one tool, or compares two: it has 3`)
 	product(func(p *CodingProduct) { p.Tools[1] = "Jules" }, `tool "Jules": allowed are lower-case letters, digits, - and _`)
 	product(func(p *CodingProduct) { p.Tools[1] = "cc" }, `coding product "cc-vs-jules" compares the tool cc with itself`)
 	product(func(p *CodingProduct) { p.Compare = false }, `coding product "cc-vs-jules": it compares when it has two tools, and only then`)
 	product(func(p *CodingProduct) { p.SeriesLabels = p.SeriesLabels[:1] },
-		`coding product "cc-vs-jules": one that compares has two series labels, any other has none; it has 1`)
+		`coding product "cc-vs-jules": a comparison has two series labels, any other product none; it has 1`)
 	product(func(p *CodingProduct) { p.Compare, p.Tools = false, p.Tools[:1] },
-		`coding product "cc-vs-jules": one that compares has two series labels, any other has none; it has 2`)
+		`coding product "cc-vs-jules": a comparison has two series labels, any other product none; it has 2`)
 	product(func(p *CodingProduct) { p.SeriesLabels[0] = "\n" },
 		`series label "\n": allowed are printable characters, single spaces between them, and no comma`)
 }

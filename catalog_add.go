@@ -9,24 +9,25 @@ import (
 	"unicode/utf8"
 )
 
-// With is the catalog with more entries, behind the ones it has. It refuses an entry that is wrong in itself, and one
-// whose name or id is known: identifiers are never used twice. They are compared byte by byte wherever they are looked
-// up, but two that differ only in case would confuse whoever reads them, so these are refused, too.
+// With returns the catalog with more entries after the existing ones. It refuses invalid entries and entries whose name
+// or id exists: identifiers are unique. Lookups compare them byte by byte, but names that differ only in case would
+// confuse readers, so they are refused too.
 func (c *Catalog) With(added Catalog) (Catalog, error) {
 	next := Catalog{
-		slices.Clip(c.GPUs), slices.Clip(c.Regions), slices.Clip(c.Labs), slices.Clip(c.MemoryTypes), slices.Clip(c.CodingProducts),
+		GPUs: slices.Clip(c.GPUs), Regions: slices.Clip(c.Regions), Labs: slices.Clip(c.Labs),
+		MemoryTypes: slices.Clip(c.MemoryTypes), CodingProducts: slices.Clip(c.CodingProducts),
 	}
 	var errs []error
-	grow(&next.GPUs, added.GPUs, next.checkGPU, &errs)
-	grow(&next.Regions, added.Regions, next.checkRegion, &errs)
-	grow(&next.Labs, added.Labs, next.checkLab, &errs)
-	grow(&next.MemoryTypes, added.MemoryTypes, next.checkMemoryType, &errs)
-	grow(&next.CodingProducts, added.CodingProducts, next.checkCodingProduct, &errs)
+	appendValid(&next.GPUs, added.GPUs, next.checkGPU, &errs)
+	appendValid(&next.Regions, added.Regions, next.checkRegion, &errs)
+	appendValid(&next.Labs, added.Labs, next.checkLab, &errs)
+	appendValid(&next.MemoryTypes, added.MemoryTypes, next.checkMemoryType, &errs)
+	appendValid(&next.CodingProducts, added.CodingProducts, next.checkCodingProduct, &errs)
 	return next, errors.Join(errs...)
 }
 
-// grow adds the entries that a check lets pass.
-func grow[T any](list *[]T, added []T, check func(T) error, errs *[]error) {
+// appendValid adds the entries that pass a check, and the errors of the others.
+func appendValid[T any](list *[]T, added []T, check func(T) error, errs *[]error) {
 	for _, entry := range added {
 		if err := check(entry); err != nil {
 			*errs = append(*errs, err)
@@ -48,7 +49,7 @@ func (c *Catalog) checkLab(l Lab) error {
 	return errors.Join(checkID("lab", l.Lab), checkName("label", l.Label), checkNew("lab", l.Lab, c.LabNames()))
 }
 
-// memoryPrefix begins the id of every memory type, and no name: a memory type is asked for by either.
+// memoryPrefix begins the id of every memory type, and no name, because requests use either.
 const memoryPrefix = "mem_"
 
 // MemoryCategories are the categories of memory types, in the order of the contract.
@@ -67,9 +68,9 @@ func (c *Catalog) checkMemoryType(m MemoryType) error {
 	case err != nil:
 		return err
 	case !strings.HasPrefix(m.ID, memoryPrefix) || m.ID == memoryPrefix:
-		return fmt.Errorf("memory type %q: its id begins with %s and goes on", m.ID, memoryPrefix)
+		return fmt.Errorf("memory type %q: the id must begin with %s and have more characters", m.ID, memoryPrefix)
 	case len(m.MemoryType) >= len(memoryPrefix) && strings.EqualFold(m.MemoryType[:len(memoryPrefix)], memoryPrefix):
-		return fmt.Errorf("name %q begins like an id, with %s", m.MemoryType, memoryPrefix)
+		return fmt.Errorf("name %q must not begin with %s, as ids do", m.MemoryType, memoryPrefix)
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (c *Catalog) checkMemoryType(m MemoryType) error {
 // CodingCategories are the categories of coding products, in the order of the contract.
 var CodingCategories = []string{"prs", "commits", "merge"}
 
-// CodingKind is what the values of a category of coding products are: a count or a percentage.
+// CodingKind is the type of the values in a category of coding products: a count or a percentage.
 func CodingKind(category string) string {
 	if category == "merge" {
 		return "pct"
@@ -110,7 +111,8 @@ func (c *Catalog) checkCodingProduct(p CodingProduct) error {
 func (p *CodingProduct) checkShape() error {
 	switch tools, labels := len(p.Tools), len(p.SeriesLabels); {
 	case p.Kind != CodingKind(p.Category):
-		return fmt.Errorf("coding product %q: of the category %s the kind is %s, not %q", p.ID, p.Category, CodingKind(p.Category), p.Kind)
+		return fmt.Errorf("coding product %q: the kind of the category %s is %s, not %q",
+			p.ID, p.Category, CodingKind(p.Category), p.Kind)
 	case tools != 1 && tools != 2:
 		return fmt.Errorf("coding product %q is about one tool, or compares two: it has %d", p.ID, tools)
 	case p.Compare != (tools == 2):
@@ -118,7 +120,8 @@ func (p *CodingProduct) checkShape() error {
 	case p.Compare && p.Tools[0] == p.Tools[1]:
 		return fmt.Errorf("coding product %q compares the tool %s with itself", p.ID, p.Tools[0])
 	case p.Compare && labels != 2 || !p.Compare && labels != 0:
-		return fmt.Errorf("coding product %q: one that compares has two series labels, any other has none; it has %d", p.ID, labels)
+		return fmt.Errorf("coding product %q: a comparison has two series labels, any other product none; it has %d",
+			p.ID, labels)
 	}
 	return nil
 }
@@ -126,7 +129,7 @@ func (p *CodingProduct) checkShape() error {
 // maxName is the longest name or id in bytes: what a message shows of a value.
 const maxName = 64
 
-// checkName refuses what cannot be a name. A comma separates names in messages and on the command line; the first
+// checkName refuses an invalid name. A comma separates names in messages and on the command line; the first
 // character keeps a name from being a dot segment of a path or a flag.
 func checkName(what, name string) error {
 	first, _ := utf8.DecodeRuneInString(name)
@@ -135,7 +138,7 @@ func checkName(what, name string) error {
 		return fmt.Errorf("%s: the name is empty", what)
 	case len(name) > maxName:
 		return fmt.Errorf("%s %.16q… is longer than %d bytes", what, name, maxName)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == ',' }):
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, isForbidden):
 		return fmt.Errorf("%s %q: allowed are printable characters, single spaces between them, and no comma", what, name)
 	case !unicode.IsLetter(first) && !unicode.IsDigit(first):
 		return fmt.Errorf("%s %q must begin with a letter or a digit", what, name)
@@ -145,7 +148,9 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// checkID refuses what cannot be an id, which programs write into addresses and file names.
+func isForbidden(r rune) bool { return !unicode.IsPrint(r) || r == ',' }
+
+// checkID refuses an invalid id. Programs use ids in URLs and file names.
 func checkID(what, id string) error {
 	err := checkName(what, id)
 	bad := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' }
@@ -162,7 +167,7 @@ func checkOneOf(what, word string, allowed []string) error {
 	return fmt.Errorf("%s %q: allowed are %s", what, word, strings.Join(allowed, ", "))
 }
 
-// checkNew refuses a name that is taken.
+// checkNew refuses a name that exists.
 func checkNew(what, name string, known []string) error {
 	for _, k := range known {
 		if k == name {
