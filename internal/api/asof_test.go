@@ -190,12 +190,12 @@ func TestAsOf_Edges(t *testing.T) {
 	f("premium", "/api/gpu/H200/history?datetime=2026-01-01&as_of=2025-01-01", 404, "No daily index data found for H200")
 	f("full", "/api/gpu/H200/rolling-24h-average?as_of=2025-01-01", 404, "No data found for H200")
 	// Checks keep their order: the route, the parameters, the window, the data.
-	f("", "/api/gpu/H200?as_of=yesterday", 400, "Parameter as_of has the value")
-	f("", "/api/gpu/RTX%20PRO%206000%20WS?as_of=yesterday", 400, "Parameter as_of")
+	f("", "/api/gpu/H200?as_of=yesterday", 400, `for \"as_of\": must be`)
+	f("", "/api/gpu/RTX%20PRO%206000%20WS?as_of=yesterday", 400, `for \"as_of\": must be`)
 	f("", "/api/gpu/H200/hourly?as_of=yesterday", 401, "key_required")
 	f("premium", "/api/gpu/H200/hourly?as_of=yesterday", 403, "full_required")
 	f("", "/api/gpu/TPU?as_of=2001-01-01", 400, "unknown_gpu")
 	f("", "/api/gpu/H200?region=mars&as_of=2001-01-01", 401, "outside_free_window")
 	f("premium", "/api/gpu/H200?region=mars&as_of=2001-01-01", 404, "unknown_region")
-	f("", "/api/gpu/H200?as_of=2026-02-02&as_of=2026-02-02", 400, "Parameter as_of is given more than once")
+	f("", "/api/gpu/H200?as_of=2026-02-02&as_of=2026-02-02", 400, `for \"as_of\": must be given once.`)
 }

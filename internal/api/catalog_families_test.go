@@ -69,8 +69,8 @@ func TestCatalog_AddedToTheOtherFamilies(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d %s", target, got.StatusCode, got.Text, status, want)
 		}
 	}
-	f("/api/otpi?lab=cohere", 400, `Parameter lab has the value \"cohere\"`)
-	f("/api/llm-coding/index?product=jules-prs", 400, `Parameter product has the value \"jules-prs\"`)
+	f("/api/otpi?lab=cohere", 400, `Invalid value \"cohere\" for \"lab\"`)
+	f("/api/llm-coding/index?product=jules-prs", 400, `Invalid value \"jules-prs\" for \"product\"`)
 	f("/api/memory-index?type=mem_hbm3_24gb", 404, `"error":"No data available"`)
 	r.UseCatalog(grown(t, added))
 
@@ -82,7 +82,7 @@ func TestCatalog_AddedToTheOtherFamilies(t *testing.T) {
 	f("/api/llm-coding/index?product=none", 400, `devin-merge, jules-prs.`)
 	f("/api/llm-coding/history?product=none", 400, `cc-vs-codex-merge, jules-prs, cc-vs-jules.`)
 	f("/api/llm-coding/index?product=jules-prs", 404, `"error":"No data available"`)
-	f("/api/llm-coding/index?product=cc-vs-jules", 400, `Parameter product has the value \"cc-vs-jules\"`)
+	f("/api/llm-coding/index?product=cc-vs-jules", 400, `Invalid value \"cc-vs-jules\" for \"product\"`)
 	f("/api/llm-coding/history?product=cc-vs-jules", 200, `"compare":true,"seriesLabels":["Claude PRs","Jules PRs"]`)
 	f("/api/memory-index?type=mem_hbm3_24gb", 404, `"error":"No data available"`)
 	f("/api/memory-index", 200, `"success":true`)

@@ -58,14 +58,14 @@ func TestCoding_Parameters(t *testing.T) {
 	}
 	const index, history = "/api/llm-coding/index", "/api/llm-coding/history"
 	const single = "one of cc-prs, codex-prs, copilot-prs, cursor-prs, devin-prs, cc-commits, cc-merge, codex-merge, copilot-merge, cursor-merge, devin-merge"
-	r.wantRefused(index, "product", "required", "allowed is "+single+".")
-	r.wantRefused(index+"?product=", "product", "required", single)
+	r.wantRefused(index, "product", "Missing", "must be "+single+".")
+	r.wantRefused(index+"?product=", "product", "Missing", single)
 	r.wantRefused(index+"?product=gpt-prs", "product", "gpt-prs", single+".")
 	r.wantRefused(index+"?product=CC-PRS", "product", "CC-PRS", single)
 	r.wantRefused(index+"?product=cc-vs-codex", "product", "cc-vs-codex", single+".")
 	r.wantRefused(index+"?product=cc-prs&product=cc-prs", "product", "cc-prs", "once")
 	r.wantRefused(index+"?product=cc-prs&as_of=x", "as_of", "x", "YYYY-MM-DD")
-	r.wantRefused(history, "product", "required", single+", cc-vs-codex, cc-vs-codex-merge.")
+	r.wantRefused(history, "product", "Missing", single+", cc-vs-codex, cc-vs-codex-merge.")
 	r.wantRefused(history+"?product=gpt-prs", "product", "gpt-prs", single+", cc-vs-codex, cc-vs-codex-merge.")
 	if got := r.Get("", index); got.StatusCode != 401 {
 		t.Errorf("without a key: %d", got.StatusCode)

@@ -60,7 +60,7 @@ func (q *query) correctionsAsk() (ask correctionsAsk, err error) {
 	if since != "" {
 		var ok bool
 		if ask.since, ok = parseCursor(since); !ok {
-			return ask, web.Invalid("since", since, "what an earlier answer gave as next")
+			return ask, web.Invalid("since", since, "the value of next in an earlier response")
 		}
 	}
 	if ask.limit, err = q.Int("limit", 1000, 1, 10_000); err != nil {

@@ -90,12 +90,12 @@ func TestCorrections_Refused(t *testing.T) {
 	}
 	good := r.corrections("full", "").Next
 	for _, since := range []string{"0", "x", "%00", good + "A", good[1:], strings.ToLower(good), good + "=", base64.RawURLEncoding.EncodeToString([]byte("7\x00daily\x000\x00a\x00b"))} {
-		f("since="+since, 400, "Parameter since has")
+		f("since="+since, 400, `for \"since\": must be`)
 	}
-	f("limit=0", 400, "Parameter limit has")
-	f("limit=10001", 400, "Parameter limit has")
+	f("limit=0", 400, `for \"limit\": must be`)
+	f("limit=10001", 400, `for \"limit\": must be`)
 	f("gpuType=TPU", 400, "Invalid GPU type")
-	f("granularity=auto", 400, "Parameter granularity has")
+	f("granularity=auto", 400, `for \"granularity\": must be`)
 	f("region=mars", 404, "No data found for any GPU in the region mars")
 }
 
@@ -191,7 +191,7 @@ func TestMethodologyAndPublications(t *testing.T) {
 	f("/api/methodology", 200, `"version":"1.0.0","count":2,"data":[{"version":"1.0.0"`)
 	f("/api/methodology?version=1.1.0", 200, `"version":"1.0.0","count":1,"data":[{"version":"1.1.0","effective_at":"2026-03-01T00:00:00.000Z"`)
 	f("/api/methodology?version=9", 404, `"error":"No data available","message":"No methodology has the version 9."`)
-	f("/api/methodology?version=1&version=2", 400, "Parameter version is given more than once")
+	f("/api/methodology?version=1&version=2", 400, `for \"version\": must be given once.`)
 	f("/api/publications/latest", 200, `"version":7,"published_at":"2026-02-04T12:00:01.000Z","methodology":"1.0.0","reason":null,"manifest":{"day":"2026-02-03"`)
 	r.Use(r.Snapshots.Load().With(snapshot.Update{Version: 8, Publications: []assay.Publication{{Version: 8, PublishedAt: 1, Methodology: "1.0.0", Reason: "why"}}}))
 	f("/api/publications/latest", 200, `"reason":"why"`)

@@ -61,7 +61,7 @@ func (q *query) gpuParam() (assay.GPU, error) {
 	}
 	switch {
 	case name != "" && other != "" && name != other:
-		return assay.GPU{}, web.Invalid("gpu", other, "the same name as gpuType, or none")
+		return assay.GPU{}, web.Invalid("gpu", other, "the same as gpuType, or absent")
 	case name == "" && other == "":
 		name = defaultGPU
 	case name == "":

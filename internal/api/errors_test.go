@@ -86,13 +86,13 @@ func TestParameters(t *testing.T) {
 	f := func(query, name, value, allowed string) {
 		t.Helper()
 		got := r.Get("full", "/api/gpu/H200/history-simple?"+query)
-		for _, part := range []string{`"error":"Bad request"`, "Parameter " + name, value, allowed} {
+		for _, part := range []string{`"error":"Bad request"`, `for \"` + name + `\": must be`, value, allowed} {
 			if got.StatusCode != 400 || !strings.Contains(got.Text, part) {
 				t.Errorf("%s: %d %s\nwant %s", query, got.StatusCode, got.Text, part)
 			}
 		}
 	}
-	const dates, limits = "YYYY-MM-DD", "a whole number from 1 to 10000"
+	const dates, limits = "YYYY-MM-DD", "an integer from 1 to 10000"
 	f("startDate=2025-13-01", "startDate", "2025-13-01", dates)
 	f("startDate=yesterday", "startDate", "yesterday", dates)
 	f("endDate=2026-02-30", "endDate", "2026-02-30", dates)
@@ -116,7 +116,7 @@ func TestParameters(t *testing.T) {
 	if got := r.Get("full", "/api/gpu/H200/history-simple?limit=%zz"); got.StatusCode != 400 || !strings.Contains(got.Text, "percent-encoded") {
 		t.Errorf("%d %s", got.StatusCode, got.Text)
 	}
-	if got := r.Get("", "/api/daily-index?gpu=H200&gpuType=B200"); got.StatusCode != 400 || !strings.Contains(got.Text, "Parameter gpu has") {
+	if got := r.Get("", "/api/daily-index?gpu=H200&gpuType=B200"); got.StatusCode != 400 || !strings.Contains(got.Text, `for \"gpu\": must be`) {
 		t.Errorf("%d %s", got.StatusCode, got.Text)
 	}
 }

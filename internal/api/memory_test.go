@@ -95,9 +95,9 @@ var badRanges = [][3]string{
 	{"startDate=2025-13-01", "startDate", "YYYY-MM-DD"},
 	{"endDate=yesterday", "endDate", "YYYY-MM-DD"},
 	{"startDate=2026-02-02&endDate=2026-02-01", "startDate", "not after endDate"},
-	{"limit=0", "limit", "a whole number from 1 to 10000"},
-	{"limit=10001", "limit", "a whole number from 1 to 10000"},
-	{"limit=ten", "limit", "a whole number from 1 to 10000"},
+	{"limit=0", "limit", "an integer from 1 to 10000"},
+	{"limit=10001", "limit", "an integer from 1 to 10000"},
+	{"limit=ten", "limit", "an integer from 1 to 10000"},
 	{"order=up", "order", "asc or desc"},
 	{"as_of=then", "as_of", "YYYY-MM-DD"},
 	{"limit=1&limit=1", "limit", "once"},
@@ -108,7 +108,7 @@ var badRanges = [][3]string{
 func (r *rig) wantRefused(target, name, value, allowed string) {
 	r.Test.Helper()
 	got := r.Get("premium", target)
-	for _, part := range []string{`"error":"Bad request"`, `"code":"invalid_parameter"`, "Parameter " + name, value, allowed} {
+	for _, part := range []string{`"error":"Bad request"`, `"code":"invalid_parameter"`, `for \"` + name + `\": must be`, value, allowed} {
 		if got.StatusCode != http.StatusBadRequest || !strings.Contains(got.Text, part) {
 			r.Test.Errorf("%s: %d %s\nwant %s", target, got.StatusCode, got.Text, part)
 		}
@@ -127,7 +127,7 @@ func TestMemory_Parameters(t *testing.T) {
 	r.wantRefused(index+"type=a&type=b", "type", "b", "once")
 	r.wantRefused(index+"as_of=2026-02-30", "as_of", "2026-02-30", "YYYY-MM-DD")
 	// The parameters come before the data, and the key before both.
-	r.wantRefused("/api/memory/mem_ddr6/history?limit=0", "limit", "0", "a whole number")
+	r.wantRefused("/api/memory/mem_ddr6/history?limit=0", "limit", "0", "an integer")
 	if got := r.Get("", index+"category=hbm"); got.StatusCode != http.StatusUnauthorized {
 		t.Errorf("without a key: %d", got.StatusCode)
 	}

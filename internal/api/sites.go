@@ -158,18 +158,11 @@ func (q *query) siteQuery() (find sites.Query, echo siteQuery, err error) {
 		return find, echo, err
 	}
 	if find.City == "" && find.Near == nil && find.Country == "" {
-		return find, echo, missingWith("city", "a region is required, which is city, lat with lng, or country")
+		return find, echo, web.Missing("city", "given, or lat with lng, or country")
 	}
 	find.Scope, err = q.siteScope()
 	echo.Country, echo.Scope, echo.Limit, echo.Offset = find.Country, siteScopes[find.Scope], find.Limit, find.Offset
 	return find, echo, err
-}
-
-// missingWith says which parameter is missing and why it is needed.
-func missingWith(name, needed string) error {
-	return &assay.Error{
-		Kind: assay.Invalid, Code: "invalid_parameter", Message: fmt.Sprintf("Parameter %s is missing; %s.", name, needed),
-	}
 }
 
 // folded gives a text parameter, and the form of it that is searched for.
@@ -178,7 +171,7 @@ func (q *query) folded(name string) (value, folded string, err error) {
 		return "", "", err
 	}
 	if folded = strings.TrimSpace(sites.Fold(value)); folded == "" {
-		return "", "", web.Invalid(name, value, "a text with something to look for")
+		return "", "", web.Invalid(name, value, "a text with at least one letter or digit")
 	}
 	return value, folded, nil
 }
@@ -213,12 +206,12 @@ func (q *query) circle() (*sites.Circle, error) {
 	case err != nil:
 		return nil, err
 	case hasLat && !hasLng:
-		return nil, missingWith("lng", "lat and lng are given together")
+		return nil, web.Missing("lng", "given together with lat")
 	case hasLng && !hasLat:
-		return nil, missingWith("lat", "lat and lng are given together")
+		return nil, web.Missing("lat", "given together with lng")
 	case hasRadius && !hasLat:
 		value, _ := q.Param("radius_km") // read before
-		return nil, web.Invalid("radius_km", value, "a radius together with lat and lng")
+		return nil, web.Invalid("radius_km", value, "given together with lat and lng")
 	case !hasLat:
 		return nil, nil
 	case !hasRadius:

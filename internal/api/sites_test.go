@@ -146,15 +146,15 @@ func TestSites_BadParameters(t *testing.T) {
 	}
 	bad := func(target, name, value, allowed string) {
 		t.Helper()
-		f(target, fmt.Sprintf(`Parameter %s has the value \"%s\"; allowed is %s`, name, value, allowed))
+		f(target, fmt.Sprintf(`Invalid value \"%s\" for \"%s\": must be %s`, value, name, allowed))
 	}
-	const region = "Parameter city is missing; a region is required, which is city, lat with lng, or country."
+	const region = `Missing value for \"city\": must be given, or lat with lng, or country.`
 	f("sites", region)
 	f("sites?city=&country=", region)
 	f("sites?gpu_type=h100&scope=all&limit=5", region)
-	f("sites?lat=1", "Parameter lng is missing; lat and lng are given together.")
-	f("sites?lng=1&country=no", "Parameter lat is missing; lat and lng are given together.")
-	f("sites?lng=1&radius_km=5", "Parameter lat is missing; lat and lng are given together.")
+	f("sites?lat=1", `Missing value for \"lng\": must be given together with lat.`)
+	f("sites?lng=1&country=no", `Missing value for \"lat\": must be given together with lng.`)
+	f("sites?lng=1&radius_km=5", `Missing value for \"lat\": must be given together with lng.`)
 	const lats, lngs, radii = "a decimal number from -90 to 90", "a decimal number from -180 to 180", "a decimal number above 0 and up to 500"
 	bad("sites?lat=90.01&lng=0", "lat", "90.01", lats)
 	bad("sites?lat=-91&lng=0", "lat", "-91", lats)
@@ -171,22 +171,22 @@ func TestSites_BadParameters(t *testing.T) {
 	bad("sites?lat=0&lng=0&radius_km=-1", "radius_km", "-1", radii)
 	bad("sites?lat=0&lng=0&radius_km=500.1", "radius_km", "500.1", radii)
 	bad("sites?lat=0&lng=0&radius_km=far", "radius_km", "far", radii)
-	bad("sites?country=no&radius_km=5", "radius_km", "5", "a radius together with lat and lng")
-	const limits = "a whole number from 1 to 1000"
+	bad("sites?country=no&radius_km=5", "radius_km", "5", "given together with lat and lng")
+	const limits = "an integer from 1 to 1000"
 	bad("sites?country=no&limit=0", "limit", "0", limits)
 	bad("sites?country=no&limit=1001", "limit", "1001", limits)
 	bad("sites?country=no&limit=ten", "limit", "ten", limits)
-	bad("sites?country=no&offset=-1", "offset", "-1", "a whole number from 0 to")
-	bad("sites?country=no&offset=1.5", "offset", "1.5", "a whole number from 0 to")
+	bad("sites?country=no&offset=-1", "offset", "-1", "an integer from 0 to")
+	bad("sites?country=no&offset=1.5", "offset", "1.5", "an integer from 0 to")
 	bad("sites?country=no&scope=some", "scope", "some", "neocloud or all")
 	bad("sites?country=Atlantis", "country", "Atlantis", "a country's English name or ISO 3166 code, or Unknown")
-	bad("sites?city=%20", "city", " ", "a text with something to look for")
-	bad("sites?city=%00", "city", `\\x00`, "a text with something to look for")
-	bad("sites?city=%FF", "city", `\\xff`, "a text with something to look for")
-	bad("sites?country=no&gpu_type=%20", "gpu_type", " ", "a text with something to look for")
+	bad("sites?city=%20", "city", " ", "a text with at least one letter or digit")
+	bad("sites?city=%00", "city", `\\x00`, "a text with at least one letter or digit")
+	bad("sites?city=%FF", "city", `\\xff`, "a text with at least one letter or digit")
+	bad("sites?country=no&gpu_type=%20", "gpu_type", " ", "a text with at least one letter or digit")
 	bad("sites?country=no&as_of=then", "as_of", "then", "YYYY-MM-DD")
 	for _, name := range []string{"city", "lat", "lng", "radius_km", "scope", "country", "gpu_type", "limit", "offset", "as_of"} {
-		f(fmt.Sprintf("sites?city=oslo&lat=1&lng=1&%[1]s=1&%[1]s=1", name), "Parameter "+name+" is given more than once")
+		f(fmt.Sprintf("sites?city=oslo&lat=1&lng=1&%[1]s=1&%[1]s=1", name), `for \"`+name+`\": must be given once.`)
 	}
 	bad("sites/aggregate?by=company", "by", "company", "country or gpu_type")
 	bad("sites/aggregate?scope=ALL", "scope", "ALL", "neocloud or all")

@@ -71,7 +71,7 @@ func (q *query) slotAsk() (ask slotAsk, err error) {
 	if date.Given == timestamp.Given {
 		return ask, &assay.Error{
 			Kind: assay.Invalid, Code: "invalid_parameter",
-			Message: "Exactly one of the parameters date (a settlement day) and timestamp (the end of an hour) is required.",
+			Message: `Exactly one of "date" (a settlement day) and "timestamp" (the end of an hour) is required.`,
 		}
 	}
 	if timestamp.Given {

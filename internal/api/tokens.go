@@ -326,7 +326,7 @@ func (q *query) dayOrRange(h *history) (day dayAsk, ask access.Ask, to int64, er
 	if day.given {
 		if ask.HasStart || ask.HasEnd {
 			text, _ := q.Param("date") // read before
-			return day, ask, 0, web.Invalid("date", text, "none together with startDate or endDate")
+			return day, ask, 0, web.Invalid("date", text, "absent when startDate or endDate is given")
 		}
 		ask, to = day.Ask, day.day
 	}

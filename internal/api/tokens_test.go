@@ -85,13 +85,13 @@ func TestTokens_Edges(t *testing.T) {
 	f("", "/api/workload", 401, "key_required")
 	f("", "/api/workload?lab=nobody", 401, "key_required")
 	// Parameters come before the window and the lab.
-	f("", "/api/otpi?lab=minimax&as_of=yesterday", 400, "Parameter as_of")
-	f("", "/api/otpi?startDate=2020-01-01&order=up", 400, "Parameter order")
+	f("", "/api/otpi?lab=minimax&as_of=yesterday", 400, `for \"as_of\": must be`)
+	f("", "/api/otpi?startDate=2020-01-01&order=up", 400, `for \"order\": must be`)
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	f("", "/api/otpi", 404, "No token price found for any lab")
 	f("", "/api/otpi?startDate=2026-02-01", 200, empty)
 	f("full", "/api/workload", 200, empty)
-	f("full", "/api/workload?family=opus", 400, "allowed is all.")
+	f("full", "/api/workload?family=opus", 400, "must be all.")
 }
 
 func TestTokens_NotShown(t *testing.T) {
@@ -127,26 +127,26 @@ func TestTokens_BadParameters(t *testing.T) {
 			}
 		}
 	}
-	const labs = "allowed is anthropic, openai, google, deepseek, minimax, xiaomi, qwen, moonshotai, z-ai, mistralai or meta-llama."
-	f("/api/otpi?date=2026-02-01&startDate=2026-01-01", `Parameter date has the value \"2026-02-01\"`, "none together with startDate or endDate")
-	f("/api/otpi?date=2026-02-01&endDate=2026-02-01", `Parameter date has`, "none together with")
-	f("/api/otpi?date=soon", "Parameter date has", `\"soon\"`, "YYYY-MM-DD")
-	f("/api/otpi?date=2026-02-01&date=2026-02-01", "Parameter date is given more than once")
+	const labs = "must be anthropic, openai, google, deepseek, minimax, xiaomi, qwen, moonshotai, z-ai, mistralai or meta-llama."
+	f("/api/otpi?date=2026-02-01&startDate=2026-01-01", `Invalid value \"2026-02-01\" for \"date\"`, "absent when startDate or endDate is given")
+	f("/api/otpi?date=2026-02-01&endDate=2026-02-01", `for \"date\": must be`, "absent when")
+	f("/api/otpi?date=soon", `for \"date\": must be`, `\"soon\"`, "YYYY-MM-DD")
+	f("/api/otpi?date=2026-02-01&date=2026-02-01", `for \"date\": must be given once.`)
 	for _, route := range []string{"/api/otpi", "/api/workload"} {
-		f(route+"?lab=Anthropic", "Parameter lab has", `\"Anthropic\"`, labs)
-		f(route+"?lab=openai&lab=openai", "Parameter lab is given more than once")
-		f(route+"?startDate=2026-13-01", "Parameter startDate has", "2026-13-01", "YYYY-MM-DD")
-		f(route+"?endDate=never", "Parameter endDate has", "never", "YYYY-MM-DD")
-		f(route+"?startDate=2026-02-02&endDate=2026-02-01", "Parameter startDate has", "2026-02-02", "not after endDate")
-		f(route+"?as_of=then", "Parameter as_of has", "then", "YYYY-MM-DD")
-		f(route+"?order=up", "Parameter order has", "asc or desc")
-		f(route+"?limit=0", "Parameter limit has", "1 to 100000")
-		f(route+"?limit=100001", "Parameter limit has", "100001", "1 to 100000")
+		f(route+"?lab=Anthropic", `for \"lab\": must be`, `\"Anthropic\"`, labs)
+		f(route+"?lab=openai&lab=openai", `for \"lab\": must be given once.`)
+		f(route+"?startDate=2026-13-01", `for \"startDate\": must be`, "2026-13-01", "YYYY-MM-DD")
+		f(route+"?endDate=never", `for \"endDate\": must be`, "never", "YYYY-MM-DD")
+		f(route+"?startDate=2026-02-02&endDate=2026-02-01", `for \"startDate\": must be`, "2026-02-02", "not after endDate")
+		f(route+"?as_of=then", `for \"as_of\": must be`, "then", "YYYY-MM-DD")
+		f(route+"?order=up", `for \"order\": must be`, "asc or desc")
+		f(route+"?limit=0", `for \"limit\": must be`, "1 to 100000")
+		f(route+"?limit=100001", `for \"limit\": must be`, "100001", "1 to 100000")
 	}
-	f("/api/workload?family=opal", "Parameter family has", `\"opal\"`, "allowed is all, chat, flagship, flash, haiku, opus or text.")
-	f("/api/workload?lab=anthropic&family=flash", "Parameter family has", "allowed is all, haiku or opus.")
-	f("/api/workload?lab=xiaomi&family=flash", "Parameter family has", "allowed is all.")
-	f("/api/workload?family=opus&family=opus", "Parameter family is given more than once")
+	f("/api/workload?family=opal", `for \"family\": must be`, `\"opal\"`, "must be all, chat, flagship, flash, haiku, opus or text.")
+	f("/api/workload?lab=anthropic&family=flash", `for \"family\": must be`, "must be all, haiku or opus.")
+	f("/api/workload?lab=xiaomi&family=flash", `for \"family\": must be`, "must be all.")
+	f("/api/workload?family=opus&family=opus", `for \"family\": must be given once.`)
 }
 
 // A methodology may ask for more than a lab has: from its effect on, the lab has no price.

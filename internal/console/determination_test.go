@@ -38,13 +38,13 @@ func TestDetermination(t *testing.T) {
 	f("full", "timestamp=2026-01-30T21:30:00Z", 404, `"error":"No data available"`)
 	f("full", "region=mars&date=2026-01-30", 404, `"error":"Not found"`)
 
-	f("premium", "", 400, "Exactly one of the parameters date (a settlement day) and timestamp (the end of an hour) is required.")
-	f("full", "date=2026-01-30&timestamp=2026-01-30T21:00:00Z", 400, "Exactly one of the parameters date")
-	f("premium", "date=soon", 400, "Parameter date has")
-	f("premium", "timestamp=soon", 400, "Parameter timestamp has")
-	f("premium", restated+"&revision=-1", 400, "Parameter revision has")
-	f("premium", restated+"&revision=1.0", 400, "Parameter revision has")
-	f("premium", restated+"&as_of=soon", 400, "Parameter as_of has")
+	f("premium", "", 400, `Exactly one of \"date\" (a settlement day) and \"timestamp\" (the end of an hour) is required.`)
+	f("full", "date=2026-01-30&timestamp=2026-01-30T21:00:00Z", 400, `Exactly one of \"date\"`)
+	f("premium", "date=soon", 400, `for \"date\": must be`)
+	f("premium", "timestamp=soon", 400, `for \"timestamp\": must be`)
+	f("premium", restated+"&revision=-1", 400, `for \"revision\": must be`)
+	f("premium", restated+"&revision=1.0", 400, `for \"revision\": must be`)
+	f("premium", restated+"&as_of=soon", 400, `for \"as_of\": must be`)
 }
 
 func TestDetermination_DatabaseAway(t *testing.T) {

@@ -103,7 +103,7 @@ func (c *Console) rotateKey(r *web.Request) (web.Response, error) {
 		hours = *given.GraceHours
 	}
 	if hours < 0 || hours > maxGrace {
-		return web.Response{}, web.InvalidBody("has %d in the field grace_hours; allowed is a whole number from 0 to %d", hours, maxGrace)
+		return web.Response{}, web.InvalidBody("grace_hours is %d, must be an integer from 0 to %d", hours, maxGrace)
 	}
 	id := r.PathValue("id")
 	secret, key, err := c.Accounts.RotateKey(r.Context(), r.Caller().AccountID, id, time.Duration(hours)*time.Hour)

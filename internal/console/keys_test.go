@@ -208,11 +208,11 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: %d %s", query, got.StatusCode, got.Text)
 		}
 	}
-	const span = `allowed is a day from 365 days before endDate to endDate.`
+	const span = `must be a day from 365 days before endDate to endDate.`
 	f("full session", "startDate=2026-02-02&endDate=2026-02-01", 400, span)
 	f("full session", "startDate=2025-02-04&endDate=2026-02-05", 400, span)
 	f("full session", "startDate=2025-02-05&endDate=2026-02-05", 200, `"count":`)
-	f("full session", "endDate=soon", 400, "Parameter endDate has the value")
+	f("full session", "endDate=soon", 400, `for \"endDate\": must be`)
 	f("full session", "key=nobody", 404, `There is no key with the id \"nobody\".`)
 	f("premium session", "key="+id, 404, "There is no key with the id")
 	f("premium", "key="+id, 404, "There is no key with the id")

@@ -55,7 +55,7 @@ func (c *Console) signIn(r *web.Request) (web.Response, error) {
 		return web.Response{}, err
 	}
 	if given.Email == "" || given.Password == "" {
-		return web.Response{}, web.InvalidBody("lacks the email or the password; allowed is a JSON object with email and password")
+		return web.Response{}, web.InvalidBody("must be a JSON object with email and password")
 	}
 	if err := c.guesses.count(r, strings.ToLower(strings.TrimSpace(given.Email))); err != nil {
 		return web.Response{}, err

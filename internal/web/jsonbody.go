@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/assaydata/assay"
@@ -15,19 +16,21 @@ import (
 // maxBody is how long the body of a request may be; none of ours needs a quarter of it.
 const maxBody = 4 << 10
 
-// ReadJSON reads a JSON object into v, whose fields are the named ones. What is wrong with it is said without its values: they
-// may be secrets.
+// ReadJSON reads a JSON object into v, which has the named fields. Errors do not repeat its values, which may be secrets.
 func (r *Request) ReadJSON(v any, fields ...string) error {
 	allowed := "a JSON object with " + JoinWords(fields, "and")
-	if given, _, err := mime.ParseMediaType(r.http.Header.Get("Content-Type")); err != nil || given != "application/json" {
-		return InvalidBody("has the Content-Type %q; allowed is application/json", shown(r.http.Header.Get("Content-Type")))
+	given, _, err := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
+	if err != nil || given != "application/json" {
+		return InvalidBody("the Content-Type is %q, must be application/json", shown(r.http.Header.Get("Content-Type")))
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(r.out.ResponseWriter, r.http.Body, maxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return &assay.Error{Kind: assay.TooLarge, Code: "body_too_large", Message: fmt.Sprintf("The body is longer than %d bytes.", maxBody)}
+		return &assay.Error{
+			Kind: assay.TooLarge, Code: "body_too_large", Message: fmt.Sprintf("The body is longer than %d bytes.", maxBody),
+		}
 	}
 	if err != nil {
-		return InvalidBody("ended before it was complete; allowed is %s", allowed)
+		return InvalidBody("it is incomplete, must be %s", allowed)
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	decoder.DisallowUnknownFields()
@@ -35,7 +38,7 @@ func (r *Request) ReadJSON(v any, fields ...string) error {
 		return misread(err, allowed)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return InvalidBody("goes on after its end; allowed is %s", allowed)
+		return InvalidBody("it has more than one value, must be %s", allowed)
 	}
 	return nil
 }
@@ -43,23 +46,25 @@ func (r *Request) ReadJSON(v any, fields ...string) error {
 // misread says what is wrong with a body that does not decode.
 func misread(err error, allowed string) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return InvalidBody("has a JSON %s in the field %s; allowed is a %s", wrong.Value, wrong.Field, jsonKind(wrong.Type.Kind().String()))
+		return InvalidBody("%s is a JSON %s, must be %s", wrong.Field, wrong.Value, fieldType(wrong.Type.Kind()))
 	}
 	if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
-		return InvalidBody("has the unknown field %s; allowed is %s", shown(field), allowed)
+		return InvalidBody("unknown field %s, must be %s", shown(field), allowed)
 	}
-	return InvalidBody("is not a JSON object; allowed is %s", allowed)
+	return InvalidBody("must be %s", allowed)
 }
 
-// jsonKind is the word of JSON for a Go type of our bodies.
-func jsonKind(kind string) string {
-	if kind == "string" {
-		return kind
+// fieldType is the JSON type of a field of a body.
+func fieldType(kind reflect.Kind) string {
+	if kind == reflect.String {
+		return "a string"
 	}
-	return "whole number"
+	return "an integer"
 }
 
 // InvalidBody says what is wrong with the body of a request.
 func InvalidBody(format string, args ...any) error {
-	return &assay.Error{Kind: assay.Invalid, Code: "invalid_body", Message: "The body " + fmt.Sprintf(format, args...) + "."}
+	return &assay.Error{
+		Kind: assay.Invalid, Code: "invalid_body", Message: "Invalid body: " + fmt.Sprintf(format, args...) + ".",
+	}
 }

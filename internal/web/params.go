@@ -32,7 +32,7 @@ func (r *Request) Param(name string) (value string, err error) {
 		}
 		if found {
 			return "", invalidParameter(
-				"Parameter %s is given more than once, the last time with the value %q; allowed is once.", name, shown(p.value))
+				"Invalid value %q for %q: must be given once.", shown(p.value), name)
 		}
 		value, found = p.value, true
 	}
@@ -49,21 +49,21 @@ func appendParams(params []param, query string) ([]param, error) {
 		value, valueErr := url.QueryUnescape(value)
 		if nameErr != nil || valueErr != nil {
 			return nil, invalidParameter(
-				"The query part %q is not percent-encoded; allowed is %% followed by two hexadecimal digits.", shown(pair))
+				"Invalid query part %q: must be percent-encoded, with %% and two hexadecimal digits.", shown(pair))
 		}
 		params = append(params, param{name, value})
 	}
 	return params, nil
 }
 
-// Invalid says which parameter is wrong, its value, and what is allowed.
-func Invalid(name, value, allowed string) error {
-	return invalidParameter("Parameter %s has the value %q; allowed is %s.", name, shown(value), allowed)
+// Invalid says which parameter is wrong, its value, and what it must be.
+func Invalid(name, value, mustBe string) error {
+	return invalidParameter("Invalid value %q for %q: must be %s.", shown(value), name, mustBe)
 }
 
-// Missing says which parameter is required, and what it takes.
-func Missing(name, allowed string) error {
-	return invalidParameter("Parameter %s is required; allowed is %s.", name, allowed)
+// Missing says which parameter is required, and what it must be.
+func Missing(name, mustBe string) error {
+	return invalidParameter("Missing value for %q: must be %s.", name, mustBe)
 }
 
 func invalidParameter(format string, args ...any) error {
@@ -114,7 +114,7 @@ func (r *Request) Int(name string, otherwise, lowest, highest int) (int, error) 
 	}
 	n, err := strconv.ParseUint(value, 10, 31)
 	if err != nil || int(n) < lowest || int(n) > highest {
-		return 0, Invalid(name, value, fmt.Sprintf("a whole number from %d to %d", lowest, highest))
+		return 0, Invalid(name, value, fmt.Sprintf("an integer from %d to %d", lowest, highest))
 	}
 	return int(n), nil
 }

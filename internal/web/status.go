@@ -89,10 +89,10 @@ func (s *NodeStatus) CheckDatabase(ctx context.Context) error {
 		away := s.DataAge()
 		s.lastContact.Store(s.Now().UnixMilli())
 		if s.unreachable.CompareAndSwap(true, false) {
-			s.Log.Info("the database answers again", "after", away.Round(time.Millisecond).String())
+			s.Log.Info("the database responds again", "after", away.Round(time.Millisecond).String())
 		}
 	case ctx.Err() == nil && s.unreachable.CompareAndSwap(false, true): // otherwise it is the caller who went away
-		s.Log.Error("the database does not answer", "error", redact.Keys(err.Error()))
+		s.Log.Error("the database does not respond", "error", redact.Keys(err.Error()))
 	}
 	s.updateWarning()
 	return err
@@ -142,7 +142,7 @@ func (s *NodeStatus) notServing(r *Request) error {
 	if !s.Role.Reads() {
 		return &assay.Error{
 			Kind: assay.NotFound, Code: "unknown_path",
-			Message: "There is no such path here. This node publishes; it answers /health alone.",
+			Message: "There is no such path here. This node publishes; it serves /health only.",
 		}
 	}
 	r.SetHeader("Retry-After", retryAfterStart)

@@ -63,7 +63,7 @@ func TestContact_LogHearsOfTheLossOnce(t *testing.T) {
 	r.lookAfter(time.Second)
 	r.lookAfter(time.Second)
 	logs := r.Logs.String()
-	for _, line := range []string{`"level":"ERROR","msg":"the database does not answer","error":"away"`, `"level":"INFO","msg":"the database answers again","after":"5s"`} {
+	for _, line := range []string{`"level":"ERROR","msg":"the database does not respond","error":"away"`, `"level":"INFO","msg":"the database responds again","after":"5s"`} {
 		if strings.Count(logs, line) != 1 {
 			t.Errorf("%d times %s in:\n%s", strings.Count(logs, line), line, logs)
 		}
@@ -140,7 +140,7 @@ func TestServe_PublishingNode(t *testing.T) {
 	r.Snapshots.Store(nil)
 	r.want("/health", 200, "", `"status":"healthy"`, `"role":"publish"`, `"gpu":{"latest":null,"age_seconds":null}`)
 	for _, path := range []string{"/api/gpu/H200", "/api/gpu-types", "/openapi.json", "/", "/health/"} {
-		r.want(path, 404, "", `"error":"Not found"`, "answers /health alone")
+		r.want(path, 404, "", `"error":"Not found"`, "serves /health only")
 	}
 	if got := r.Get("full", "/api/gpu/H200/hourly"); got.StatusCode != 404 {
 		t.Errorf("with a key the answer is %d", got.StatusCode)
