@@ -87,7 +87,7 @@ func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
 	h.wantActive(h.key(id), assay.Premium)
 }
 
-// A key goes on when one grant follows the other, or reaches into it.
+// A key stays valid when one grant follows another without a gap, or overlaps it.
 func TestKey_GoesOnWithoutAGap(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testKeyGoesOnWithoutAGap)

@@ -113,7 +113,7 @@ type Session struct {
 	ExpiresAt int64
 }
 
-// Identify finds the session of a token in memory. A token that is not there may be from another process a moment ago,
+// Identify finds the session of a token in memory. An unknown token may be from another process a moment ago,
 // so the store is queried once.
 func (s *Service) Identify(ctx context.Context, token string) (Session, bool) {
 	hash, ok := hashToken(token)

@@ -30,7 +30,7 @@ func (h *house) signIn(email string) Token {
 	return token
 }
 
-// wantSession wants a token to be somebody's session, or nobody's for 0.
+// wantSession wants a token to be the session of an account; with the account 0, of none.
 func (h *house) wantSession(token Token, account int64, tier assay.Tier) {
 	h.t.Helper()
 	got, ok := h.Identify(h.ctx(), token.Reveal())
@@ -72,7 +72,7 @@ func testSignIn(t *testing.T, db *store.DB) {
 	h.wantSession(token, 0, assay.Anonymous)
 }
 
-// Whatever is wrong, it is told alike and takes the same work.
+// Every failure has the same message and takes the same work.
 func TestSignIn_Refused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testSignInRefused)

@@ -109,7 +109,7 @@ func testLookup(t *testing.T, db *store.DB) {
 	refused(string(wrong), now, "invalid_key", invalid)
 }
 
-// While the database is away, the keys in hand go on counting.
+// While the database is unreachable, the loaded keys stay valid.
 func TestKeyring_StoreAway(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), t.TempDir())
