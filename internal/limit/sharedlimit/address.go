@@ -15,22 +15,23 @@ import (
 
 const (
 	defaultPort = "6379"
-	// poolSize is how many connections a node has to one Redis server: those of the senders and of a probe, and as many to take
-	// the place of connections on which an answer was late. All are kept open: a request has no time to make one.
+	// poolSize is how many connections a node has to one Redis server: one for each sender and one for a probe, and as
+	// many to replace connections on which a reply was late. All stay open: a request has no time to connect.
 	poolSize = 2 * (senders + 1)
 )
 
-// errAddress does not show the address: there may be a password in it.
-var errAddress = errors.New("allowed is redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE], or rediss:// for TLS")
+// errAddress does not show the address, which may contain a password.
+var errAddress = errors.New(
+	"must be redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE], or rediss:// for TLS")
 
-// parseAddress reads where Redis is. Several hosts are nodes of one cluster, which need not be all of them; a cluster has no
-// databases.
+// parseAddress reads the address of Redis. Several hosts are servers of one cluster, and need not be all of them. A
+// cluster has no databases.
 func parseAddress(address string) (*redis.UniversalOptions, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme != "redis" && scheme != "rediss" {
 		return nil, errAddress
 	}
-	// url.Parse takes no list of hosts, so it gets the first only.
+	// url.Parse accepts no list of hosts, so it gets only the first.
 	authority, path, _ := strings.Cut(rest, "/")
 	user, list := "", authority
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
@@ -49,7 +50,8 @@ func parseAddress(address string) (*redis.UniversalOptions, error) {
 		}
 		options.Addrs = append(options.Addrs, name)
 	}
-	if options.DB, err = database(path, len(hosts)); err != nil {
+	options.DB, err = database(path, len(hosts))
+	if err != nil {
 		return nil, err
 	}
 	options.Username = parsed.User.Username()
@@ -60,12 +62,26 @@ func parseAddress(address string) (*redis.UniversalOptions, error) {
 	return options, nil
 }
 
-// newOptions are those that no operator sets: nothing is tried again, as a request has no time for that.
+// newOptions returns the options that no operator sets. Nothing is retried: a request has no time for that.
 func newOptions() *redis.UniversalOptions {
 	return &redis.UniversalOptions{
-		MaxRetries: -1, MinRetryBackoff: -1, MaxRetryBackoff: -1, DialerRetries: 1,
-		DialTimeout: dialTimeout, ReadTimeout: dialTimeout, WriteTimeout: dialTimeout, PoolTimeout: dialTimeout, ContextTimeoutEnabled: true,
-		PoolSize: poolSize, MinIdleConns: poolSize, PipelinePoolSize: -1, ReadBufferSize: 16 << 10, WriteBufferSize: 16 << 10,
+		MaxRetries:      -1,
+		MinRetryBackoff: -1,
+		MaxRetryBackoff: -1,
+		DialerRetries:   1,
+
+		DialTimeout:           dialTimeout,
+		ReadTimeout:           dialTimeout,
+		WriteTimeout:          dialTimeout,
+		PoolTimeout:           dialTimeout,
+		ContextTimeoutEnabled: true,
+
+		PoolSize:         poolSize,
+		MinIdleConns:     poolSize,
+		PipelinePoolSize: -1,
+		ReadBufferSize:   16 << 10,
+		WriteBufferSize:  16 << 10,
+
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
@@ -79,7 +95,8 @@ func hostPort(text string) (string, error) {
 			return "", errAddress
 		}
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" || strings.ContainsAny(host, " ?#[]") {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || host == "" || strings.ContainsAny(host, " ?#[]") {
 		return "", errAddress
 	}
 	return net.JoinHostPort(host, port), nil
@@ -94,7 +111,7 @@ func database(path string, hosts int) (int, error) {
 		return 0, errAddress
 	}
 	if n > 0 && hosts > 1 {
-		return 0, fmt.Errorf("a cluster has no database %d; allowed is none or 0", n)
+		return 0, fmt.Errorf("a cluster has no database %d: leave it out or use 0", n)
 	}
 	return int(n), nil
 }

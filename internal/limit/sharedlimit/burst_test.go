@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestBurst_FewRoundTrips makes a burst wait for a stopped server, and counts how often the server reads once it continues.
+// TestBurst_FewRoundTrips makes a burst wait for a stopped server, and counts how often the server reads once it
+// continues.
 func TestBurst_FewRoundTrips(t *testing.T) {
 	t.Parallel()
 	const callers = 512

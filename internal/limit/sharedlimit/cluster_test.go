@@ -41,7 +41,8 @@ func startCluster(t *testing.T, nodeTimeout string) (servers []*server, address 
 	return servers, "redis://" + strings.Join(hosts[:2], ",") // the client discovers the third
 }
 
-// awaitCluster returns once the server takes requests as part of its cluster, which is a little after the cluster was made.
+// awaitCluster returns once the server takes requests as part of its cluster, which is a little after the cluster was
+// made.
 func (s *server) awaitCluster() {
 	s.t.Helper()
 	client := openPatient(s.t, s.address()).client
@@ -78,7 +79,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestCluster_OneServerKilled loses the windows of a third of the clients, and the whole cluster until the server is back.
+// TestCluster_OneServerKilled loses the windows of a third of the clients, and the whole cluster until the server is
+// back.
 func TestCluster_OneServerKilled(t *testing.T) {
 	t.Parallel()
 	servers, address := startCluster(t, quickCluster)

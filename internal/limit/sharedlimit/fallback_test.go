@@ -12,8 +12,9 @@ import (
 
 const loadCallers = 8
 
-// load is a steady load of some thousand calls a second, each for another client. No client comes near its limit, so no call may
-// be refused. That a call ends in time is shown with a fake clock by TestLane_WaitIsBounded and TestLimiter_WaitIsBounded.
+// load is a steady load of some thousand calls a second, each for another client. No client comes near its limit, so
+// no call may be refused. That a call ends in time is shown with a fake clock by TestLane_WaitIsBounded and
+// TestLimiter_WaitIsBounded.
 type load struct {
 	node    *node
 	stop    atomic.Bool
@@ -47,16 +48,17 @@ func startLoad(t *testing.T, n *node) *load {
 	return w
 }
 
-// awaitShared returns once the node uses Redis and Redis has decided that many further calls. On a busy machine the node may fall
-// back and return to Redis in between.
+// awaitShared returns once the node uses Redis and Redis has decided that many further calls. On a busy machine the
+// node may fall back and return to Redis in between.
 func (w *load) awaitShared(calls int64) {
 	for wanted := w.node.Counts().Shared + calls; w.node.Counts().Shared < wanted || w.node.Mode() != Shared; {
 		<-w.done
 	}
 }
 
-// awaitLocal returns once the node has decided that many calls in a row without Redis, and never returned to Redis meanwhile.
-// It checks that none of them waited for Redis, except for those that were under way when the node fell back.
+// awaitLocal returns once the node has decided that many calls in a row without Redis, and never returned to Redis
+// meanwhile. It checks that none of them waited for Redis, except for those that were under way when the node fell
+// back.
 func (w *load) awaitLocal(t *testing.T, calls int) {
 	t.Helper()
 	for {

@@ -40,8 +40,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestScriptForgotten makes the server lose its scripts during bursts: no request fails. A burst without a loss follows each, so
-// that no batch meets two: it is sent again only once.
+// TestScriptForgotten makes the server lose its scripts during bursts: no request fails. A burst without a loss
+// follows each, so that no batch meets two: it is sent again only once.
 func TestScriptForgotten(t *testing.T) {
 	t.Parallel()
 	const callers, bursts = 32, 50
@@ -97,7 +97,8 @@ func TestCluster_WindowMoves(t *testing.T) {
 		}
 	}
 	heirID := do(heir, "myid")
-	do(heir, "setslot", slot, "importing", do(owner, "myid")) // gives it the newest claim, which messages under way cannot undo
+	// Importing first gives the heir the newest claim, which messages under way cannot undo.
+	do(heir, "setslot", slot, "importing", do(owner, "myid"))
 	do(heir, "setslot", slot, "node", heirID)
 	for _, other := range others {
 		do(other, "setslot", slot, "node", heirID)

@@ -14,47 +14,49 @@ import (
 )
 
 const (
-	// senders is how many round trips to one server are under way at a time. More would make smaller batches; with one alone, an
-	// answer that is lost on the way would hold up everybody.
+	// senders is how many round trips to one server are under way at a time. More would make smaller batches; with only
+	// one, a lost reply would hold up every request.
 	senders = 2
-	// batchSize bounds what one round trip decides. A server takes a millisecond for so many, so the first of a burst need not
-	// wait for the last.
+	// batchSize bounds what one round trip decides. A server takes a millisecond for that many, so the first of a burst
+	// need not wait for the last.
 	batchSize = 64
-	// ownDelay is by how much a node may notice the end of a wait too late, and still blame Redis for it.
+	// ownDelay is how late a node may notice the end of a wait and still blame Redis for it.
 	ownDelay = 5 * time.Millisecond
-	// lateInRow is how many round trips may be late one after another, though answers came meanwhile.
-	lateInRow = 3
+	// maxLateTrips is how many round trips in a row may be late although other replies came meanwhile.
+	maxLateTrips = 3
 )
 
-// lane is the way to one Redis server: requests that come while round trips are under way gather, and go out together.
+// lane is the way to one Redis server: calls that arrive while round trips are under way are collected and sent
+// together.
 type lane struct {
-	redis  *Redis
-	client atomic.Pointer[redis.Client] // a cluster's client may make a new one for the same server
-	wake   chan struct{}                // holds one when there may be somebody waiting
-	heard  atomic.Int64                 // when the server last answered, on the clock of Redis.since
-	late   atomic.Int64                 // round trips that were late since the last that was not
+	redis     *Redis
+	client    atomic.Pointer[redis.Client] // a cluster's client may make a new one for the same server
+	wake      chan struct{}                // holds one entry when calls may be waiting
+	lastReply atomic.Int64                 // when the server last replied, on the clock of Redis.since
+	lateTrips atomic.Int64                 // late round trips since the last that was in time
 
 	mu      sync.Mutex
-	waiting []*question // guarded by mu
+	waiting []*call // guarded by mu
 }
 
-// question is one request's. The sender writes the answer and then done; a caller who has left reads neither.
-type question struct {
-	name   string
-	most   int
-	window time.Duration
-	left   atomic.Bool // the caller has decided without Redis
+// call is the call of the script for one request. The sender writes the result and then done; a caller that has
+// stopped waiting reads neither.
+type call struct {
+	name      string
+	most      int
+	window    time.Duration
+	abandoned atomic.Bool // the caller has decided without Redis
 
-	answer limit.Decision
-	err    error
-	done   chan struct{}
-	timer  *time.Timer
+	decision limit.Decision
+	err      error
+	done     chan struct{}
+	timer    *time.Timer
 }
 
-func newQuestion() any {
-	q := &question{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-	q.timer.Stop()
-	return q
+func newCall() any {
+	c := &call{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	c.timer.Stop()
+	return c
 }
 
 var (
@@ -62,12 +64,13 @@ var (
 	errLost = errors.New("Redis is lost")                //nolint:staticcheck // a name
 )
 
-// lane is the one to the server that has the window of that name.
+// lane returns the lane to the server that has the window of that name.
 func (r *Redis) lane(name string) (*lane, error) {
 	client, single := r.client.(*redis.Client)
 	if !single {
-		var err error // it knows the cluster from the probe, and asks nobody
-		if client, err = r.client.(*redis.ClusterClient).MasterForKey(r.open, name); err != nil {
+		var err error // no call over the network: the client knows the cluster from the probe
+		client, err = r.client.(*redis.ClusterClient).MasterForKey(r.open, name)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -94,40 +97,40 @@ func (r *Redis) newLane(address string) any {
 	return known
 }
 
-// ask waits for the answer of Redis, at most as long as a request may.
-func (l *lane) ask(name string, most int, window time.Duration) (limit.Decision, error) {
-	q := l.redis.questions.Get().(*question)
-	q.name, q.most, q.window = name, most, window
-	q.timer.Reset(l.redis.Wait)
+// allow waits for the decision of Redis, at most as long as a request may.
+func (l *lane) allow(name string, most int, window time.Duration) (limit.Decision, error) {
+	c := l.redis.calls.Get().(*call)
+	c.name, c.most, c.window = name, most, window
+	c.timer.Reset(l.redis.Wait)
 	l.mu.Lock()
-	l.waiting = append(l.waiting, q)
+	l.waiting = append(l.waiting, c)
 	l.mu.Unlock()
-	l.rouse()
+	l.wakeSender()
 	select {
-	case <-q.done:
-		q.timer.Stop()
-		answer, err := q.answer, q.err
-		l.redis.questions.Put(q)
-		return answer, err
-	case <-q.timer.C:
-		q.left.Store(true) // and not used again: a sender may hold it
+	case <-c.done:
+		c.timer.Stop()
+		decision, err := c.decision, c.err
+		l.redis.calls.Put(c)
+		return decision, err
+	case <-c.timer.C:
+		c.abandoned.Store(true) // and not reused: a sender may hold it
 		return limit.Decision{}, errLate
 	}
 }
 
-// rouse wakes a sender, if one sleeps.
-func (l *lane) rouse() {
+// wakeSender wakes a sender, if one sleeps.
+func (l *lane) wakeSender() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// send makes one round trip after the other while anybody waits.
+// send makes one round trip after another while calls are waiting.
 func (l *lane) send() {
-	var room [batchSize]*question
+	var buffer [batchSize]*call
 	for {
-		batch := l.take(room[:0])
+		batch := l.take(buffer[:0])
 		if len(batch) == 0 {
 			select {
 			case <-l.redis.open.Done():
@@ -139,88 +142,91 @@ func (l *lane) send() {
 		if l.redis.Mode() == Shared {
 			l.roundTrip(batch)
 		} else {
-			for _, q := range batch {
-				q.err = errLost
+			for _, c := range batch {
+				c.err = errLost
 			}
 		}
-		for _, q := range batch {
-			q.done <- struct{}{}
+		for _, c := range batch {
+			c.done <- struct{}{}
 		}
 	}
 }
 
-// take appends those who have waited longest to the batch, and sees to it that another sender comes for the rest.
-func (l *lane) take(batch []*question) []*question {
+// take appends the calls that have waited longest to the batch, and wakes another sender if more are left.
+func (l *lane) take(batch []*call) []*call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := 0
-	for _, q := range l.waiting {
+	for _, c := range l.waiting {
 		if len(batch) == batchSize {
 			break
 		}
 		taken++
-		if !q.left.Load() {
-			batch = append(batch, q)
+		if !c.abandoned.Load() {
+			batch = append(batch, c)
 		}
 	}
 	left := copy(l.waiting, l.waiting[taken:])
 	clear(l.waiting[left:])
 	l.waiting = l.waiting[:left]
 	if left > 0 {
-		l.rouse()
+		l.wakeSender()
 	}
 	return batch
 }
 
-// roundTrip asks for a whole batch at once, and judges by the answers whether Redis can be relied on.
-func (l *lane) roundTrip(batch []*question) {
+// roundTrip sends a whole batch at once, and judges by the replies whether Redis can be relied on.
+func (l *lane) roundTrip(batch []*call) {
 	ctx, cancel := context.WithTimeout(l.redis.open, l.redis.Wait)
 	defer cancel()
 	sent := l.redis.since()
 	commands := make([]redis.Cmder, len(batch))
-	for i, q := range batch {
-		commands[i] = l.redis.command(ctx, q.name, q.most, q.window)
+	for i, c := range batch {
+		commands[i] = l.redis.command(ctx, c.name, c.most, c.window)
 	}
 	sendAll(ctx, l.client.Load(), commands)
-	l.redis.askAgain(ctx, commands)
+	l.redis.retryUndecided(ctx, commands)
 	var late, failed error
-	answered := false
-	for i, q := range batch {
-		q.answer, q.err = decision(commands[i].(*redis.IntSliceCmd))
+	replied := false
+	for i, c := range batch {
+		c.decision, c.err = decision(commands[i].(*redis.IntSliceCmd))
 		switch {
-		case q.err == nil:
-			answered = true
-		case isLate(q.err):
-			late, q.err = q.err, errLate
+		case c.err == nil:
+			replied = true
+		case isLate(c.err):
+			late, c.err = c.err, errLate
 		default:
-			failed = q.err
+			failed = c.err
 		}
 	}
-	l.judge(sent, answered, late, failed)
+	l.judge(sent, replied, late, failed)
 }
 
-// judge turns the node to its own limiters if a round trip that began then tells that Redis is slow or away.
-func (l *lane) judge(sent time.Duration, answered bool, late, failed error) {
+// judge makes the node fall back if a round trip shows that Redis is slow or away. sent is when the round trip began.
+func (l *lane) judge(sent time.Duration, replied bool, late, failed error) {
 	now := l.redis.since()
-	if answered {
-		l.heard.Store(int64(now))
+	if replied {
+		l.lastReply.Store(int64(now))
 	}
 	if failed != nil {
 		l.redis.fallBack(failed)
 		return
 	}
 	if late == nil {
-		l.late.Store(0)
+		l.lateTrips.Store(0)
 		return
 	}
-	silent := l.heard.Load() < int64(sent)
-	if silent && now-sent < l.redis.Wait+ownDelay || l.late.Add(1) >= lateInRow {
-		l.late.Store(0)
+	silent := l.lastReply.Load() < int64(sent)
+	if silent && now-sent < l.redis.Wait+ownDelay || l.lateTrips.Add(1) >= maxLateTrips {
+		l.lateTrips.Store(0)
 		l.redis.fallBack(late)
 	}
 }
 
 func isLate(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrPoolTimeout) {
+		return true
+	}
 	var network net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout() || errors.Is(err, redis.ErrPoolTimeout)
+	return errors.As(err, &network) && network.Timeout()
 }

@@ -9,110 +9,125 @@ import (
 	"time"
 )
 
-// newLane is a lane that nobody sends on.
+// newLane returns a lane without senders.
 func newLane() *lane {
 	r := &Redis{Wait: callTimeout, opened: time.Now(), log: slog.New(slog.DiscardHandler), lost: make(chan struct{}, 1)}
-	r.questions.New = newQuestion
+	r.calls.New = newCall
 	r.shared.Store(true)
 	return &lane{redis: r, wake: make(chan struct{}, 1)}
 }
 
-// TestLane_WaitIsBounded shows on a clock of its own that a request waits callTimeout to the nanosecond, however many come, even
-// if nobody takes its question.
+// TestLane_WaitIsBounded shows on a fake clock that a request waits callTimeout to the nanosecond, however many come,
+// even if no sender takes its call.
 func TestLane_WaitIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLane()
 		for range 512 {
 			go func() {
 				began := time.Now()
-				if _, err := l.ask("ada", 60, time.Minute); !errors.Is(err, errLate) || time.Since(began) != callTimeout {
-					t.Errorf("error %v after %v", err, time.Since(began))
+				_, err := l.allow("ada", 60, time.Minute)
+				if took := time.Since(began); !errors.Is(err, errLate) || took != callTimeout {
+					t.Errorf("error %v after %v", err, took)
 				}
 			}()
 		}
 		synctest.Wait()
-		time.Sleep(callTimeout) // of the bubble's clock, as in the tests below: nobody waits
+		time.Sleep(callTimeout) // of the fake clock, as in the tests below: it takes no real time
 		synctest.Wait()
 		if batch := l.take(nil); len(batch) != 0 || len(l.waiting) != 0 {
-			t.Errorf("%d questions of callers who have left are asked, %d wait", len(batch), len(l.waiting))
+			t.Errorf("%d abandoned calls are sent, %d wait", len(batch), len(l.waiting))
 		}
 	})
 }
 
 func TestLane_TakesBatches(t *testing.T) {
+	t.Parallel()
 	l := newLane()
 	for i := range 2*batchSize + 10 {
-		q := newQuestion().(*question)
-		q.most = i
-		q.left.Store(i == 0)
-		l.waiting = append(l.waiting, q)
+		c := newCall().(*call)
+		c.most = i
+		c.abandoned.Store(i == 0)
+		l.waiting = append(l.waiting, c)
 	}
-	for _, want := range []struct{ first, size int }{{1, batchSize}, {1 + batchSize, batchSize}, {1 + 2*batchSize, 9}} {
+	for _, want := range []struct{ first, size int }{
+		{first: 1, size: batchSize},
+		{first: 1 + batchSize, size: batchSize},
+		{first: 1 + 2*batchSize, size: 9},
+	} {
 		batch := l.take(nil)
 		if len(batch) != want.size || batch[0].most != want.first {
-			t.Errorf("%d from the %dth on, want %d from the %dth", len(batch), batch[0].most, want.size, want.first)
+			t.Errorf("%d from number %d, want %d from number %d", len(batch), batch[0].most, want.size, want.first)
 		}
 		select {
 		case <-l.wake:
 		default:
 			if len(l.waiting) > 0 {
-				t.Error("nobody is woken for the rest")
+				t.Error("no sender is woken for the rest")
 			}
 		}
 	}
 }
 
-// TestLane_LostRedisIsNotAsked has the senders hand back what came in before the node fell back.
-func TestLane_LostRedisIsNotAsked(t *testing.T) {
+// TestLane_LostRedisIsNotCalled shows that senders return calls that came in before the node fell back.
+func TestLane_LostRedisIsNotCalled(t *testing.T) {
+	t.Parallel()
 	l := newLane()
 	l.redis.open, l.redis.end = context.WithCancel(t.Context())
-	l.redis.Wait = time.Minute
+	l.redis.Wait = patience
 	l.redis.fallBack(errLate)
 	l.redis.senders.Go(l.send)
-	if _, err := l.ask("ada", 60, time.Minute); !errors.Is(err, errLost) {
+	if _, err := l.allow("ada", 60, time.Minute); !errors.Is(err, errLost) {
 		t.Errorf("error %v", err)
 	}
 	l.redis.end()
 	l.redis.senders.Wait()
 }
 
-// A trip is a round trip as judge sees it: how long it took, and what came of it.
+// trip is a round trip as judge sees it.
 type trip struct {
 	took         time.Duration
-	answered     bool // somebody in it was
+	replied      bool // to at least one of its calls
 	late, failed error
 }
 
 func TestLane_Judge(t *testing.T) {
-	refused := errors.New("connection refused")
-	good, late := trip{time.Millisecond, true, nil, nil}, trip{callTimeout, false, errLate, nil}
-	partly, stalled := trip{callTimeout, true, errLate, nil}, trip{callTimeout + ownDelay, false, errLate, nil}
-	f := func(what string, want Mode, trips ...trip) {
+	t.Parallel()
+	f := func(name string, want Mode, trips ...trip) {
 		t.Helper()
-		synctest.Test(t, func(t *testing.T) {
-			l := newLane()
-			for _, trip := range trips {
-				time.Sleep(time.Second)
-				sent := l.redis.since()
-				time.Sleep(trip.took)
-				l.judge(sent, trip.answered, trip.late, trip.failed)
-			}
-			if l.redis.Mode() != want {
-				t.Errorf("%s: mode %s, want %s", what, l.redis.Mode(), want)
-			}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLane()
+				for _, trip := range trips {
+					time.Sleep(time.Second)
+					sent := l.redis.since()
+					time.Sleep(trip.took)
+					l.judge(sent, trip.replied, trip.late, trip.failed)
+				}
+				if l.redis.Mode() != want {
+					t.Errorf("mode %s, want %s", l.redis.Mode(), want)
+				}
+			})
 		})
 	}
-	f("answered", Shared, good, good)
+	good := trip{took: time.Millisecond, replied: true}
+	late := trip{took: callTimeout, late: errLate}
+	partly := trip{took: callTimeout, replied: true, late: errLate}
+	stalled := trip{took: callTimeout + ownDelay, late: errLate}
+	refused := trip{took: time.Millisecond, replied: true, failed: errors.New("connection refused")}
+	f("in time", Shared, good, good)
 	f("silent", Local, good, late)
-	f("an error that is no delay", Local, good, trip{time.Millisecond, true, nil, refused})
-	f("some answers came, some late", Shared, partly, partly, good, partly, partly)
-	f("thrice in a row", Local, partly, partly, partly)
-	f("the node itself was late", Shared, stalled, good, stalled, stalled)
-	f("the node itself was late, thrice in a row", Local, stalled, stalled, stalled)
+	f("an error other than a delay", Local, good, refused)
+	f("some replies in time and some late", Shared, partly, partly, good, partly, partly)
+	f("some late three times in a row", Local, partly, partly, partly)
+	f("the node was late", Shared, stalled, good, stalled, stalled)
+	f("the node was late three times in a row", Local, stalled, stalled, stalled)
 }
 
-// TestLane_AnotherAnswerMeanwhile has two round trips at a time: the one that is late says nothing if the other is answered.
-func TestLane_AnotherAnswerMeanwhile(t *testing.T) {
+// TestLane_AnotherReplyMeanwhile has two round trips under way: a late one does not matter if the other is in time.
+func TestLane_AnotherReplyMeanwhile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLane()
 		time.Sleep(time.Second)
@@ -122,7 +137,7 @@ func TestLane_AnotherAnswerMeanwhile(t *testing.T) {
 		time.Sleep(callTimeout)
 		l.judge(sent, false, errLate, nil)
 		if l.redis.Mode() != Shared {
-			t.Error("one late answer among others turned the node")
+			t.Error("one late reply among others made the node fall back")
 		}
 	})
 }

@@ -37,7 +37,8 @@ func admit(l *Limiter[string], key string, calls int) (admitted int) {
 // admission is one admitted request: Redis counted it between two times of the test's clock.
 type admission struct{ from, to time.Duration }
 
-// TestLimiter_TwoNodesAtOnce loads one client's window from two nodes until several windows are filled, on the server's clock.
+// TestLimiter_TwoNodesAtOnce loads one client's window from two nodes until several windows are filled, on the
+// server's clock.
 func TestLimiter_TwoNodesAtOnce(t *testing.T) {
 	t.Parallel()
 	const most, window, windows = 60, 400 * time.Millisecond, 4

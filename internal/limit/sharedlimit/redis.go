@@ -19,9 +19,9 @@ const (
 	// dialTimeout is longer: connections are also made by probes, which no request waits for.
 	dialTimeout = time.Second
 
-	firstPause   = 100 * time.Millisecond // before Redis is asked again after a failure
+	firstPause   = 100 * time.Millisecond // before the first probe after a failure
 	longestPause = 2 * time.Second
-	steadyAfter  = 10 * time.Second // a failure later than this after the last is not taken for the same
+	steadyAfter  = 10 * time.Second // a failure later than this after the last one is a new one: pauses start short again
 )
 
 // Mode says who counts.
@@ -30,13 +30,13 @@ type Mode string
 // The modes.
 const (
 	Shared Mode = "shared" // Redis, for all nodes together
-	Local  Mode = "local"  // this node, by itself
+	Local  Mode = "local"  // this node alone
 )
 
-// Redis is the connection that the limiters of a node share, and whether it can be relied on at the moment. A nil *Redis is
-// none: its mode is always Local.
+// Redis is the connection that the limiters of a node share, and whether it can be relied on at the moment. The mode
+// of a nil *Redis is always Local.
 type Redis struct {
-	Wait time.Duration // how long a request waits for Redis; Open says callTimeout, and it stays as it is once requests come
+	Wait time.Duration // how long a request waits for Redis; Open sets callTimeout. Not to be changed once requests come
 
 	dialTimeout time.Duration // also bounds a probe
 
@@ -45,19 +45,20 @@ type Redis struct {
 	log     *slog.Logger
 	shared  atomic.Bool
 	counts  counts
-	lost    chan struct{} // holds one when Run has to win Redis back
+	lost    chan struct{} // holds one entry when Run has to probe Redis
 	lanes   sync.Map      // address of a server → *lane
 	senders sync.WaitGroup
 	opened  time.Time
 
-	questions sync.Pool // of those whose callers have their answer
+	calls sync.Pool // calls whose callers have read the result
 
 	open context.Context // ends with Close
 	end  context.CancelFunc
 }
 
-// Open connects to the Redis at an address (see parseAddress), or to a cluster if the address names several nodes. One that
-// does not answer is no error: the node counts by itself until it does. Run must be called for that.
+// Open connects to the Redis at an address (see parseAddress), or to a cluster if the address names several servers.
+// It is not an error if Redis does not respond: the node counts alone until Run, which the caller must start, has
+// reached it.
 func Open(ctx context.Context, address string, log *slog.Logger) (*Redis, error) {
 	options, err := parseAddress(address)
 	if err != nil {
@@ -68,7 +69,7 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Redis, error)
 
 // connect makes the first probe. A Redis that does not respond is left to Run.
 func connect(ctx context.Context, options *redis.UniversalOptions, log *slog.Logger) *Redis {
-	redis.SetLogger(silence{}) // it would write to standard error, in its own format; every failure is also returned as an error
+	redis.SetLogger(silence{}) // it would write to standard error, in its own format; failures are returned as errors too
 	r := &Redis{
 		Wait:        callTimeout,
 		dialTimeout: options.DialTimeout,
@@ -77,7 +78,7 @@ func connect(ctx context.Context, options *redis.UniversalOptions, log *slog.Log
 		log:         log,
 		lost:        make(chan struct{}, 1),
 		opened:      time.Now(),
-		questions:   sync.Pool{New: newQuestion},
+		calls:       sync.Pool{New: newCall},
 	}
 	r.open, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.probe(ctx); err != nil {
@@ -93,17 +94,17 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// Close ends the connections. Nobody may ask any more.
+// Close ends the connections. No limiter may be used any more.
 func (r *Redis) Close() error {
 	r.end()
 	r.senders.Wait()
 	return r.client.Close()
 }
 
-// since is the time on a clock that nobody sets back.
+// since is the time on a monotonic clock.
 func (r *Redis) since() time.Duration { return time.Since(r.opened) }
 
-// Mode tells who counts now.
+// Mode says who counts now.
 func (r *Redis) Mode() Mode {
 	if r != nil && r.shared.Load() {
 		return Shared
@@ -111,7 +112,7 @@ func (r *Redis) Mode() Mode {
 	return Local
 }
 
-// Run wins Redis back whenever it was lost, until the context ends.
+// Run probes Redis whenever it was lost, until it responds in time. It returns when the context ends.
 func (r *Redis) Run(ctx context.Context) error {
 	pause, regained := firstPause, time.Now()
 	for {
@@ -137,18 +138,18 @@ func (r *Redis) Run(ctx context.Context) error {
 	}
 }
 
-// fallBack turns the node to its own limiters.
+// fallBack makes the node use its own limiters.
 func (r *Redis) fallBack(err error) {
 	if !r.shared.CompareAndSwap(true, false) {
 		return // another request was first
 	}
 	r.counts.fallbacks.Add(1)
 	r.log.Warn("Redis is slow or away: the limits are counted by this node alone", "error", err)
-	r.lost <- struct{}{} // there is room: Run has taken the last before the mode was shared again
+	r.lost <- struct{}{} // does not block: Run has taken the last entry before it set the mode to shared again
 }
 
-// probe asks whether Redis does its work, and fast enough. Every node of a cluster must, or requests would find out which do
-// not. The first call may have to make a connection or to load the script; the second shows what a request would meet.
+// probe checks that Redis works, and fast enough. Every server of a cluster must, or requests would find out which do
+// not. The first call may have to connect or to load the script; the second shows what a request would see.
 func (r *Redis) probe(ctx context.Context) error {
 	patient, cancel := context.WithTimeout(ctx, r.dialTimeout)
 	defer cancel()
@@ -165,18 +166,18 @@ func (r *Redis) probe(ctx context.Context) error {
 	return err
 }
 
-// allow decides on a request within Wait. It does not depend on the request's own context: a caller who leaves says nothing
-// about Redis. After an error the node has to decide.
+// allow decides on a request within Wait. It does not depend on the request's context: a caller that leaves says
+// nothing about Redis. After an error the node has to decide.
 func (r *Redis) allow(name string, most int, window time.Duration) (limit.Decision, error) {
 	l, err := r.lane(name)
 	if err != nil {
 		r.fallBack(err)
 		return limit.Decision{}, err
 	}
-	return l.ask(name, most, window)
+	return l.allow(name, most, window)
 }
 
-// decide asks for one decision by itself.
+// decide makes a round trip for one decision.
 func (r *Redis) decide(ctx context.Context, name string, most int, window time.Duration) (limit.Decision, error) {
 	command := r.command(ctx, name, most, window)
 	_ = r.client.Process(ctx, command)

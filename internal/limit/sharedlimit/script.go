@@ -19,19 +19,23 @@ func (r *Redis) command(ctx context.Context, name string, most int, window time.
 	return redis.NewIntSliceCmd(ctx, "evalsha", r.script.Hash(), 1, name, most, window.Microseconds())
 }
 
-// decision reads the script's answer.
+// decision reads the script's reply.
 func decision(command *redis.IntSliceCmd) (limit.Decision, error) {
-	answer, err := command.Result()
+	reply, err := command.Result()
 	if err != nil {
 		return limit.Decision{}, err
 	}
-	if len(answer) != 3 {
-		return limit.Decision{}, fmt.Errorf("the script answered %d numbers, not 3", len(answer))
+	if len(reply) != 3 {
+		return limit.Decision{}, fmt.Errorf("the script replied with %d numbers, not 3", len(reply))
 	}
-	return limit.Decision{Allowed: answer[0] == 1, Remaining: int(answer[1]), Reset: time.Duration(answer[2]) * time.Microsecond}, nil
+	return limit.Decision{
+		Allowed:   reply[0] == 1,
+		Remaining: int(reply[1]),
+		Reset:     time.Duration(reply[2]) * time.Microsecond,
+	}, nil
 }
 
-// sendAll sends commands together. Each has its own error then.
+// sendAll sends commands together. Each command then holds its own error.
 func sendAll(ctx context.Context, client redis.UniversalClient, commands []redis.Cmder) {
 	pipe := client.Pipeline()
 	for _, command := range commands {
@@ -40,9 +44,9 @@ func sendAll(ctx context.Context, client redis.UniversalClient, commands []redis
 	_, _ = pipe.Exec(ctx)
 }
 
-// askAgain is for the commands that no server has worked on: one that was started anew does not know the script, and in a cluster
-// a window may have moved to another server.
-func (r *Redis) askAgain(ctx context.Context, commands []redis.Cmder) {
+// retryUndecided sends the commands again that no server has executed: a restarted server does not know the script,
+// and in a cluster a window may have moved to another server.
+func (r *Redis) retryUndecided(ctx context.Context, commands []redis.Cmder) {
 	var again []redis.Cmder
 	unknown := false
 	for _, command := range commands {
@@ -52,7 +56,7 @@ func (r *Redis) askAgain(ctx context.Context, commands []redis.Cmder) {
 		}
 	}
 	if len(again) == 0 || unknown && r.load(ctx) != nil {
-		return // what came first stands
+		return // the first replies stand
 	}
 	for _, command := range again {
 		command.SetErr(nil)
@@ -68,10 +72,12 @@ func isUndecided(err error) bool {
 	return moved || asking || redis.IsTryAgainError(err) || isUnknownScript(err)
 }
 
-// load makes the script known to every server.
+// load sends the script to every server.
 func (r *Redis) load(ctx context.Context) error {
 	if cluster, ok := r.client.(*redis.ClusterClient); ok {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, server *redis.Client) error { return r.script.Load(ctx, server).Err() })
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, server *redis.Client) error {
+			return r.script.Load(ctx, server).Err()
+		})
 	}
 	return r.script.Load(ctx, r.client).Err()
 }

@@ -47,8 +47,8 @@ func startServer(t testing.TB, args ...string) *server {
 // usedPorts are those that sparePort has returned: a killed server gets its port back.
 var usedPorts sync.Map
 
-// sparePort returns a port below those that the system gives to outgoing connections, as such a connection could take the
-// port of a killed server.
+// sparePort returns a port below those that the system gives to outgoing connections, as such a connection could take
+// the port of a killed server.
 func sparePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -144,7 +144,8 @@ func openNode(t testing.TB, address string) *node {
 	return n
 }
 
-// openPatient is openNode for tests that are not about waiting: the node waits for Redis as long as it takes on a busy machine.
+// openPatient is openNode for tests that are not about waiting: the node waits for Redis as long as it takes on a
+// busy machine.
 func openPatient(t testing.TB, address string) *node {
 	t.Helper()
 	options, err := parseAddress(address)
@@ -178,8 +179,8 @@ func (n *node) run(t testing.TB) {
 	})
 }
 
-// openShared is openNode for tests that need Redis from the start. The first probe may fail: on a busy machine, or just after a
-// cluster was made.
+// openShared is openNode for tests that need Redis from the start. The first probe may fail: on a busy machine, or
+// just after a cluster was made.
 func openShared(t testing.TB, address string) *node {
 	t.Helper()
 	n := openNode(t, address)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestLimiter_WaitIsBounded shows on a fake clock that no request waits longer than callTimeout, however Redis fails, and that
-// requests do not wait at all once the node has fallen back.
+// TestLimiter_WaitIsBounded shows on a fake clock that no request waits longer than callTimeout, however Redis fails,
+// and that requests do not wait at all once the node has fallen back.
 func TestLimiter_WaitIsBounded(t *testing.T) {
 	t.Parallel()
 	f := func(name string, dial dialer) {

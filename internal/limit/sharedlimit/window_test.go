@@ -15,8 +15,7 @@ import (
 
 const second = int64(1_000_000) // of the script: microseconds
 
-// timed is the script on a real server, but for its clock: the test says what time it is. Its times are far above zero, as
-// those of the server are.
+// timed is the script on a real server with the test's clock. Its times are far above zero, like those of the server.
 type timed struct {
 	t      *testing.T
 	client redis.UniversalClient
@@ -31,11 +30,12 @@ func newTimed(t *testing.T) *timed {
 		t.Fatalf("the script reads the clock %d times", strings.Count(windowScript, clock))
 	}
 	n := openPatient(t, anyServer(t))
-	return &timed{t, n.client, redis.NewScript(strings.Replace(windowScript, clock, given, 1)), ""}
+	script := strings.Replace(windowScript, clock, given, 1)
+	return &timed{t: t, client: n.client, script: redis.NewScript(script)}
 }
 
-// fresh begins with a window that nobody has used.
-func (s *timed) fresh() {
+// newWindow uses an empty window from now on.
+func (s *timed) newWindow() {
 	s.key = "assay:limit:test:{" + strconv.FormatUint(rand.Uint64(), 36) + "}"
 	key := s.key
 	s.t.Cleanup(func() { s.client.Del(context.Background(), key) })
@@ -43,7 +43,7 @@ func (s *timed) fresh() {
 
 const year2026 = 1_790_000_000 * second
 
-// calls makes requests at the given times, all in one go.
+// calls makes requests at the given times, all in one round trip.
 func (s *timed) calls(most int, window int64, times ...int64) (decisions []limit.Decision) {
 	s.t.Helper()
 	if err := s.script.Load(s.t.Context(), s.client).Err(); err != nil {
@@ -54,16 +54,20 @@ func (s *timed) calls(most int, window int64, times ...int64) (decisions []limit
 		at += year2026
 		s.script.EvalSha(s.t.Context(), pipe, []string{s.key}, most, window, at/second, at%second)
 	}
-	answers, err := pipe.Exec(s.t.Context())
+	replies, err := pipe.Exec(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, answer := range answers {
-		n, err := answer.(*redis.Cmd).Int64Slice()
+	for _, reply := range replies {
+		n, err := reply.(*redis.Cmd).Int64Slice()
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		decisions = append(decisions, limit.Decision{Allowed: n[0] == 1, Remaining: int(n[1]), Reset: time.Duration(n[2]) * time.Microsecond})
+		decisions = append(decisions, limit.Decision{
+			Allowed:   n[0] == 1,
+			Remaining: int(n[1]),
+			Reset:     time.Duration(n[2]) * time.Microsecond,
+		})
 	}
 	return decisions
 }
@@ -73,9 +77,10 @@ func TestWindow_DecidesAsInProcess(t *testing.T) {
 	s := newTimed(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
-		s.fresh()
-		most, window := 1+rng.IntN(70), 100*second+rng.Int64N(1000*second) // the server's own expiry of the key must not come in between
-		pace := 1 + rng.Int64N(1+3*window/int64(most))                     // from far too fast to slow enough
+		s.newWindow()
+		most := 1 + rng.IntN(70)
+		window := 100*second + rng.Int64N(1000*second) // long: the server must not delete the key during the test
+		pace := 1 + rng.Int64N(1+3*window/int64(most)) // from far too fast to slow enough
 		times, now := make([]int64, 400), int64(0)
 		for i := range times {
 			now += rng.Int64N(pace + 1)
@@ -84,9 +89,9 @@ func TestWindow_DecidesAsInProcess(t *testing.T) {
 			}
 			times[i] = now
 		}
-		own := limit.New[int](most, time.Duration(window)*time.Microsecond, 1, nil)
+		inProcess := limit.New[int](most, time.Duration(window)*time.Microsecond, 1, nil)
 		for i, got := range s.calls(most, window, times...) {
-			if want := own.Allow(0, times[i]*1000); got != want {
+			if want := inProcess.Allow(0, times[i]*1000); got != want {
 				t.Fatalf("limit %d in %d, call %d at %d: got %+v, want %+v", most, window, i, times[i], got, want)
 			}
 		}
@@ -96,7 +101,7 @@ func TestWindow_DecidesAsInProcess(t *testing.T) {
 func TestWindow_ResetIsTrue(t *testing.T) {
 	t.Parallel()
 	s := newTimed(t)
-	s.fresh()
+	s.newWindow()
 	rng := rand.New(rand.NewPCG(3, 4))
 	refused := 0
 	for now := int64(0); refused < 50; now += rng.Int64N(second) {
@@ -116,14 +121,14 @@ func TestWindow_ResetIsTrue(t *testing.T) {
 func TestWindow_ServersClockSetBack(t *testing.T) {
 	t.Parallel()
 	s := newTimed(t)
-	s.fresh()
+	s.newWindow()
 	s.calls(3, 60*second, 1000*second, 1010*second, 1020*second)
 	got := s.calls(3, 60*second, 500*second, 560*second-1, 560*second)
 	if got[0].Allowed || got[0].Reset != time.Minute {
 		t.Errorf("just after: %+v, want a refusal for a minute", got[0])
 	}
 	if got[1].Allowed || !got[2].Allowed {
-		t.Errorf("a minute later: %+v, then %+v; want a refusal, then all anew", got[1], got[2])
+		t.Errorf("a minute later: %+v, then %+v; want a refusal, then an empty window", got[1], got[2])
 	}
 	if ttl := s.client.PTTL(t.Context(), s.key).Val(); ttl <= 0 || ttl > 61*time.Second {
 		t.Errorf("the window is kept for %v", ttl)
@@ -133,7 +138,7 @@ func TestWindow_ServersClockSetBack(t *testing.T) {
 func TestWindow_NodesWithDifferentLimits(t *testing.T) {
 	t.Parallel()
 	s := newTimed(t)
-	s.fresh()
+	s.newWindow()
 	s.calls(5, 60*second, 0, 1*second, 2*second, 3*second, 4*second)
 	got := s.calls(2, 60*second, 10*second, 63*second-1, 63*second, 64*second-1)
 	if got[0].Allowed || got[0].Remaining != 0 || got[0].Reset != 53*time.Second {
