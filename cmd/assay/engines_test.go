@@ -18,6 +18,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/internal/web"
 )
 
 // engineNode is a server on one of the engines, built as the program builds it.
@@ -37,7 +38,7 @@ func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 		now:    m.clock, logs: newLogWriter(io.Discard), store: m.db, data: m.db,
 	}
 	t.Cleanup(func() { _ = v.logs.Close() })
-	v.config.node.role = assay.RoleAll
+	v.config.node.role = web.NodeAll
 	v.log = newLog(v.logs, v.config.logLevel)
 	v.opened.Store(true)
 	n, err := v.newNode()

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/web"
 )
 
 // nodeConfig is how a node works with others. The demo is always a single node.
 type nodeConfig struct {
-	role    assay.NodeRole
+	role    web.NodeRole
 	drain   time.Duration    // how long /health is 503 before the server stops listening
 	replica databaseLocation // the replica to read data from; empty: the store itself
 }
@@ -22,8 +22,8 @@ type nodeConfig struct {
 const maxDrain = 10 * time.Minute
 
 func (c *nodeConfig) register(cmd *cobra.Command) {
-	roles := make([]string, len(assay.NodeRoles))
-	for i, role := range assay.NodeRoles {
+	roles := make([]string, len(web.NodeRoles))
+	for i, role := range web.NodeRoles {
 		roles[i] = string(role)
 	}
 	flags := cmd.Flags()
@@ -31,7 +31,7 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 		if !slices.Contains(roles, text) {
 			return fmt.Errorf("must be %s", oneOf(roles))
 		}
-		c.role = assay.NodeRole(text)
+		c.role = web.NodeRole(text)
 		return nil
 	})
 	completeFlag(cmd, "role", roles...)
@@ -47,7 +47,7 @@ func (c *nodeConfig) check(location databaseLocation) error {
 	case c.replica.store == "":
 		return nil
 	case !c.role.Reads():
-		return usagef("--store-read is for nodes that read: use --role %s or --role %s", assay.RoleRead, assay.RoleAll)
+		return usagef("--store-read is for nodes that read: use --role %s or --role %s", web.NodeRead, web.NodeAll)
 	case !store.IsPostgres(location.store):
 		return usagef("--store-read is a replica of --store, which must be PostgreSQL: --store postgres://…")
 	case !store.IsPostgres(c.replica.store):
@@ -58,7 +58,7 @@ func (c *nodeConfig) check(location databaseLocation) error {
 
 // waits reports whether this node waits for a database that is down when it starts. A single node fails instead, so
 // that its operator notices.
-func (c *nodeConfig) waits() bool { return c.role != assay.RoleAll }
+func (c *nodeConfig) waits() bool { return c.role != web.NodeAll }
 
 // verb says what this node does.
 func (c *nodeConfig) verb() string {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/web"
 )
 
 // serverConfig is the configuration of a process that serves.
@@ -27,7 +27,7 @@ type serverConfig struct {
 }
 
 func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
-	c.addr, c.node.role, c.keyLimit = "127.0.0.1:8080", assay.RoleAll, 600
+	c.addr, c.node.role, c.keyLimit = "127.0.0.1:8080", web.NodeAll, 600
 	flags := cmd.Flags()
 	parsedFlag(flags, "addr", textFlag, c.addr, "`HOST:PORT` to listen on", c.setAddr)
 	c.location.register(flags, defaultDir)

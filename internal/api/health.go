@@ -15,11 +15,11 @@ const healthPath = "/health"
 
 // condition is what /health says of a node, well or not.
 type condition struct {
-	Status     string         `json:"status"`
-	Timestamp  string         `json:"timestamp"`
-	Database   string         `json:"database"`
-	Role       assay.NodeRole `json:"role"`
-	AgeSeconds int64          `json:"age_seconds"` // since the data was last known to be current
+	Status     string       `json:"status"`
+	Timestamp  string       `json:"timestamp"`
+	Database   string       `json:"database"`
+	Role       web.NodeRole `json:"role"`
+	AgeSeconds int64        `json:"age_seconds"` // since the data was last known to be current
 }
 
 // health tells how the node is. It is 503 when the database cannot be reached, although every read route still responds from

@@ -87,7 +87,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 	r.Must(r.Accounts.Load(context.Background()))
 	r.Usage = usage.New(r.DB, log)
 	r.Config = Config{
-		Status: web.StatusConfig{Role: assay.RoleAll, Ping: r.ping, Now: r.now, Log: log},
+		Status: web.StatusConfig{Role: web.NodeAll, Ping: r.ping, Now: r.now, Log: log},
 		API:    api.Config{Snapshots: r.Snapshots, Version: "test", Now: r.now, Log: log, Session: r.sessionInMemory},
 		Console: console.Config{
 			Accounts: r.Accounts, Usage: r.Usage, Determinations: r.determinations,

@@ -2,13 +2,20 @@ package store
 
 import (
 	"context"
-
-	"github.com/assaydata/assay"
 )
+
+// UsageCount is how often a key called a route with one outcome on one day.
+type UsageCount struct {
+	Day      int64 // midnight UTC
+	KeyID    string
+	Route    string // its path, with the names of what callers choose: /api/gpu/{gpuName}
+	Status   int
+	Requests int64
+}
 
 // AddUsage adds to the request counts and sets when each key was last used. It raises no counter: no reader follows
 // usage.
-func (db *DB) AddUsage(ctx context.Context, rows []assay.Usage, lastUsed map[string]int64) error {
+func (db *DB) AddUsage(ctx context.Context, rows []UsageCount, lastUsed map[string]int64) error {
 	return db.write(ctx, func(tx *tx) error {
 		for _, u := range rows {
 			err := tx.exec(`INSERT INTO usage (day, key_id, route, status, requests) VALUES ($1, $2, $3, $4, $5)
@@ -37,14 +44,14 @@ type UsageOf struct {
 }
 
 // Usage reads the counts of the days from the first to the last, oldest day first, then by key, route and status.
-func (db *DB) Usage(ctx context.Context, of UsageOf, first, last int64) (rows []assay.Usage, err error) {
+func (db *DB) Usage(ctx context.Context, of UsageOf, first, last int64) (rows []UsageCount, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		rows = nil
 		return tx.each(`SELECT day, key_id, route, status, requests FROM usage
 			WHERE day BETWEEN $1 AND $2 AND ($3 = '' OR key_id = $3)
 			AND ($4 = 0 OR key_id IN (SELECT key_id FROM keys WHERE account_id = $4))
 			ORDER BY day, key_id, route, status`, []any{first, last, of.KeyID, of.AccountID}, func(scan scanFunc) error {
-			var u assay.Usage
+			var u UsageCount
 			err := scan(&u.Day, &u.KeyID, &u.Route, &u.Status, &u.Requests)
 			rows = append(rows, u)
 			return err

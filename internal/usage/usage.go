@@ -126,9 +126,9 @@ func (c *Counter) Flush(ctx context.Context) error {
 	if len(c.waiting) == 0 {
 		return nil
 	}
-	rows, lastUsed := make([]assay.Usage, 0, len(c.waiting)), map[string]int64{}
+	rows, lastUsed := make([]store.UsageCount, 0, len(c.waiting)), map[string]int64{}
 	for at, t := range c.waiting {
-		rows = append(rows, assay.Usage{Day: at.day, KeyID: at.keyID, Route: at.route, Status: at.status, Requests: t.requests})
+		rows = append(rows, store.UsageCount{Day: at.day, KeyID: at.keyID, Route: at.route, Status: at.status, Requests: t.requests})
 		lastUsed[at.keyID] = max(lastUsed[at.keyID], t.last)
 	}
 	if err := c.Store.AddUsage(ctx, rows, lastUsed); err != nil {
@@ -175,7 +175,7 @@ func (c *Counter) Settle(ctx context.Context) {
 }
 
 // Read gives what keys have used on the days from the first to the last, what was counted just now included.
-func (c *Counter) Read(ctx context.Context, of Of, first, last int64) ([]assay.Usage, error) {
+func (c *Counter) Read(ctx context.Context, of Of, first, last int64) ([]store.UsageCount, error) {
 	c.Settle(ctx)
 	return c.Store.Usage(ctx, of, first, last)
 }

@@ -26,7 +26,7 @@ const (
 func counter(db *store.DB) *Counter { return New(db, slog.New(slog.DiscardHandler)) }
 
 // want compares all that the store has with rows.
-func want(t *testing.T, db *store.DB, rows ...assay.Usage) {
+func want(t *testing.T, db *store.DB, rows ...store.UsageCount) {
 	t.Helper()
 	got, err := db.Usage(t.Context(), store.UsageOf{}, 0, 1<<60)
 	if err != nil {
@@ -60,11 +60,11 @@ func testCounterSumsByKeyRouteStatusAndDay(t *testing.T, db *store.DB) {
 	flush(t, c)
 	flush(t, c) // nothing is left to be added twice
 	want(t, db,
-		assay.Usage{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 2},
-		assay.Usage{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 429, Requests: 1},
-		assay.Usage{Day: today, KeyID: "aaaaaa", Route: "/api/otpi", Status: 200, Requests: 1},
-		assay.Usage{Day: today, KeyID: "bbbbbb", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 2},
-		assay.Usage{Day: today + assay.Day, KeyID: "bbbbbb", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 1},
+		store.UsageCount{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 2},
+		store.UsageCount{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 429, Requests: 1},
+		store.UsageCount{Day: today, KeyID: "aaaaaa", Route: "/api/otpi", Status: 200, Requests: 1},
+		store.UsageCount{Day: today, KeyID: "bbbbbb", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 2},
+		store.UsageCount{Day: today + assay.Day, KeyID: "bbbbbb", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 1},
 	)
 }
 
@@ -77,7 +77,7 @@ func TestCounter_RestartKeeps(t *testing.T) {
 			c := counter(db)
 			c.Count("aaaaaa", price, 200, noon)
 			flush(t, c)
-			want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: int64(run + 1)})
+			want(t, db, store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: int64(run + 1)})
 		})
 	}
 }
@@ -102,7 +102,7 @@ func testCounterConcurrentSumsExactly(t *testing.T, db *store.DB) {
 	}
 	all.Wait()
 	flush(t, c)
-	want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: callers * each})
+	want(t, db, store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: callers * each})
 }
 
 func TestCounter_FailedFlushKeepsTheCounts(t *testing.T) {
@@ -122,7 +122,7 @@ func TestCounter_FailedFlushKeepsTheCounts(t *testing.T) {
 	}
 	want(t, db)
 	flush(t, c)
-	want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 5})
+	want(t, db, store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 5})
 }
 
 // Run writes every few seconds; what is counted after its end is for the last Flush.
@@ -141,7 +141,7 @@ func TestCounter_Run(t *testing.T) {
 	c.Count("aaaaaa", price, 200, noon)
 	want(t, db)
 	flush(t, c)
-	want(t, db, assay.Usage{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 1})
+	want(t, db, store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 1})
 }
 
 func TestCounter_Read(t *testing.T) { storetest.Each(t, testCounterRead) }
@@ -156,7 +156,7 @@ func testCounterRead(t *testing.T, db *store.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]assay.Usage{
+	if diff := cmp.Diff([]store.UsageCount{
 		{Day: today + assay.Day, KeyID: "bbbbbb", Route: price, Status: 200, Requests: 1},
 		{Day: today + 2*assay.Day, KeyID: "bbbbbb", Route: price, Status: 200, Requests: 1},
 	}, got); diff != "" {

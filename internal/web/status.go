@@ -14,7 +14,7 @@ import (
 
 // StatusConfig is what the status of a node depends on.
 type StatusConfig struct {
-	Role   assay.NodeRole
+	Role   NodeRole
 	Ping   func(context.Context) error // does the database respond
 	Behind func() time.Duration        // how long ago the data was last compared with the database; nil where there is none
 	Now    func() time.Time

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -117,7 +116,7 @@ func TestDrain(t *testing.T) {
 
 // Before there is a snapshot, only /health is answered.
 func TestServe_Starting(t *testing.T) {
-	r := newRig(t, func(c *apitest.Config) { c.Status.Role = assay.RoleRead })
+	r := newRig(t, func(c *apitest.Config) { c.Status.Role = web.NodeRead })
 	whole := r.Snapshots.Load()
 	r.Snapshots.Store(nil)
 	r.want("/health", 503, "", `"status":"starting"`, `"role":"read"`)
@@ -134,7 +133,7 @@ func TestServe_Starting(t *testing.T) {
 
 func TestServe_PublishingNode(t *testing.T) {
 	r := newRig(t, func(c *apitest.Config) {
-		c.Status.Role = assay.RolePublish
+		c.Status.Role = web.NodePublish
 		c.Web.Key, c.Web.Count, c.Console.Accounts, c.Console.Usage = nil, nil, nil, nil
 	})
 	r.Snapshots.Store(nil)
