@@ -3,11 +3,12 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/assaydata/assay/internal/apitest"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/assaydata/assay/internal/apitest"
 )
 
 // pathVariable is what of a route's path the caller chooses.

@@ -1,15 +1,16 @@
 package console_test
 
 import (
-	"github.com/assaydata/assay/internal/apitest"
-	"github.com/assaydata/assay/internal/console"
-	"github.com/assaydata/assay/internal/web"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/console"
+	"github.com/assaydata/assay/internal/web"
 
 	"github.com/assaydata/assay/internal/oidc"
 	"github.com/assaydata/assay/internal/oidc/oidctest"

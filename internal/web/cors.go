@@ -45,7 +45,7 @@ func (c *crossOrigin) serve(r *Request, found *resource) error {
 
 // serveThrough is apart from serve so that a request without an origin costs no allocation.
 func serveThrough(middleware *cors.Middleware, r *Request, found *resource) (err error) {
-	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { err = serveFound(r, found) })
+	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { err = serveFound(r, found) }) //nolint:contextcheck // the request has the context
 	middleware.Wrap(next).ServeHTTP(&r.out, r.http)
 	return err
 }

@@ -1,10 +1,11 @@
 package web_test
 
 import (
-	"github.com/assaydata/assay/internal/apitest"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/assaydata/assay/internal/apitest"
 
 	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/web"

@@ -2,14 +2,15 @@ package web_test
 
 import (
 	"fmt"
-	"github.com/assaydata/assay/internal/apitest"
-	"github.com/assaydata/assay/internal/web"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/web"
 
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/tools/testenv"

@@ -3,12 +3,13 @@ package web_test
 import (
 	"context"
 	"fmt"
-	"github.com/assaydata/assay/internal/apitest"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"testing"
+
+	"github.com/assaydata/assay/internal/apitest"
 
 	"github.com/google/go-cmp/cmp"
 )

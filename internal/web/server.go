@@ -120,7 +120,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	data := s.config.Data()
 	r.begin(s, w, hr, data)
 	defer s.finish(r)
-	if err := s.dispatch(r, data); err != nil {
+	if err := s.dispatch(r, data); err != nil { //nolint:contextcheck // the request has the context
 		r.fail(err)
 	}
 }
