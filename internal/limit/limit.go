@@ -1,11 +1,11 @@
 // Package limit is an exact rate limiter: at most so many requests of one key in any span of the window.
 //
-// The cheap ways are not exact. A counter that starts anew each minute lets 60 requests through at 0:59 and 60 more at
+// The cheap ways are not exact. A counter that is reset each minute lets 60 requests through at 0:59 and 60 more at
 // 1:01; a token bucket lets a full bucket through and, within the same minute, what has dripped in since. This package
 // keeps a sliding log instead: for each key the times of its admitted requests that are still inside the window. A
 // request is admitted while there are fewer than limit of them, so the log never holds more than limit times and a ring
 // of that size is enough. A time counts in (now-window, now]: a request exactly one window after the first is admitted
-// again. Refused requests are not counted, so a caller who keeps knocking is let in as early as one who waits.
+// again. Refused requests are not counted, so a caller that keeps trying is admitted as early as one that waits.
 //
 // # Time
 //
@@ -18,12 +18,12 @@
 // Keys live in shards, each with its own lock, map and list from the most to the least recently seen. A key that called
 // once costs a ring of four times; the ring doubles as needed. Every call also drops a few keys from the far end of its
 // shard's list if their whole window has passed, so the memory of a flood is given back by the calls that follow it.
-// Dropping such a key changes no answer.
+// Dropping such a key changes no decision.
 //
 // A full shard forgets its least recently seen key although that key may still have requests in its window; should it
-// come back, it starts afresh. This is the one way to exceed the limit, and it takes a flood: more keys within one
-// window than fit. As each shard has an equal share of maxKeys and a hash fills shards almost but not quite evenly,
-// give maxKeys a tenth more than the number of keys that must be remembered.
+// come back, it starts with an empty window. This is the one way to exceed the limit, and it takes a flood: more keys
+// within one window than fit. As each shard has an equal share of maxKeys and a hash fills shards almost but not
+// quite evenly, give maxKeys a tenth more than the number of keys that must be remembered.
 package limit
 
 import (
@@ -51,16 +51,16 @@ type Limiter[K comparable] struct {
 	shards []shard[K] // a power of two of them
 }
 
-// Decision is the answer to one request.
+// Decision is the result for one request.
 type Decision struct {
 	Allowed   bool
 	Remaining int           // how many more requests would be admitted right now
-	Reset     time.Duration // until the oldest counted request leaves the window and one more is given back
+	Reset     time.Duration // until the oldest counted request leaves the window and one more is admitted
 }
 
-// New makes a limiter that remembers at most maxKeys keys. The hash picks a key's shard; it should be seeded, or callers
-// who choose their keys can crowd one shard. A nil hash is maphash.Comparable with a random seed. New panics unless
-// limit, window and maxKeys are positive.
+// New makes a limiter that remembers at most maxKeys keys. The hash picks a key's shard; it should be seeded, or
+// callers who choose their keys can crowd one shard. A nil hash is maphash.Comparable with a random seed. New panics
+// unless limit, window and maxKeys are positive.
 func New[K comparable](limit int, window time.Duration, maxKeys int, hash func(K) uint64) *Limiter[K] {
 	if limit < 1 || window < 1 || maxKeys < 1 {
 		panic(fmt.Sprintf("limit.New: limit %d, window %v and maxKeys %d must be positive", limit, window, maxKeys))
@@ -98,8 +98,8 @@ func (l *Limiter[K]) Len() int {
 	return n
 }
 
-// Allow decides on a request of key at now, in nanoseconds of a monotonic clock, and counts it if it is admitted. After a
-// refusal a call at now+Reset is admitted, and none is before.
+// Allow decides on a request of key at now, in nanoseconds of a monotonic clock, and counts it if it is admitted.
+// After a refusal a call at now+Reset is admitted, and none is before.
 func (l *Limiter[K]) Allow(key K, now int64) Decision {
 	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
 	s.mu.Lock()
@@ -121,7 +121,7 @@ func (l *Limiter[K]) Allow(key K, now int64) Decision {
 	}
 }
 
-// Refused tells whether Allow would refuse a request of key at now, and what it would answer then. It counts nothing.
+// Refused tells whether Allow would refuse a request of key at now, and its decision if so. It counts nothing.
 func (l *Limiter[K]) Refused(key K, now int64) (d Decision, refused bool) {
 	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
 	s.mu.Lock()
@@ -142,11 +142,11 @@ type shard[K comparable] struct {
 	lastAlive int64 // newest time of the key that stopped the last cleaning
 	entries   map[K]*entry[K]
 	maxKeys   int
-	peak      int      // most keys since the map was made: a map keeps the room of its largest size
+	peak      int      // most keys since the map was made: a map keeps the memory of its largest size
 	list      entry[K] // sentinel: list.next was seen last, list.prev the longest ago
 }
 
-// An entry is what is known of one key, and its place in the shard's list.
+// An entry is what is known of one key, and its position in the shard's list.
 type entry[K comparable] struct {
 	prev, next *entry[K]
 	key        K
@@ -178,8 +178,8 @@ func (s *shard[K]) touchLocked(key K) *entry[K] {
 	return e
 }
 
-// dropIdleLocked drops a few keys from the end of the list that have no request left in their window. It looks there only
-// once the key it last found alive can have become idle: that entry is seldom in the processor's cache.
+// dropIdleLocked drops a few keys from the end of the list that have no request left in their window. It looks there
+// only once the key it last found alive can have become idle: that entry is seldom in the processor's cache.
 func (s *shard[K]) dropIdleLocked(window int64) {
 	for range dropsPerCall {
 		if !expired(s.lastAlive, s.clock, window) {
@@ -194,7 +194,8 @@ func (s *shard[K]) dropIdleLocked(window int64) {
 	}
 }
 
-// dropLocked forgets an entry, and moves to a smaller map when the old one is mostly empty: deleting alone frees no room.
+// dropLocked forgets an entry, and moves to a smaller map when the old one is mostly empty: deleting alone frees no
+// memory.
 func (s *shard[K]) dropLocked(e *entry[K]) {
 	e.unlink()
 	delete(s.entries, e.key)

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/netip"
@@ -16,7 +17,7 @@ const (
 	minute = 60 * second
 )
 
-// oracle is the rule written down plainly: every admitted time of every key, counted anew for each call.
+// oracle is the rule in its simplest form: every admitted time of every key, counted again for each call.
 type oracle struct {
 	limit    int
 	window   int64
@@ -39,7 +40,7 @@ func (o *oracle) allow(key byte, now int64) Decision {
 		o.admitted[key] = append(o.admitted[key], o.clock)
 	}
 	in := counted()
-	return Decision{allowed, o.limit - len(in), time.Duration(in[0] + o.window - now)}
+	return Decision{Allowed: allowed, Remaining: o.limit - len(in), Reset: time.Duration(in[0] + o.window - now)}
 }
 
 type call struct {
@@ -47,16 +48,17 @@ type call struct {
 	now int64
 }
 
-// checkCalls compares every decision with the oracle's, and then the admitted times with the promise itself.
+// checkCalls compares every decision with the oracle's, and then checks the limit on the admitted times.
 func checkCalls(t *testing.T, limit int, window int64, calls []call) {
 	t.Helper()
 	l := New[byte](limit, time.Duration(window), 256, nil) // one shard, hence one clock, and no eviction
-	o := &oracle{limit, window, math.MinInt64, map[byte][]int64{}}
+	o := &oracle{limit: limit, window: window, clock: math.MinInt64, admitted: map[byte][]int64{}}
 	for i, c := range calls {
 		foretold, refused := l.Refused(c.key, c.now)
 		got, want := l.Allow(c.key, c.now), o.allow(c.key, c.now)
 		if refused == got.Allowed || refused && foretold != got {
-			t.Fatalf("limit %d in %d, call %d (%+v): Refused said %v, %+v; Allow %+v", limit, window, i, c, refused, foretold, got)
+			t.Fatalf("limit %d in %d, call %d (%+v): Refused said %v, %+v; Allow %+v",
+				limit, window, i, c, refused, foretold, got)
 		}
 		if got != want {
 			t.Fatalf("limit %d in %d, call %d (%+v): got %+v, want %+v", limit, window, i, c, got, want)
@@ -72,6 +74,7 @@ func checkCalls(t *testing.T, limit int, window int64, calls []call) {
 }
 
 func TestAllow_AgainstOracle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		limit, window := 1+rng.IntN(70), 1+rng.Int64N(1000)
@@ -83,7 +86,7 @@ func TestAllow_AgainstOracle(t *testing.T) {
 				now += rng.Int64N(3 * window)
 			}
 			late := max(0, rng.Int64N(20)-16)
-			calls[i] = call{byte(rng.IntN(3)), now - late}
+			calls[i] = call{key: byte(rng.IntN(3)), now: now - late}
 		}
 		checkCalls(t, limit, window, calls)
 	}
@@ -96,13 +99,13 @@ func FuzzAllow(f *testing.F) {
 		calls, now := make([]call, len(steps)), int64(0)
 		for i, step := range steps {
 			now += int64(step>>2) - 4 // at times a little backwards
-			calls[i] = call{step & 3, now}
+			calls[i] = call{key: step & 3, now: now}
 		}
 		checkCalls(t, 1+int(limit), 1+int64(window), calls)
 	})
 }
 
-// allowN makes n calls at one time and gives the number that was admitted.
+// allowN makes n calls at the same time and returns how many were admitted.
 func allowN(l *Limiter[string], key string, n int, now int64) (admitted int) {
 	for range n {
 		if l.Allow(key, now).Allowed {
@@ -113,6 +116,7 @@ func allowN(l *Limiter[string], key string, n int, now int64) (admitted int) {
 }
 
 func TestAllow_NoEdgeBetweenMinutes(t *testing.T) {
+	t.Parallel()
 	l := New[string](60, time.Minute, 100, nil)
 	f := func(now int64, want int) {
 		t.Helper()
@@ -127,6 +131,7 @@ func TestAllow_NoEdgeBetweenMinutes(t *testing.T) {
 }
 
 func TestAllow_SlidesOneByOne(t *testing.T) {
+	t.Parallel()
 	l := New[string](3, time.Minute, 100, nil)
 	f := func(now int64, want Decision) {
 		t.Helper()
@@ -134,18 +139,19 @@ func TestAllow_SlidesOneByOne(t *testing.T) {
 			t.Fatalf("at %d s: got %+v, want %+v", now, got, want)
 		}
 	}
-	f(0, Decision{true, 2, 60 * time.Second})
-	f(10, Decision{true, 1, 50 * time.Second})
-	f(20, Decision{true, 0, 40 * time.Second})
-	f(59, Decision{false, 0, time.Second})
-	f(60, Decision{true, 0, 10 * time.Second})
-	f(60, Decision{false, 0, 10 * time.Second})
-	f(85, Decision{true, 1, 35 * time.Second})
-	f(500, Decision{true, 2, 60 * time.Second})
-	f(490, Decision{true, 1, 70 * time.Second}) // late by ten seconds: counted at 500
+	f(0, Decision{Allowed: true, Remaining: 2, Reset: 60 * time.Second})
+	f(10, Decision{Allowed: true, Remaining: 1, Reset: 50 * time.Second})
+	f(20, Decision{Allowed: true, Reset: 40 * time.Second})
+	f(59, Decision{Reset: time.Second})
+	f(60, Decision{Allowed: true, Reset: 10 * time.Second})
+	f(60, Decision{Reset: 10 * time.Second})
+	f(85, Decision{Allowed: true, Remaining: 1, Reset: 35 * time.Second})
+	f(500, Decision{Allowed: true, Remaining: 2, Reset: 60 * time.Second})
+	f(490, Decision{Allowed: true, Remaining: 1, Reset: 70 * time.Second}) // ten seconds late: counted at 500
 }
 
 func TestAllow_ResetIsTrue(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	l := New[string](60, time.Minute, 100, nil)
 	refused := 0
@@ -167,6 +173,7 @@ func TestAllow_ResetIsTrue(t *testing.T) {
 }
 
 func TestAllow_RemainingIsTrue(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
 		l := New[string](60, time.Minute, 100, nil)
@@ -182,6 +189,7 @@ func TestAllow_RemainingIsTrue(t *testing.T) {
 }
 
 func TestAllow_TimesFarApart(t *testing.T) {
+	t.Parallel()
 	l := New[string](2, time.Minute, 100, nil)
 	f := func(now int64, want bool) {
 		t.Helper()
@@ -198,6 +206,7 @@ func TestAllow_TimesFarApart(t *testing.T) {
 }
 
 func TestAllow_Concurrent(t *testing.T) {
+	t.Parallel()
 	l := New[string](60, time.Minute, 100_000, nil)
 	var admitted atomic.Int64
 	var callers sync.WaitGroup
@@ -216,18 +225,22 @@ func TestAllow_Concurrent(t *testing.T) {
 }
 
 func TestFlood_StaysBounded(t *testing.T) {
+	t.Parallel()
 	f := func(maxKeys, flood int) {
 		t.Helper()
-		l := New[int](60, time.Minute, maxKeys, nil)
-		for key := range flood {
-			l.Allow(key, int64(key))
-			if key%1000 == 0 && l.Len() > maxKeys {
-				t.Fatalf("%d keys after %d, want at most %d", l.Len(), key, maxKeys)
+		t.Run(fmt.Sprintf("%d keys", maxKeys), func(t *testing.T) {
+			t.Parallel()
+			l := New[int](60, time.Minute, maxKeys, nil)
+			for key := range flood {
+				l.Allow(key, int64(key))
+				if key%1000 == 0 && l.Len() > maxKeys {
+					t.Fatalf("%d keys after %d, want at most %d", l.Len(), key, maxKeys)
+				}
 			}
-		}
-		if n := l.Len(); n > maxKeys || n < maxKeys*9/10 {
-			t.Fatalf("%d keys after the flood, want %d or a little less", n, maxKeys)
-		}
+			if n := l.Len(); n > maxKeys || n < maxKeys*9/10 {
+				t.Fatalf("%d keys after the flood, want %d or a little less", n, maxKeys)
+			}
+		})
 	}
 	f(1, 1000)
 	f(5000, 50_000)
@@ -235,6 +248,7 @@ func TestFlood_StaysBounded(t *testing.T) {
 }
 
 func TestFlood_ForgetsTheLeastRecentlySeen(t *testing.T) {
+	t.Parallel()
 	l := New[string](1, time.Minute, 2, nil)
 	f := func(key string, want bool) {
 		t.Helper()
@@ -244,12 +258,13 @@ func TestFlood_ForgetsTheLeastRecentlySeen(t *testing.T) {
 	}
 	f("a", true)
 	f("b", true)
-	f("a", false) // a refused call is a sign of life too
-	f("c", true)  // b has to go
+	f("a", false) // a refused call counts as seen too
+	f("c", true)  // evicts b
 	f("a", false)
 	f("b", true)
 }
 
+// TestFlood_GivesMemoryBack measures the heap, so no other test may run at the same time.
 func TestFlood_GivesMemoryBack(t *testing.T) {
 	const flood, regulars = 200_000, 1000
 	heap := func() int64 {
@@ -258,7 +273,7 @@ func TestFlood_GivesMemoryBack(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	evenly := func(key int) uint64 { return uint64(key) } // a shard is cleaned by its own calls: let each have some
+	evenly := func(key int) uint64 { return uint64(key) } // calls clean only their own shard, so each needs some
 	l := New(60, time.Minute, flood*2, evenly)
 	empty := heap()
 	for key := range flood {
@@ -300,15 +315,19 @@ func TestAllow_KnownKeyAllocatesNothing(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
+	t.Parallel()
 	l := New[int](60, time.Minute, 1_000_000, nil)
 	if l.Limit() != 60 || l.Window() != time.Minute || l.Len() != 0 {
 		t.Fatalf("limit %d, window %v, %d keys", l.Limit(), l.Window(), l.Len())
 	}
 	f := func(maxKeys, shards int) {
 		t.Helper()
-		if got := len(New[int](1, 1, maxKeys, nil).shards); got != shards {
-			t.Fatalf("%d keys: %d shards, want %d", maxKeys, got, shards)
-		}
+		t.Run(fmt.Sprintf("%d keys", maxKeys), func(t *testing.T) {
+			t.Parallel()
+			if got := len(New[int](1, 1, maxKeys, nil).shards); got != shards {
+				t.Errorf("%d shards, want %d", got, shards)
+			}
+		})
 	}
 	f(1, 1)
 	f(2047, 1)
@@ -322,7 +341,7 @@ func BenchmarkAllow(b *testing.B) {
 	for i := range addrs {
 		addrs[i] = netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 	}
-	// f calls with so many addresses in turn, each at the given rate, once their rings are full.
+	// f calls with that many addresses in turn, each at the given rate, once their rings are full.
 	f := func(name string, keys, maxKeys int, every time.Duration) {
 		b.Run(name, func(b *testing.B) {
 			l := New[netip.Addr](60, time.Minute, maxKeys, nil)

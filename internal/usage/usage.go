@@ -1,10 +1,10 @@
 // Package usage counts requests by key, route, status and day, and keeps the counts in the store.
 //
-// A request must not wait for its being counted. So Count only raises a number in memory, under a lock that it nearly always
-// finds free: the numbers are spread over shards, and each request picks one by chance, which also spares a busy key from
-// queueing behind itself. Every few seconds the numbers of all shards are added to the store in one transaction. What could
-// not be written stays and is written the next time; what a clean stop finds is written by the last Flush. Only a process
-// that is killed loses what it counted since the last one.
+// A request must not wait until it is counted. So Count only raises a number in memory, under a lock that is nearly
+// always free: the numbers are spread over shards, and each request picks one at random, so that requests of a busy key
+// do not queue for one lock. Every few seconds the numbers of all shards are added to the store in one transaction.
+// Counts that could not be written stay and are written the next time; after a clean stop, the last Flush writes the
+// rest. Only a process that is killed loses what it counted since the last Flush.
 //
 // The store keeps sums, so several nodes may count the same key. It holds ids of keys, never their texts.
 package usage
@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	shards = 16 // a power of two, some times the cores of a small server
+	shards = 16 // a power of two, several times the cores of a small server
 	// shardCells bounds a shard: a key that calls every route with every outcome has a few hundred cells a day. All shards
 	// full are about 30 MB.
 	shardCells = 16_384
-	// maxWaiting bounds what waits for a store that cannot be written.
+	// maxWaiting bounds the cells that wait while the store cannot be written.
 	maxWaiting = 262_144
 	flushEvery = 5 * time.Second
-	// readWait is how long a reader waits for the newest counts to be written, before it does without.
+	// readWait is how long a reader waits until the newest counts are written; then it reads without them.
 	readWait = time.Second
 )
 
@@ -38,8 +38,8 @@ type Counter struct {
 	Log   *slog.Logger
 
 	shards  [shards]shard
-	writing chan struct{}  // holds one entry while somebody flushes; made by New
-	waiting map[cell]tally // what the store has not taken yet; for who flushes
+	writing chan struct{}  // holds one entry during a flush; made by New
+	waiting map[cell]tally // not written yet; only for the flush under way
 }
 
 // cell is what is counted together.
@@ -53,15 +53,17 @@ type cell struct {
 // tally is a number of requests and the instant of the last one.
 type tally struct{ requests, last int64 }
 
-func (t tally) plus(o tally) tally { return tally{t.requests + o.requests, max(t.last, o.last)} }
+func (t tally) plus(o tally) tally {
+	return tally{requests: t.requests + o.requests, last: max(t.last, o.last)}
+}
 
 // shard is a part of the numbers under one lock.
 type shard struct {
 	mu     sync.Mutex
 	counts map[cell]tally // guarded by mu
-	lost   int64          // requests for which there was no room; guarded by mu
-	spare  map[cell]tally // empty, to take the place of counts; for who flushes
-	_      [64]byte       // keeps neighbours off the same line of the processor's cache
+	lost   int64          // requests not counted because the shard was full; guarded by mu
+	spare  map[cell]tally // empty, to replace counts; only for the flush under way
+	_      [64]byte       // keeps neighbors off the same line of the processor's cache
 }
 
 // New makes a counter.
@@ -75,7 +77,8 @@ func New(db *store.DB, log *slog.Logger) *Counter {
 
 // Count counts one request of a key that ended at an instant.
 func (c *Counter) Count(keyID, route string, status int, now int64) {
-	c.shards[rand.Uint32()%shards].add(cell{assay.StartOfDay(now), keyID, route, status}, tally{1, now}) //nolint:gosec // G404: any spread will do
+	s := &c.shards[rand.Uint32()%shards] //nolint:gosec // G404: any spread will do
+	s.add(cell{day: assay.StartOfDay(now), keyID: keyID, route: route, status: status}, tally{requests: 1, last: now})
 }
 
 func (s *shard) add(at cell, t tally) {
@@ -89,7 +92,7 @@ func (s *shard) add(at cell, t tally) {
 	s.counts[at] = found.plus(t)
 }
 
-// take gives away what a shard has counted.
+// take returns what a shard has counted, and empties it.
 func (s *shard) take() (counts map[cell]tally, lost int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +101,7 @@ func (s *shard) take() (counts map[cell]tally, lost int64) {
 	return counts, lost
 }
 
-// Run writes the counts every few seconds until the context ends. What is counted after that is for a last Flush.
+// Run writes the counts every few seconds until the context ends. What is counted after that needs a last Flush.
 func (c *Counter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
@@ -114,7 +117,7 @@ func (c *Counter) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes what was counted. What it cannot write, it keeps.
+// Flush writes what was counted. It keeps what it cannot write.
 func (c *Counter) Flush(ctx context.Context) error {
 	select {
 	case c.writing <- struct{}{}:
@@ -128,7 +131,9 @@ func (c *Counter) Flush(ctx context.Context) error {
 	}
 	rows, lastUsed := make([]store.UsageCount, 0, len(c.waiting)), map[string]int64{}
 	for at, t := range c.waiting {
-		rows = append(rows, store.UsageCount{Day: at.day, KeyID: at.keyID, Route: at.route, Status: at.status, Requests: t.requests})
+		rows = append(rows, store.UsageCount{
+			Day: at.day, KeyID: at.keyID, Route: at.route, Status: at.status, Requests: t.requests,
+		})
 		lastUsed[at.keyID] = max(lastUsed[at.keyID], t.last)
 	}
 	if err := c.Store.AddUsage(ctx, rows, lastUsed); err != nil {
@@ -138,7 +143,7 @@ func (c *Counter) Flush(ctx context.Context) error {
 	return nil
 }
 
-// collect adds what the shards have counted to what waits.
+// collect moves what the shards have counted to waiting.
 func (c *Counter) collect() {
 	var lost int64
 	for i := range c.shards {
@@ -157,15 +162,15 @@ func (c *Counter) collect() {
 		s.spare = counts
 	}
 	if lost > 0 {
-		c.Log.Error("there was no room to count all requests", "lost", lost)
+		c.Log.Error("could not count all requests: too many different keys and routes", "lost", lost)
 	}
 }
 
 // Of picks whose usage is read.
 type Of = store.UsageOf
 
-// Settle writes what was counted just now, for somebody who is about to read it. While the store is busy, the last few
-// seconds may be missing from what is read.
+// Settle writes what was counted just now, before it is read. While the store is busy, the last few seconds may be
+// missing from what is read.
 func (c *Counter) Settle(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
@@ -174,7 +179,7 @@ func (c *Counter) Settle(ctx context.Context) {
 	}
 }
 
-// Read gives what keys have used on the days from the first to the last, what was counted just now included.
+// Read returns what keys have used from the first day to the last, including what was counted just now.
 func (c *Counter) Read(ctx context.Context, of Of, first, last int64) ([]store.UsageCount, error) {
 	c.Settle(ctx)
 	return c.Store.Usage(ctx, of, first, last)

@@ -25,7 +25,7 @@ const (
 
 func counter(db *store.DB) *Counter { return New(db, slog.New(slog.DiscardHandler)) }
 
-// want compares all that the store has with rows.
+// want compares the whole content of the store with rows.
 func want(t *testing.T, db *store.DB, rows ...store.UsageCount) {
 	t.Helper()
 	got, err := db.Usage(t.Context(), store.UsageOf{}, 0, 1<<60)
@@ -45,6 +45,7 @@ func flush(t *testing.T, c *Counter) {
 }
 
 func TestCounter_SumsByKeyRouteStatusAndDay(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testCounterSumsByKeyRouteStatusAndDay)
 }
 
@@ -58,7 +59,7 @@ func testCounterSumsByKeyRouteStatusAndDay(t *testing.T, db *store.DB) {
 	c.Count("bbbbbb", price, 200, today+assay.Day-1)
 	c.Count("bbbbbb", price, 200, today+assay.Day)
 	flush(t, c)
-	flush(t, c) // nothing is left to be added twice
+	flush(t, c) // adds nothing twice
 	want(t, db,
 		store.UsageCount{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 200, Requests: 2},
 		store.UsageCount{Day: today, KeyID: "aaaaaa", Route: "/api/gpu/{gpuName}", Status: 429, Requests: 1},
@@ -70,9 +71,10 @@ func testCounterSumsByKeyRouteStatusAndDay(t *testing.T, db *store.DB) {
 
 // A second process adds to what the first has written.
 func TestCounter_RestartKeeps(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for run := range 3 {
-		t.Run(fmt.Sprint(run), func(t *testing.T) {
+		t.Run(fmt.Sprint("run ", run+1), func(t *testing.T) {
 			db := storetest.OpenIn(t, dir)
 			c := counter(db)
 			c.Count("aaaaaa", price, 200, noon)
@@ -83,6 +85,7 @@ func TestCounter_RestartKeeps(t *testing.T) {
 }
 
 func TestCounter_ConcurrentSumsExactly(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, testCounterConcurrentSumsExactly)
 }
 
@@ -106,14 +109,15 @@ func testCounterConcurrentSumsExactly(t *testing.T, db *store.DB) {
 }
 
 func TestCounter_FailedFlushKeepsTheCounts(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	c := counter(db)
 	c.Count("aaaaaa", price, 200, noon)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for n := range int64(4) { // wherever the store breaks off
+	for n := range int64(4) { // the store fails at each of its steps
 		if err := c.Flush(storetest.BreakAt(t, n+1)); err == nil {
-			t.Fatal("a flush into a store that is away succeeded")
+			t.Fatal("a flush into a failing store succeeded")
 		}
 		c.Count("aaaaaa", price, 200, noon)
 	}
@@ -125,8 +129,9 @@ func TestCounter_FailedFlushKeepsTheCounts(t *testing.T) {
 	want(t, db, store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 5})
 }
 
-// Run writes every few seconds; what is counted after its end is for the last Flush.
+// Run writes every few seconds; what is counted after its end needs a last Flush.
 func TestCounter_Run(t *testing.T) {
+	t.Parallel()
 	db := storetest.Open(t)
 	c := counter(db)
 	synctest.Test(t, func(t *testing.T) {
@@ -144,7 +149,10 @@ func TestCounter_Run(t *testing.T) {
 	want(t, db, store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 1})
 }
 
-func TestCounter_Read(t *testing.T) { storetest.Each(t, testCounterRead) }
+func TestCounter_Read(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testCounterRead)
+}
 
 func testCounterRead(t *testing.T, db *store.DB) {
 	c := counter(db)
@@ -164,8 +172,11 @@ func testCounterRead(t *testing.T, db *store.DB) {
 	}
 }
 
-// A key's last use is the latest one, and does not wake those who follow the keys.
-func TestCounter_LastUsed(t *testing.T) { storetest.Each(t, testCounterLastUsed) }
+// A key's last use is the latest one, and does not count as a change of the keys.
+func TestCounter_LastUsed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testCounterLastUsed)
+}
 
 func testCounterLastUsed(t *testing.T, db *store.DB) {
 	_, key, err := keys.Create(t.Context(), db, assay.Full, "a test", 0)
@@ -193,13 +204,14 @@ func testCounterLastUsed(t *testing.T, db *store.DB) {
 	}
 }
 
-// There is an end to what is kept in memory, also when the store cannot be written.
+// Memory stays bounded, also when the store cannot be written.
 func TestCounter_MemoryIsBounded(t *testing.T) {
+	t.Parallel()
 	c := counter(storetest.Open(t))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for i := range int64(2 * shards * shardCells) {
-		c.shards[i%shards].add(cell{day: i}, tally{1, i})
+		c.shards[i%shards].add(cell{day: i}, tally{requests: 1, last: i})
 		if i%(shards*shardCells/4) == 0 {
 			_ = c.Flush(ended)
 		}
@@ -215,6 +227,7 @@ func TestCounter_MemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestCounter_Allocations is not parallel: AllocsPerRun counts those of all goroutines.
 func TestCounter_Allocations(t *testing.T) {
 	c := counter(storetest.Open(t))
 	for range 100 * shards { // so that every shard knows the cell
