@@ -22,6 +22,7 @@ func checker(t *testing.T, r *rig) func(caller, target string, status int, want 
 }
 
 func TestRealtime(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := checker(t, r)
 	const now = "/api/gpu/H200/realtime"
@@ -44,6 +45,7 @@ func TestRealtime(t *testing.T) {
 }
 
 func TestVolatility(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := checker(t, r)
 	const days, hours = "/api/gpu/H200/volatility?", "/api/gpu/H200/volatility?granularity=hourly&startDate=2026-01-20&endDate=2026-02-04&"
@@ -91,6 +93,7 @@ func TestVolatility(t *testing.T) {
 }
 
 func TestVolumeMetrics(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := checker(t, r)
 	const all = "/api/gpu/H200/volume-metrics?"
@@ -132,6 +135,7 @@ func TestVolumeMetrics(t *testing.T) {
 }
 
 func TestGPUUtilization(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := checker(t, r)
 	const all = "/api/gpu-utilization"

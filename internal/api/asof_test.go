@@ -115,6 +115,7 @@ func TestAsOf_AnswersWhatWasServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
+	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	tell := &story{rng: rand.New(rand.NewPCG(7, 7)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
@@ -150,6 +151,7 @@ func TestAsOf_AnswersWhatWasServed(t *testing.T) {
 }
 
 func TestAsOf_Edges(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, status int, want string) {
 		t.Helper()

@@ -15,6 +15,7 @@ func TestCatalog_LabsFreeAndPaid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, status int, want ...string) apitest.Reply {
 		t.Helper()
@@ -62,6 +63,7 @@ func TestCatalog_AddedToTheOtherFamilies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, status int, want string) {
 		t.Helper()
@@ -95,6 +97,7 @@ func TestCatalog_AddedProductOfKnownTools(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
+	t.Parallel()
 	r := newRig(t)
 	r.UseCatalog(grown(t, assay.Catalog{CodingProducts: []assay.CodingProduct{{
 		ID: "codex-commits", Label: "Codex Commits", Category: "commits", Kind: "count", Tools: []string{"codex"},

@@ -47,6 +47,7 @@ func grown(t testing.TB, more assay.Catalog) assay.Catalog {
 }
 
 func TestCatalogs_FollowTheCatalog(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	names := func(target, field string) (names []string) {
 		t.Helper()
@@ -87,6 +88,7 @@ func TestCatalogs_FollowTheCatalog(t *testing.T) {
 
 // A GPU and a region are known as soon as they are added, have no data at first, and are then like any other.
 func TestCatalog_AddedGPUAndRegion(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, status int, want string) {
 		t.Helper()
@@ -142,6 +144,7 @@ func TestCatalog_AddedGPUAndRegion(t *testing.T) {
 
 // The latest day is that of the GPUs that a caller may see: a newer one of a paid GPU must neither show nor hide the rest.
 func TestDailyIndexAll_LatestDayIsTheCallers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.Clock = r.Clock.AddDate(0, 0, 1)
 	r.Use(r.Snapshots.Load().With(apitest.Day("2026-02-04", assay.Line{GPU: "RTX PRO 6000 WS", Region: assay.Global})))
@@ -161,6 +164,7 @@ func TestCatalog_FreeToPaidAndBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
+	t.Parallel()
 	r := newRig(t)
 	targets := []string{
 		"/api/gpu/H200", "/api/daily-index?gpu=H200", "/api/day-index?gpu=H200", "/api/daily-index/H200/previous", "/api/gpu/H200/index-history",
@@ -239,6 +243,7 @@ func FuzzCatalog_EveryNameIsReachable(f *testing.F) {
 }
 
 func TestOpenAPI_DefaultIsTheFile(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	if got := r.Get("", "/openapi.yaml"); got.Text != string(api.OpenAPIText) {
 		t.Error("under the catalog of a new database, another text than the file is served")
@@ -258,6 +263,7 @@ func decoded(t *testing.T, text string) (document any) {
 }
 
 func TestOpenAPI_FollowsTheCatalog(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	old := r.Get("", "/openapi.json")
 	r.UseCatalog(grown(t, added))
@@ -340,6 +346,7 @@ func plainWords(enum []any) (words []string) {
 
 // An enumeration that names something of the catalog must name all of a kind: otherwise it would not follow.
 func TestOpenAPI_EnumerationsAreWhole(t *testing.T) {
+	t.Parallel()
 	var document yaml.Node
 	if err := yaml.Unmarshal(api.OpenAPIText, &document); err != nil {
 		t.Fatal(err)
@@ -370,6 +377,7 @@ func TestOpenAPI_OddCatalogs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
 	}
+	t.Parallel()
 	var odd assay.Catalog
 	for _, name := range []string{"5090", "true", "null", "1e5", "2026-01-01", "a: b # c", `q"'\`, "Ångström", "no", "0x1F"} {
 		odd.GPUs = append(odd.GPUs, assay.GPU{Name: name})

@@ -9,6 +9,7 @@ import (
 )
 
 func TestCoding_Edges(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, status int, want string) {
 		t.Helper()
@@ -52,6 +53,7 @@ func TestCoding_Edges(t *testing.T) {
 }
 
 func TestCoding_Parameters(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, bad := range badRanges {
 		r.wantRefused("/api/llm-coding/history?product=cc-prs&"+bad[0], bad[1], strings.SplitN(strings.Split(bad[0], "&")[0], "=", 2)[1], bad[2])

@@ -42,6 +42,7 @@ func (r *rig) corrections(caller, query string) (page correctionsPage) {
 }
 
 func TestCorrections(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, query string, count int, more bool) correctionsPage {
 		t.Helper()
@@ -81,6 +82,7 @@ func TestCorrections(t *testing.T) {
 }
 
 func TestCorrections_Refused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(query string, status int, want string) {
 		t.Helper()
@@ -102,6 +104,7 @@ func TestCorrections_Refused(t *testing.T) {
 // TestCorrections_ApplyToAnOldCopy follows a story: a reader that copies the series once and then only applies pages of
 // corrections has, for all that it copied or was told of, what a reader of the series has.
 func TestCorrections_ApplyToAnOldCopy(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	tell := &story{rng: rand.New(rand.NewPCG(5, 5)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}
@@ -181,6 +184,7 @@ func FuzzCursor(f *testing.F) {
 }
 
 func TestMethodologyAndPublications(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, status int, want string) {
 		t.Helper()

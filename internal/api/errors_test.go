@@ -11,6 +11,7 @@ import (
 
 // TestErrors holds every error text of the contract.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, status int, label, message string, headers ...string) {
 		t.Helper()
@@ -82,6 +83,7 @@ func TestErrors(t *testing.T) {
 
 // TestParameters: a bad parameter is answered with its name, its value and what is allowed.
 func TestParameters(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(query, name, value, allowed string) {
 		t.Helper()

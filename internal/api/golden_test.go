@@ -6,6 +6,7 @@ import (
 )
 
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(name, caller, target string) { t.Helper(); r.GoldenResponse(t, name, caller, target) }
 	f("gpu-types", "anonymous", "/api/gpu-types")
@@ -73,6 +74,7 @@ func TestGolden(t *testing.T) {
 
 // TestNotShown names what must not be in an answer.
 func TestNotShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, never ...string) {
 		t.Helper()
@@ -105,6 +107,7 @@ func TestNotShown(t *testing.T) {
 }
 
 func TestHistory_Edges(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target, want string) {
 		t.Helper()

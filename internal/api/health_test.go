@@ -11,6 +11,7 @@ import (
 )
 
 func TestRoutes_AreTheDescribedOnes(t *testing.T) {
+	t.Parallel()
 	document, err := apitest.Description(assay.DefaultCatalog())
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +36,7 @@ func TestRoutes_AreTheDescribedOnes(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	if got := r.Get("", "/health"); got.StatusCode != 200 || !strings.Contains(got.Text, `"latest":"2026-02-04T12:00:00.000Z","age_seconds":2096`) {
 		t.Errorf("healthy: %d %s", got.StatusCode, got.Text)

@@ -9,6 +9,7 @@ import (
 
 // TestRespond_KeptOrNot: a series keeps the answers to some ranges only, and nobody can tell which from the text.
 func TestRespond_KeptOrNot(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	series := r.Snapshots.Load().Line("H200", assay.Global).Series(assay.Daily)
 	for i := range series.Len() {

@@ -11,6 +11,7 @@ import (
 
 // TestAppend: what is appended is what encoding/json would have written, and what was there before stays.
 func TestAppend(t *testing.T) {
+	t.Parallel()
 	f := func(got []byte, want any) {
 		t.Helper()
 		text, err := json.Marshal(want)

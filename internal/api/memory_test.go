@@ -18,6 +18,7 @@ import (
 )
 
 func TestMemory_Edges(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, status int, want string) {
 		t.Helper()
@@ -76,6 +77,7 @@ func TestMemory_Edges(t *testing.T) {
 
 // TestMemory_Settles: a point appears with its fixing, without an import.
 func TestMemory_Settles(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	at := func(text string) apitest.Reply {
 		r.Clock = time.UnixMilli(apitest.Instant(text)).UTC()
@@ -116,6 +118,7 @@ func (r *rig) wantRefused(target, name, value, allowed string) {
 }
 
 func TestMemory_Parameters(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, bad := range badRanges {
 		r.wantRefused("/api/memory/mem_ddr5_16gb/history?"+bad[0], bad[1], strings.SplitN(strings.Split(bad[0], "&")[0], "=", 2)[1], bad[2])
@@ -135,6 +138,7 @@ func TestMemory_Parameters(t *testing.T) {
 
 // TestMemory_RowsAreJSON holds the appended row against encoding/json.
 func TestMemory_RowsAreJSON(t *testing.T) {
+	t.Parallel()
 	kind := assay.MemoryType{ID: "mem_<x>", MemoryType: `4" & "ü"`, Category: "dram"}
 	p := memory.Point{
 		At: apitest.Instant("2026-02-03T21:00:00Z"), Price: 5_200_000_001, High: 6 * assay.One, Low: assay.One / 4, ChangePct: -54_545 * assay.Unit(4),
@@ -176,6 +180,7 @@ var observedTargets = []string{
 
 // TestObserved_AnswersWhatWasServed asks everything as the observations come in, and again as of then when all are there.
 func TestObserved_AnswersWhatWasServed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	readings, days := apitest.MemoryReadings(), apitest.CodingDays()

@@ -29,6 +29,7 @@ func siteBatch(observed []assay.Observed[assay.Site]) family.Batches {
 }
 
 func TestGolden_Sites(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(name, caller, target string, headers ...string) {
 		t.Helper()
@@ -84,6 +85,7 @@ func names(t *testing.T, got apitest.Reply) (names []string) {
 }
 
 func TestSites_Regions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, want ...string) {
 		t.Helper()
@@ -134,6 +136,7 @@ func TestSites_Regions(t *testing.T) {
 
 // TestSites_BadParameters: every 400 names the parameter, its value and what is allowed.
 func TestSites_BadParameters(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, parts ...string) {
 		t.Helper()
@@ -202,6 +205,7 @@ func TestSites_BadParameters(t *testing.T) {
 
 // TestSites_BucketsAreWhatIsListed reads every country's bucket through the list, page by page, and finds every site once.
 func TestSites_BucketsAreWhatIsListed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	rng := rand.New(rand.NewPCG(1, 2))
 	countries := []string{"", "", "Norway", "Brazil", "Fiji", "Côte d'Ivoire", "Türkiye", "South Korea", "United States", "United States", "United States"}
@@ -274,6 +278,7 @@ var siteTargets = []string{
 
 // TestSites_AsOf: what was served then is served again, byte for byte, with its ETag and Last-Modified.
 func TestSites_AsOf(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	all := apitest.Sites()
 	whole := apitest.Snapshot()
@@ -304,6 +309,7 @@ func TestSites_AsOf(t *testing.T) {
 }
 
 func TestSites_Caching(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	tags := map[string]string{}
 	for _, target := range siteTargets {
@@ -332,6 +338,7 @@ func TestSites_Caching(t *testing.T) {
 }
 
 func TestSitesMap_Accept(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(accept string, bare bool) {
 		t.Helper()
@@ -361,6 +368,7 @@ func TestSitesMap_Accept(t *testing.T) {
 }
 
 func TestSites_NothingOnFile(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	f := func(target, want string) {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestGolden_Tokens(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(name, caller, target string) { t.Helper(); r.GoldenResponse(t, name, caller, target) }
 	f("otpi-anonymous", "anonymous", "/api/otpi")
@@ -34,6 +35,7 @@ func TestGolden_Tokens(t *testing.T) {
 }
 
 func TestTokens_Edges(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, status int, want string) {
 		t.Helper()
@@ -95,6 +97,7 @@ func TestTokens_Edges(t *testing.T) {
 }
 
 func TestTokens_NotShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, never ...string) {
 		t.Helper()
@@ -117,6 +120,7 @@ func TestTokens_NotShown(t *testing.T) {
 
 // TestTokens_BadParameters: the message names the parameter, its value and what is allowed.
 func TestTokens_BadParameters(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, want ...string) {
 		t.Helper()
@@ -151,6 +155,7 @@ func TestTokens_BadParameters(t *testing.T) {
 
 // A methodology may ask for more than a lab has: from its effect on, the lab has no price.
 func TestTokens_FollowTheMethodology(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := r.Get("premium", "/api/otpi?startDate=2026-01-29&endDate=2026-01-31")
 	second := strings.Replace(apitest.Methodology("1.0.1", "2026-01-31", 2), "minimum =", "otpi = {minimum_models = 2, minimum_requests = 2000}\nminimum =", 1)
@@ -170,6 +175,7 @@ func TestTokens_FollowTheMethodology(t *testing.T) {
 
 // TestTokens_AsOfAnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
 func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
+	t.Parallel()
 	targets := []string{
 		"/api/otpi?", "/api/otpi?lab=anthropic", "/api/otpi?date=2026-01-12", "/api/otpi?startDate=2026-01-08&order=desc&limit=5",
 		"/api/workload?", "/api/workload?family=all&limit=30&order=desc", "/api/workload?lab=openai&startDate=2026-01-10",
@@ -222,6 +228,7 @@ func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
 
 // TestTokens_ETags: an answer that differs has another tag, and one that was sent back is 304.
 func TestTokens_ETags(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	seen := map[string]string{}
 	for _, caller := range []string{"", "premium", "full"} {
@@ -247,6 +254,7 @@ func TestTokens_ETags(t *testing.T) {
 
 // Rows are appended by hand; encoding/json gives the same bytes.
 func TestTokens_RowsAreJSON(t *testing.T) {
+	t.Parallel()
 	known := apitest.ModelDays()
 	labs := assay.DefaultCatalog().Labs
 	type price struct {
@@ -288,6 +296,7 @@ func TestTokens_RowsAreJSON(t *testing.T) {
 
 // Compressed, whether before or on the way, an answer is the same.
 func TestTokens_Compressed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(target string, length bool) {
 		t.Helper()

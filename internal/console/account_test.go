@@ -10,6 +10,7 @@ import (
 )
 
 func TestAccount(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.Session("trial session")
 	r.Organization("Fund", assay.PlanFull, "trial@example.com")

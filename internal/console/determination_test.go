@@ -7,6 +7,7 @@ import (
 )
 
 func TestDetermination(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, query string, status int, want string) {
 		t.Helper()
@@ -48,6 +49,7 @@ func TestDetermination(t *testing.T) {
 }
 
 func TestDetermination_DatabaseAway(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.RecordErr = errors.New("disk gone, secret path /srv/x")
 	got := r.Get("premium", "/api/gpu/H200/determination?date=2026-01-30")

@@ -16,6 +16,7 @@ import (
 
 // TestKeys_Lifecycle: a key works on every route from the moment it is shown until it is revoked.
 func TestKeys_Lifecycle(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	got := r.Write(http.MethodPost, "full session", "/api/create-api-key", `{"name":"research notebook"}`)
 	var made struct {
@@ -64,6 +65,7 @@ func TestKeys_Lifecycle(t *testing.T) {
 
 // TestKeys_WhoMayCreate: every row of the rule, over HTTP.
 func TestKeys_WhoMayCreate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.Session("free session")
 	for _, o := range []struct {
@@ -99,6 +101,7 @@ func TestKeys_WhoMayCreate(t *testing.T) {
 
 // TestKeys_EndWithTheirBasis: what a key hangs on goes, and the key with it.
 func TestKeys_EndWithTheirBasis(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
 	f := func(caller string, end func() error) {
@@ -122,6 +125,7 @@ func TestKeys_EndWithTheirBasis(t *testing.T) {
 }
 
 func TestKeys_Rotate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(body string, grace time.Duration) {
 		t.Helper()
@@ -171,6 +175,7 @@ func TestKeys_Rotate(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var id string
 	r.Keys["mine"], id = r.CreateKey("full session")

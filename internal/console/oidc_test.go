@@ -43,6 +43,7 @@ func (r *rig) visit(address string) string {
 }
 
 func TestOIDC(t *testing.T) {
+	t.Parallel()
 	far, option := withProvider(t, func() time.Time { return apitest.Now })
 	r := newRig(t, option)
 	begin := func() (back, ticket string) {
@@ -110,6 +111,7 @@ func state(t *testing.T, back string) string {
 
 // TestOIDC_ProviderAway: the server is there although the provider is not, and the password still opens.
 func TestOIDC_ProviderAway(t *testing.T) {
+	t.Parallel()
 	far, option := withProvider(t, func() time.Time { return apitest.Now })
 	far.Close()
 	r := newRig(t, option)
@@ -130,6 +132,7 @@ func TestOIDC_ProviderAway(t *testing.T) {
 }
 
 func TestOIDC_NotSetUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	if got := r.Get("", "/api/session"); got.Text != `{"success":true,"data":{"account":null,"oidc":null}}` {
 		t.Errorf("%s", got.Text)

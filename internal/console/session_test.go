@@ -51,6 +51,7 @@ func cookie(t *testing.T, got apitest.Reply) *http.Cookie {
 }
 
 func TestSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.add(person)
 	r.Grant(person, assay.PlanFull)
@@ -90,6 +91,7 @@ func TestSession(t *testing.T) {
 
 // TestSession_SecureCookie: behind TLS, be it ours or a trusted proxy's, the cookie never goes without.
 func TestSession_SecureCookie(t *testing.T) {
+	t.Parallel()
 	f := func(want bool, headers []string, options ...func(*apitest.Config)) {
 		t.Helper()
 		r := newRig(t, options...)
@@ -117,6 +119,7 @@ func TestSession_SecureCookie(t *testing.T) {
 
 // TestSession_AsCaller: a session reads as its plan allows, on the routes that look at a caller, and only without a key.
 func TestSession_AsCaller(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, status int, want string, headers ...string) {
 		t.Helper()
@@ -153,6 +156,7 @@ func TestSession_AsCaller(t *testing.T) {
 }
 
 func TestSession_TrialEnds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	key, _ := r.CreateKey("trial session")
 	r.Keys["mine"] = key
@@ -178,6 +182,7 @@ func TestSession_TrialEnds(t *testing.T) {
 }
 
 func TestSession_LimitByAccount(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 2 })
 	for _, status := range []int{200, 200, 429} {
 		if got := r.Get("premium session", "/api/gpu/H200/history-simple"); got.StatusCode != status {
@@ -191,6 +196,7 @@ func TestSession_LimitByAccount(t *testing.T) {
 
 // TestSignIn_Refused: whoever does not know the password learns nothing.
 func TestSignIn_Refused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.add(person)
 	const wrong = `{"error":"Unauthorized","message":"Email or password is wrong.","code":"sign_in_failed",`
@@ -208,6 +214,7 @@ func TestSignIn_Refused(t *testing.T) {
 
 // TestSignIn_Guessing: ten attempts an account and thirty an address in any five minutes, whether the account exists or not.
 func TestSignIn_Guessing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	attempt := func(email, peer string) apitest.Reply {
 		return r.Write(http.MethodPost, "", "/api/session", credentials(email, "wrong horse battery"), "peer", peer)
@@ -243,6 +250,7 @@ func TestSignIn_Guessing(t *testing.T) {
 
 // TestOwnRoutes_CrossOrigin: nothing is changed for a page of another origin, and nothing is shown to it.
 func TestOwnRoutes_CrossOrigin(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.PublicURL = "https://data.example" })
 	const refused = `{"error":"Forbidden","message":"This path takes such calls from the pages of this server only, not from another origin.","code":"cross_origin",`
 	for _, route := range r.Groups[1].Routes {
@@ -271,6 +279,7 @@ func TestOwnRoutes_CrossOrigin(t *testing.T) {
 }
 
 func TestOwnRoutes_NeverCached(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, route := range r.Groups[1].Routes {
 		got := r.Do(route.Method, "full session", pathVariable.ReplaceAllString(route.Path, "4fQz8K"))
@@ -282,6 +291,7 @@ func TestOwnRoutes_NeverCached(t *testing.T) {
 }
 
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := func(method, target, body string, status int, label, message string, headers ...string) {
 		t.Helper()
@@ -313,6 +323,7 @@ func TestBodies(t *testing.T) {
 }
 
 func TestChangePassword(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.add(person)
 	signIn := func(password string) apitest.Reply {
@@ -356,6 +367,7 @@ func TestChangePassword(t *testing.T) {
 
 // TestNoSecrets: no apitest.Password, token or key gets into the log or the database.
 func TestNoSecrets(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.add(person)
 	r.Grant(person, assay.PlanFull)
@@ -398,6 +410,7 @@ func TestNoSecrets(t *testing.T) {
 
 // TestOwnRoutes_DatabaseAway: who wants to change something is told to come back; reading goes on.
 func TestOwnRoutes_DatabaseAway(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.Session("full session")
 	ctx, cancel := context.WithCancel(t.Context())
