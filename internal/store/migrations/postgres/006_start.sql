@@ -1,7 +1,7 @@
--- What the migrations 1 to 6 of SQLite come to: databases of PostgreSQL begin here. From here on every migration has a file
--- for each engine, with the same number. The comments on tables that both have are in SQLite's.
+-- PostgreSQL databases begin here, with the result of SQLite's migrations 1 to 6. Every later migration has a file for each
+-- engine, with the same number. The SQLite files have the comments on the tables that both engines have.
 --
--- Names and ids are compared byte by byte, hence the collation. Numbers are wide enough for what SQLite's hold.
+-- Names and ids are compared byte by byte, so the collation is C. Numeric types hold every value that SQLite's do.
 CREATE TABLE counters (
     name  TEXT COLLATE "C" PRIMARY KEY,
     value BIGINT NOT NULL
@@ -61,13 +61,13 @@ CREATE TABLE receipts (
     rows        BIGINT NOT NULL,
     checksum    BIGINT NOT NULL
 );
-CREATE TABLE segments ( -- a part for each month, made when the first segment of the month comes
+CREATE TABLE segments ( -- one partition a month, created with the first segment of the month
     segment  BIGINT PRIMARY KEY,
     rows     BIGINT NOT NULL,
     checksum BIGINT NOT NULL,
     body     BYTEA  NOT NULL
 ) PARTITION BY RANGE (segment);
-ALTER TABLE segments ALTER COLUMN body SET STORAGE EXTERNAL; -- ids hardly shrink, and trying was a fifth of an import
+ALTER TABLE segments ALTER COLUMN body SET STORAGE EXTERNAL; -- ids hardly compress, and trying took a fifth of an import's time
 CREATE TABLE segments_before PARTITION OF segments FOR VALUES FROM (MINVALUE) TO (1129438959894528); -- the year 2000
 CREATE TABLE segments_after PARTITION OF segments FOR VALUES FROM (4894407291568128) TO (MAXVALUE);  -- the year 2100
 CREATE TABLE transaction_ids (

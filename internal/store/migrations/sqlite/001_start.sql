@@ -1,4 +1,4 @@
--- Counters that readers wait for: each change raises its counter in the same transaction.
+-- Counters that readers follow. Each change raises its counter in the same transaction.
 CREATE TABLE counters (
     name  TEXT PRIMARY KEY,
     value INTEGER NOT NULL
@@ -16,7 +16,7 @@ CREATE TABLE gpus (
     gpu_name TEXT NOT NULL UNIQUE,
     free     INTEGER NOT NULL
 );
-CREATE TABLE regions ( -- id 0 is never used here: elsewhere it means no region, that is, global
+CREATE TABLE regions ( -- id 0 is not used here; in other tables it means no region, that is, global
     region_id INTEGER PRIMARY KEY,
     region    TEXT NOT NULL UNIQUE
 );
@@ -38,7 +38,7 @@ CREATE TABLE coding_products (
     label         TEXT NOT NULL,
     category      TEXT NOT NULL,
     kind          TEXT NOT NULL,
-    series_label  TEXT, -- both labels are set when the product compares two tools
+    series_label  TEXT, -- both labels are set if the product compares two tools
     series_label2 TEXT
 );
 
@@ -51,7 +51,7 @@ CREATE TABLE providers (
     provider    TEXT NOT NULL UNIQUE
 );
 
--- Clustered by time, because that is how windows are read; a feed in time order appends.
+-- Clustered by time, because reads select a period. A feed in the order of time appends.
 CREATE TABLE transactions (
     executed_at INTEGER NOT NULL,
     source_id   INTEGER NOT NULL,
@@ -68,7 +68,7 @@ CREATE TABLE transactions (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX transactions_by_id ON transactions (source_id, id);
 
--- Published values. A publication is one version; a point is never changed, a later revision supersedes it.
+-- Published values. A publication is one version. Points never change; a later revision supersedes one.
 CREATE TABLE publications (
     version      INTEGER PRIMARY KEY,
     published_at INTEGER NOT NULL,
@@ -89,14 +89,14 @@ CREATE TABLE points (
     version     INTEGER NOT NULL,
     PRIMARY KEY (series_id, at, revision)
 ) WITHOUT ROWID;
-CREATE TABLE publication_series ( -- what a version touched, so that a reader loads just that
+CREATE TABLE publication_series ( -- what a version changed, so that a reader loads only that
     version   INTEGER NOT NULL,
     series_id INTEGER NOT NULL,
     first_at  INTEGER NOT NULL,
     last_at   INTEGER NOT NULL,
     PRIMARY KEY (version, series_id)
 ) WITHOUT ROWID;
-CREATE TABLE coverage ( -- stretches of time, apart from each other, whose slots have been determined, with a value or without
+CREATE TABLE coverage ( -- separate spans of time whose slots have been determined, with or without a value
     gpu_id   INTEGER NOT NULL,
     grain    TEXT    NOT NULL,
     from_ms INTEGER NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE coverage ( -- stretches of time, apart from each other, whose slots
     PRIMARY KEY (gpu_id, grain, from_ms)
 ) WITHOUT ROWID;
 
--- API keys. The key's text is not here, only its SHA-256.
+-- API keys. The text of a key is not stored, only its SHA-256.
 CREATE TABLE keys (
     key_id     TEXT PRIMARY KEY,
     hash       BLOB    NOT NULL UNIQUE,

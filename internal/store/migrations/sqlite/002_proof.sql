@@ -1,18 +1,18 @@
--- From here on every published value has a record that proves it, and everything received has its place in one order.
--- Values published before that have no proof: they are taken back, their transactions stay, and assay publish publishes
--- them anew.
+-- Every published value now has a record that proves it, and a receipt numbers everything in the order of arrival. Values
+-- published before have no proof, so they are removed. Their transactions stay, and assay publish publishes the values
+-- again.
 INSERT INTO counters VALUES ('receipt', 0), ('realtime', 0), ('methodology', 0), ('manifest', 0);
 
--- What was received, in order: a batch of transactions, or an event about one. Who knows a receipt's number knows what
--- was known then.
+-- Batches of transactions, and events about one transaction, in the order of arrival. The number of a receipt defines what
+-- was known at that point.
 CREATE TABLE receipts (
     receipt     INTEGER PRIMARY KEY,
     received_at INTEGER NOT NULL,
-    rows        INTEGER NOT NULL, -- transactions that came with it
-    checksum    INTEGER NOT NULL  -- of the row, as every row of the ledger has one; see ledger.go
+    rows        INTEGER NOT NULL, -- transactions in the batch
+    checksum    INTEGER NOT NULL  -- of the row; see ledger.go
 );
 
--- All that was there came with the first receipt, which the program enters.
+-- All existing transactions belong to the first receipt, which the program adds.
 ALTER TABLE transactions RENAME TO transactions_1;
 DROP INDEX transactions_by_id;
 CREATE TABLE transactions (
@@ -25,7 +25,7 @@ CREATE TABLE transactions (
     price_nanos INTEGER NOT NULL,
     gpus        INTEGER NOT NULL,
     hour_micros INTEGER NOT NULL,
-    verified    INTEGER NOT NULL, -- as received; verifications has what came later
+    verified    INTEGER NOT NULL, -- as received; verifications has later changes
     receipt     INTEGER NOT NULL,
     checksum    INTEGER NOT NULL,
     PRIMARY KEY (executed_at, source_id, id)
@@ -39,7 +39,7 @@ CREATE TABLE transaction_ids (
     receipt     INTEGER NOT NULL
 );
 
--- Later words on whether a transaction counts. The newest one holds.
+-- Later events that change whether a transaction counts. The newest one applies.
 CREATE TABLE verifications (
     event       INTEGER PRIMARY KEY,
     executed_at INTEGER NOT NULL,
@@ -53,7 +53,7 @@ CREATE TABLE verifications (
 );
 CREATE INDEX verifications_by_time ON verifications (executed_at);
 
--- Rows under a known id with other content: kept aside, never merged.
+-- Rows with a known id but other content. They are set aside and never merged.
 CREATE TABLE conflicts (
     source_id   INTEGER NOT NULL,
     id          TEXT    NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE conflicts (
     PRIMARY KEY (source_id, id, checksum)
 ) WITHOUT ROWID;
 
--- What was received about time that had been determined before: it changes nothing until that time is restated.
+-- Arrivals about time that had already been determined. They change nothing until that time is restated.
 CREATE TABLE late (
     receipt     INTEGER NOT NULL,
     executed_at INTEGER NOT NULL,
@@ -94,12 +94,12 @@ CREATE TABLE publications (
     version      INTEGER PRIMARY KEY,
     published_at INTEGER NOT NULL,
     methodology  TEXT    NOT NULL,
-    receipt      INTEGER NOT NULL, -- what was received up to here was known
+    receipt      INTEGER NOT NULL, -- everything received up to here was known
     reason       TEXT,             -- of a restatement
     actor        TEXT,
     checksum     INTEGER NOT NULL  -- of the row and its covers
 );
-CREATE TABLE publication_covers ( -- the time whose slots a version determined, with a value or without
+CREATE TABLE publication_covers ( -- the time whose slots a version determined, with or without a value
     version INTEGER NOT NULL,
     gpu_id  INTEGER NOT NULL,
     grain   TEXT    NOT NULL,
@@ -122,23 +122,23 @@ CREATE TABLE points (
     series_id   INTEGER NOT NULL,
     at          INTEGER NOT NULL,
     revision    INTEGER NOT NULL,
-    value_nanos INTEGER,          -- null: the value was taken back
+    value_nanos INTEGER,          -- NULL: a restatement withdrew the value
     version     INTEGER NOT NULL,
     PRIMARY KEY (series_id, at, revision)
 ) WITHOUT ROWID;
-CREATE TABLE records ( -- beside its point: how the value came to be
+CREATE TABLE records ( -- how the value of a point was computed
     series_id INTEGER NOT NULL,
     at        INTEGER NOT NULL,
     revision  INTEGER NOT NULL,
-    sequence  INTEGER NOT NULL, -- place in the chain of the series, from 1
-    body      BLOB    NOT NULL, -- read whole or not at all; see the code for its form
+    sequence  INTEGER NOT NULL, -- position in the chain of the series, from 1
+    body      BLOB    NOT NULL, -- see records.go for its encoding
     hash      BLOB    NOT NULL,
     PRIMARY KEY (series_id, at, revision)
 ) WITHOUT ROWID;
 DELETE FROM publication_series;
 DELETE FROM coverage;
 UPDATE counters SET value = 0 WHERE name = 'publication';
-DELETE FROM settings WHERE name = 'demo_fed'; -- the demo, too, publishes its history anew
+DELETE FROM settings WHERE name = 'demo_fed'; -- the demo publishes its history again too
 
 CREATE TABLE unsigned_days ( -- days whose records have changed since their manifest was signed
     day INTEGER PRIMARY KEY
@@ -157,7 +157,7 @@ CREATE TABLE manifests (
     UNIQUE (day, revision)
 );
 
-CREATE TABLE realtime ( -- the last two days of minutes
+CREATE TABLE realtime ( -- the minutes of the last two days
     at           INTEGER NOT NULL,
     gpu_id       INTEGER NOT NULL,
     region_id    INTEGER NOT NULL,

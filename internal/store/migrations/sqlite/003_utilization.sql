@@ -1,5 +1,5 @@
--- How much of the tracked capacity was rented, as sources reported it. Clustered by line and time, because that is how it
--- is computed and read.
+-- How much of the tracked capacity was rented, as sources reported it. Clustered by line and time, the order
+-- in which it is computed and read.
 CREATE TABLE utilization (
     recorded_at  INTEGER NOT NULL,
     source_id    INTEGER NOT NULL,
@@ -11,5 +11,5 @@ CREATE TABLE utilization (
     PRIMARY KEY (gpu_id, region_id, recorded_at, source_id)
 ) WITHOUT ROWID;
 
--- Not a count of changes but the received_at of the newest reading: a reader goes on from the value it saw.
+-- The received_at of the newest reading, not a count of changes: a reader continues from the value it read last.
 INSERT INTO counters (name, value) VALUES ('utilization', 0);

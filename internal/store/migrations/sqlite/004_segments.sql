@@ -1,27 +1,26 @@
--- Transactions are kept many to a row: those that came with one receipt and were executed in one hour. A row of the
--- database costs more to hand over than a transaction costs to check. The program moves the rows of the table before over
--- and drops it.
+-- A row holds many transactions: those of one receipt that were executed in one hour. Reading a row costs more than
+-- checking a transaction. The program moves the rows of the old table here and drops that table.
 ALTER TABLE transactions RENAME TO transactions_3;
 CREATE TABLE segments (
     segment  INTEGER PRIMARY KEY, -- the number of the hour since 1970 and, in the lower 32 bits, the receipt
     rows     INTEGER NOT NULL,
-    checksum INTEGER NOT NULL, -- of everything here, names included
-    body     BLOB    NOT NULL  -- see segments.go for its form
+    checksum INTEGER NOT NULL, -- of the whole segment, including names
+    body     BLOB    NOT NULL  -- see segments.go for its encoding
 );
 
--- Of a record, everything that is read whole or not at all is in its body now.
+-- The body of a record now holds all fields that are only read together.
 ALTER TABLE records RENAME TO records_3;
-CREATE TABLE records ( -- beside its point: how the value came to be
+CREATE TABLE records ( -- how the value of a point was computed
     series_id INTEGER NOT NULL,
     at        INTEGER NOT NULL,
     revision  INTEGER NOT NULL,
-    sequence  INTEGER NOT NULL, -- place in the chain of the series, from 1
-    body      BLOB    NOT NULL, -- see records.go for its form
+    sequence  INTEGER NOT NULL, -- position in the chain of the series, from 1
+    body      BLOB    NOT NULL, -- see records.go for its encoding
     PRIMARY KEY (series_id, at, revision)
 ) WITHOUT ROWID;
 
 DROP TABLE transaction_ids;
-CREATE TABLE transaction_ids ( -- where a transaction is, by a hash of its source and id
+CREATE TABLE transaction_ids ( -- the segment of a transaction, by a hash of its source and id
     hash    INTEGER PRIMARY KEY,
     segment INTEGER NOT NULL
 );

@@ -1,5 +1,5 @@
--- Who signs in, what they were given, and what was done about it. Sessions have a counter of their own, because they come and
--- go far more often than accounts change.
+-- Accounts, their access, and the log of changes to both. Sessions have a separate counter, because they change far more
+-- often than accounts do.
 INSERT INTO counters (name, value) VALUES ('accounts', 0), ('sessions', 0);
 
 CREATE TABLE accounts (
@@ -19,7 +19,7 @@ CREATE TABLE organizations (
     created_at INTEGER NOT NULL
 );
 
--- The plans an organization has had, one after the other. Another plan ends one row and begins the next.
+-- The history of an organization's plans. A new plan ends one row and begins the next.
 CREATE TABLE floors (
     org_id   INTEGER NOT NULL,
     plan     TEXT    NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE floors (
 );
 CREATE INDEX floors_by_org ON floors (org_id, from_at);
 
--- Who has been a member, likewise.
+-- The history of memberships, in the same form.
 CREATE TABLE members (
     org_id     INTEGER NOT NULL,
     account_id INTEGER NOT NULL,
@@ -43,12 +43,12 @@ CREATE TABLE grants (
     account_id INTEGER NOT NULL,
     plan       TEXT    NOT NULL,
     starts_at  INTEGER NOT NULL,
-    ends_at    INTEGER, -- as it was given
+    ends_at    INTEGER, -- as planned when it was granted
     ended_at   INTEGER  -- when the operator ended it early
 );
 CREATE INDEX grants_by_account ON grants (account_id, starts_at);
 
--- The token's text is not here, only its SHA-256.
+-- The text of a token is not stored, only its SHA-256.
 CREATE TABLE sessions (
     hash       BLOB    PRIMARY KEY,
     account_id INTEGER NOT NULL,
@@ -56,12 +56,12 @@ CREATE TABLE sessions (
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-ALTER TABLE keys ADD COLUMN account_id INTEGER;   -- NULL: the operator's own
-ALTER TABLE keys ADD COLUMN basis TEXT;           -- what an account's key hangs on: grant or organization
-ALTER TABLE keys ADD COLUMN org_id INTEGER;       -- the organization it hangs on
+ALTER TABLE keys ADD COLUMN account_id INTEGER;   -- NULL: a key of the operator
+ALTER TABLE keys ADD COLUMN basis TEXT;           -- what an account's key is based on: grant or organization
+ALTER TABLE keys ADD COLUMN org_id INTEGER;       -- the organization it is based on
 ALTER TABLE keys ADD COLUMN last_used_at INTEGER; -- raises no counter
 
--- Who did what. Rows are only ever added.
+-- Who did what. Rows are added and never changed.
 CREATE TABLE audit (
     audit_id INTEGER PRIMARY KEY,
     at       INTEGER NOT NULL,
@@ -74,7 +74,7 @@ CREATE INDEX audit_by_subject ON audit (subject, audit_id);
 CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit BEGIN SELECT raise(ABORT, 'the audit log is only ever added to'); END;
 CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit BEGIN SELECT raise(ABORT, 'the audit log is only ever added to'); END;
 
--- INSERT OR REPLACE would go past the other two.
+-- INSERT OR REPLACE would bypass the other two triggers.
 CREATE TRIGGER audit_is_not_replaced BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE audit_id = NEW.audit_id)
     BEGIN SELECT raise(ABORT, 'the audit log is only ever added to'); END;
 
