@@ -1,13 +1,14 @@
-// Package oidc signs people in through a provider of OpenID Connect that the operator has chosen: the authorization code flow
-// with PKCE.
+// Package oidc signs people in through a provider of OpenID Connect that the operator has chosen: the authorization
+// code flow with PKCE.
 //
-// A sign-in has two halves. Begin gives the address at the provider to send the browser to, and a ticket for the browser to
-// keep meanwhile. The provider sends the browser back with a code, and Finish takes ticket and code, fetches the identity token
-// for it, checks everything and tells who it is. The ticket holds what ties the two halves together, the state, the nonce and
-// the verifier of PKCE, under an authentication code whose key comes from the client secret; so any node can finish what
-// another has begun, nobody can make a ticket up, and it ends after a few minutes.
+// A sign-in has two halves. Begin returns the address at the provider to send the browser to, and a ticket that the
+// browser keeps meanwhile. The provider sends the browser back with a code. Finish takes ticket and code, fetches the
+// identity token, checks everything and returns who has signed in. The ticket holds what ties the two halves
+// together: the state, the nonce and the verifier of PKCE. Its authentication code is made with a key that is derived
+// from the client secret. So any node can finish what another has begun, no one can forge a ticket, and a ticket ends
+// after a few minutes.
 //
-// The provider is looked up when somebody first signs in, and again after a failure: the server starts and serves while the
+// The provider is discovered at the first sign-in, and again after a failure: the server starts and serves while the
 // provider is away.
 package oidc
 
@@ -29,7 +30,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Config is what the operator says of the provider.
+// Config describes the provider.
 type Config struct {
 	Issuer       string
 	ClientID     string
@@ -39,17 +40,27 @@ type Config struct {
 	Log          *slog.Logger
 }
 
-// What a caller reads when a sign-in does not succeed.
+// The errors that a caller reads when a sign-in does not succeed.
 var (
-	errUnavailable = &assay.Error{Kind: assay.Unavailable, Code: "oidc_unavailable", Message: "The sign-in provider cannot be reached. Try again later."}
-	errFailed      = &assay.Error{Kind: assay.Unauthorized, Code: "oidc_failed", Message: "Signing in through the provider did not succeed. Try again."}
-	errUnverified  = &assay.Error{Kind: assay.Forbidden, Code: "email_unverified", Message: "The sign-in provider has not verified your email address."}
+	errUnavailable = &assay.Error{
+		Kind: assay.Unavailable, Code: "oidc_unavailable",
+		Message: "The sign-in provider cannot be reached. Try again later.",
+	}
+	errFailed = &assay.Error{
+		Kind: assay.Unauthorized, Code: "oidc_failed",
+		Message: "Signing in through the provider did not succeed. Try again.",
+	}
+	errUnverified = &assay.Error{
+		Kind: assay.Forbidden, Code: "email_unverified",
+		Message: "The sign-in provider has not verified your email address.",
+	}
 )
 
 // timeout is how long one request to the provider may take; a person waits for it.
 const timeout = 5 * time.Second
 
-// retryAfter is how long nobody else asks a provider that has not answered: who waited for the same answer gets it at once.
+// retryAfter is how long a provider that has failed is not contacted again: callers that waited for the same failure
+// get it at once.
 const retryAfter = time.Second
 
 // Provider signs people in. It is safe for concurrent use.
@@ -59,24 +70,24 @@ type Provider struct {
 	client    *http.Client
 
 	mu     sync.Mutex
-	found  *found    // nil until the provider has answered; guarded by mu
-	failed time.Time // when it last did not; guarded by mu
+	found  *found    // nil until discovery has succeeded; guarded by mu
+	failed time.Time // when discovery last failed; guarded by mu
 }
 
-// found is what the provider has told of itself.
+// found is the result of discovery.
 type found struct {
 	oauth    oauth2.Config
 	verifier *goidc.IDTokenVerifier
 }
 
-// New makes a provider. It asks nobody anything.
+// New makes a provider. It sends no request.
 func New(config Config) *Provider {
 	key := hmac.New(sha256.New, []byte(config.ClientSecret))
-	_, _ = key.Write([]byte("assay sign-in ticket")) // a hash takes everything
+	_, _ = key.Write([]byte("assay sign-in ticket")) // a hash returns no error
 	return &Provider{config: config, ticketKey: key.Sum(nil), client: &http.Client{Timeout: timeout}}
 }
 
-// discover asks the provider about itself, once it has answered never again.
+// discover fetches the provider's configuration, once.
 func (p *Provider) discover(ctx context.Context) (*found, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,15 +97,19 @@ func (p *Provider) discover(ctx context.Context) (*found, error) {
 	if p.config.Now().Sub(p.failed) < retryAfter {
 		return nil, errUnavailable
 	}
-	provider, err := goidc.NewProvider(p.context(context.WithoutCancel(ctx)), p.config.Issuer) // its key set outlives the request
+	ctx = context.WithoutCancel(ctx) // the provider's key set outlives the request
+	provider, err := goidc.NewProvider(p.context(ctx), p.config.Issuer)
 	if err != nil {
 		p.failed = p.config.Now()
 		return nil, p.because(errUnavailable, err)
 	}
 	p.found = &found{
 		oauth: oauth2.Config{
-			ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: p.config.RedirectURL,
-			Scopes: []string{goidc.ScopeOpenID, "email", "profile"},
+			ClientID:     p.config.ClientID,
+			ClientSecret: p.config.ClientSecret,
+			Endpoint:     provider.Endpoint(),
+			RedirectURL:  p.config.RedirectURL,
+			Scopes:       []string{goidc.ScopeOpenID, "email", "profile"},
 		},
 		verifier: provider.Verifier(&goidc.Config{ClientID: p.config.ClientID, Now: p.config.Now}),
 	}
@@ -105,51 +120,52 @@ func (p *Provider) context(ctx context.Context) context.Context {
 	return goidc.ClientContext(ctx, p.client)
 }
 
-// because logs why a sign-in did not succeed, for the operator; the caller reads the sentence. What the provider answered is
-// not ours to log, but for the word it has for it.
-func (p *Provider) because(told *assay.Error, err error) error {
+// because logs for the operator why a sign-in did not succeed, and returns the error that the caller reads. Of the
+// provider's response, it logs only the status and the error code.
+func (p *Provider) because(shown *assay.Error, err error) error {
 	text := err.Error()
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		text = "the provider answers " + refused.Response.Status + " " + refused.ErrorCode
+		text = "the provider responds with " + refused.Response.Status + " " + refused.ErrorCode
 	}
-	p.config.Log.Warn("sign in through the provider", "issuer", p.config.Issuer, "code", told.Code, "error", text)
-	return told
+	p.config.Log.Warn("sign in through the provider", "issuer", p.config.Issuer, "code", shown.Code, "error", text)
+	return shown
 }
 
-// Begin gives the address to send a browser to, and the ticket that it has to bring back.
+// Begin returns the address to send a browser to, and the ticket that the browser has to bring back.
 func (p *Provider) Begin(ctx context.Context) (address, ticket string, err error) {
 	f, err := p.discover(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	t := newTicket(p.config.Now())
-	return f.oauth.AuthCodeURL(t.State, goidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier)), t.seal(p.ticketKey), nil
+	address = f.oauth.AuthCodeURL(t.State, goidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier))
+	return address, t.seal(p.ticketKey), nil
 }
 
-// Identity is who has signed in, as the provider knows them. The email address has been verified by it.
+// Identity is who has signed in, as the provider knows them. The provider has verified the email address.
 type Identity struct{ Issuer, Subject, Email, Name string }
 
-// Finish ends a sign-in with the ticket and what the provider put into the address it sent the browser back to.
-func (p *Provider) Finish(ctx context.Context, ticket string, answer url.Values) (Identity, error) {
+// Finish ends a sign-in with the ticket and the query of the address that the provider sent the browser back to.
+func (p *Provider) Finish(ctx context.Context, ticket string, query url.Values) (Identity, error) {
 	t, err := openTicket(ticket, p.ticketKey, p.config.Now())
 	if err != nil {
 		return Identity{}, p.because(errFailed, err)
 	}
-	if subtle.ConstantTimeCompare([]byte(t.State), []byte(answer.Get("state"))) != 1 {
+	if subtle.ConstantTimeCompare([]byte(t.State), []byte(query.Get("state"))) != 1 {
 		return Identity{}, p.because(errFailed, errors.New("the state is not that of the ticket"))
 	}
-	if answer.Get("code") == "" {
+	if query.Get("code") == "" {
 		return Identity{}, p.because(errFailed, errors.New("the provider gave no code"))
 	}
 	f, err := p.discover(ctx)
 	if err != nil {
 		return Identity{}, err
 	}
-	token, err := f.oauth.Exchange(p.context(ctx), answer.Get("code"), oauth2.VerifierOption(t.Verifier))
+	token, err := f.oauth.Exchange(p.context(ctx), query.Get("code"), oauth2.VerifierOption(t.Verifier))
 	if err != nil {
 		return Identity{}, p.because(exchangeFailed(err), err)
 	}
-	text, _ := token.Extra("id_token").(string) // without one, what follows fails
+	text, _ := token.Extra("id_token").(string) // without a token, Verify fails
 	identity, err := f.verifier.Verify(p.context(ctx), text)
 	if err != nil {
 		return Identity{}, p.because(errFailed, err)
@@ -157,9 +173,10 @@ func (p *Provider) Finish(ctx context.Context, ticket string, answer url.Values)
 	return p.identify(identity, t.Nonce)
 }
 
-// exchangeFailed tells a provider that refuses a code from one that does not work.
+// exchangeFailed distinguishes a provider that refuses a code from one that does not work.
 func exchangeFailed(err error) *assay.Error {
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode < http.StatusInternalServerError {
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if ok && refused.Response.StatusCode < http.StatusInternalServerError {
 		return errFailed
 	}
 	return errUnavailable
@@ -181,5 +198,5 @@ func (p *Provider) identify(token *goidc.IDToken, nonce string) (Identity, error
 	if !claims.Verified || claims.Email == "" {
 		return Identity{}, p.because(errUnverified, errors.New("the token has no verified email address"))
 	}
-	return Identity{token.Issuer, token.Subject, claims.Email, claims.Name}, nil
+	return Identity{Issuer: token.Issuer, Subject: token.Subject, Email: claims.Email, Name: claims.Name}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/assaydata/assay/internal/oidc/oidctest"
 )
 
-// rig is a provider at the other end, our half of it, and a clock that both look at.
+// rig is a provider, our client of it, and a clock that both read.
 type rig struct {
 	*oidc.Provider
 	t    *testing.T
@@ -23,22 +23,28 @@ type rig struct {
 	logs bytes.Buffer
 }
 
+var noon = time.Date(2026, 2, 4, 12, 0, 0, 0, time.UTC)
+
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, now: time.Date(2026, 2, 4, 12, 0, 0, 0, time.UTC)}
+	r := &rig{t: t, now: noon}
 	r.far = oidctest.New(t, func() time.Time { return r.now })
 	r.Provider = r.another(oidctest.ClientSecret)
 	return r
 }
 
-// another is our half on another node.
+// another returns the client of another node.
 func (r *rig) another(secret string) *oidc.Provider {
 	return oidc.New(oidc.Config{
-		Issuer: r.far.URL, ClientID: oidctest.ClientID, ClientSecret: secret, RedirectURL: "https://assay.example/api/session/oidc/callback",
-		Now: func() time.Time { return r.now }, Log: slog.New(slog.NewTextHandler(&r.logs, nil)),
+		Issuer:       r.far.URL,
+		ClientID:     oidctest.ClientID,
+		ClientSecret: secret,
+		RedirectURL:  "https://assay.example/api/session/oidc/callback",
+		Now:          func() time.Time { return r.now },
+		Log:          slog.New(slog.NewTextHandler(&r.logs, nil)),
 	})
 }
 
-// visit goes to the provider and gives what it sends the browser back with.
+// visit requests the provider's address and returns the query that the browser is sent back with.
 func (r *rig) visit(address string) url.Values {
 	r.t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -61,7 +67,7 @@ func (r *rig) visit(address string) url.Values {
 	return back.Query()
 }
 
-func (r *rig) begin() (answer url.Values, ticket string) {
+func (r *rig) begin() (query url.Values, ticket string) {
 	r.t.Helper()
 	address, ticket, err := r.Begin(r.t.Context())
 	if err != nil {
@@ -78,69 +84,80 @@ func (r *rig) refused(err error, code string) {
 }
 
 func TestSignIn(t *testing.T) {
+	t.Parallel()
 	for _, algorithm := range []string{"RS256", "ES256"} {
-		r := newRig(t)
-		r.far.Set(func(p *oidctest.Provider) { p.Algorithm = algorithm })
-		answer, ticket := r.begin()
-		got, err := r.another(oidctest.ClientSecret).Finish(t.Context(), ticket, answer) // on whichever node
-		if want := (oidc.Identity{Issuer: r.far.URL, Subject: "subject-1", Email: "person@example.com", Name: "A Person"}); err != nil || got != want {
-			t.Errorf("%s: got %+v (%v), want %+v", algorithm, got, err, want)
-		}
-		if r.logs.Len() > 0 {
-			t.Errorf("logged: %s", r.logs.String())
-		}
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.far.Set(func(p *oidctest.Provider) { p.Algorithm = algorithm })
+			query, ticket := r.begin()
+			got, err := r.another(oidctest.ClientSecret).Finish(t.Context(), ticket, query) // on another node
+			want := oidc.Identity{Issuer: r.far.URL, Subject: "subject-1", Email: "person@example.com", Name: "A Person"}
+			if err != nil || got != want {
+				t.Errorf("got %+v (%v), want %+v", got, err, want)
+			}
+			if r.logs.Len() > 0 {
+				t.Errorf("logged: %s", r.logs.String())
+			}
+		})
 	}
 }
 
-// A code counts once, and only with its own ticket.
+// A code is valid once, and only with its own ticket.
 func TestFinish_TicketAndCode(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
-	answer, ticket := r.begin()
+	query, ticket := r.begin()
 	other, otherTicket := r.begin()
 
-	finish := func(ticket string, answer url.Values) error {
-		_, err := r.Finish(t.Context(), ticket, answer)
+	finish := func(ticket string, query url.Values) error {
+		_, err := r.Finish(t.Context(), ticket, query)
 		return err
 	}
-	r.refused(finish("", answer), "oidc_failed")
-	r.refused(finish("x"+ticket, answer), "oidc_failed")
-	r.refused(finish(ticket+"x", answer), "oidc_failed")
-	r.refused(finish(otherTicket, answer), "oidc_failed")
-	r.refused(finish(ticket, url.Values{"code": answer["code"]}), "oidc_failed")
-	r.refused(finish(ticket, url.Values{"code": answer["code"], "state": {"wrong"}}), "oidc_failed")
-	r.refused(finish(ticket, url.Values{"state": answer["state"], "error": {"access_denied"}}), "oidc_failed")
-	r.refused(finish(ticket, url.Values{"state": answer["state"], "code": other["code"]}), "oidc_failed") // PKCE
-	r.refused(finish(ticket, url.Values{"state": answer["state"], "code": {"made up"}}), "oidc_failed")
-	if err := finish(ticket, answer); err != nil {
+	r.refused(finish("", query), "oidc_failed")
+	r.refused(finish("x"+ticket, query), "oidc_failed")
+	r.refused(finish(ticket+"x", query), "oidc_failed")
+	r.refused(finish(otherTicket, query), "oidc_failed")
+	r.refused(finish(ticket, url.Values{"code": query["code"]}), "oidc_failed")
+	r.refused(finish(ticket, url.Values{"code": query["code"], "state": {"wrong"}}), "oidc_failed")
+	r.refused(finish(ticket, url.Values{"state": query["state"], "error": {"access_denied"}}), "oidc_failed")
+	r.refused(finish(ticket, url.Values{"state": query["state"], "code": other["code"]}), "oidc_failed") // PKCE
+	r.refused(finish(ticket, url.Values{"state": query["state"], "code": {"made up"}}), "oidc_failed")
+	if err := finish(ticket, query); err != nil {
 		t.Errorf("the right one: %v", err)
 	}
-	r.refused(finish(ticket, answer), "oidc_failed")
+	r.refused(finish(ticket, query), "oidc_failed")
 
-	answer, ticket = r.begin()
+	query, ticket = r.begin()
 	r.now = r.now.Add(oidc.TicketLength)
-	r.refused(finish(ticket, answer), "oidc_failed")
+	r.refused(finish(ticket, query), "oidc_failed")
 }
 
 func TestFinish_Token(t *testing.T) {
-	r := newRig(t)
-	f := func(code string, claims map[string]any) {
+	t.Parallel()
+	f := func(name, code string, claims map[string]any) {
 		t.Helper()
-		r.far.Set(func(p *oidctest.Provider) { p.Claims = claims })
-		answer, ticket := r.begin()
-		_, err := r.Finish(t.Context(), ticket, answer)
-		r.refused(err, code)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.far.Set(func(p *oidctest.Provider) { p.Claims = claims })
+			query, ticket := r.begin()
+			_, err := r.Finish(t.Context(), ticket, query)
+			r.refused(err, code)
+		})
 	}
-	f("oidc_failed", map[string]any{"nonce": "another"})
-	f("oidc_failed", map[string]any{"exp": r.now.Add(-time.Second).Unix()})
-	f("oidc_failed", map[string]any{"aud": "another client"})
-	f("oidc_failed", map[string]any{"iss": "https://another.example"})
-	f("email_unverified", map[string]any{"email_verified": false})
-	f("email_unverified", map[string]any{"email_verified": nil})
-	f("email_unverified", map[string]any{"email": ""})
+	f("another nonce", "oidc_failed", map[string]any{"nonce": "another"})
+	f("expired", "oidc_failed", map[string]any{"exp": noon.Add(-time.Second).Unix()})
+	f("another client", "oidc_failed", map[string]any{"aud": "another client"})
+	f("another issuer", "oidc_failed", map[string]any{"iss": "https://another.example"})
+	f("unverified email", "email_unverified", map[string]any{"email_verified": false})
+	f("verification unknown", "email_unverified", map[string]any{"email_verified": nil})
+	f("no email", "email_unverified", map[string]any{"email": ""})
 }
 
 // While the provider is away, signing in says so; once it is back, it works.
 func TestProviderAway(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	away := func(away bool) { r.far.Set(func(p *oidctest.Provider) { p.Away = away }) }
 	away(true)
@@ -148,38 +165,40 @@ func TestProviderAway(t *testing.T) {
 	r.refused(err, "oidc_unavailable")
 	away(false)
 	_, _, err = r.Begin(t.Context())
-	r.refused(err, "oidc_unavailable") // it has just been asked
+	r.refused(err, "oidc_unavailable") // it has failed just now
 	r.now = r.now.Add(time.Second)
-	answer, ticket := r.begin()
+	query, ticket := r.begin()
 	away(true)
-	_, err = r.Finish(t.Context(), ticket, answer)
+	_, err = r.Finish(t.Context(), ticket, query)
 	r.refused(err, "oidc_unavailable")
 	away(false)
-	if _, err := r.Finish(t.Context(), ticket, answer); err != nil {
+	if _, err := r.Finish(t.Context(), ticket, query); err != nil {
 		t.Error(err)
 	}
 	r.far.Close()
-	_, err = r.Finish(t.Context(), ticket, answer)
+	_, err = r.Finish(t.Context(), ticket, query)
 	r.refused(err, "oidc_unavailable")
 }
 
 func TestNoSecretIsLogged(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
-	answer, ticket := r.begin()
-	wrong := r.another("another secret") // whose tickets are others, too
-	_, err := wrong.Finish(t.Context(), ticket, answer)
+	query, ticket := r.begin()
+	wrong := r.another("another secret") // its tickets have another authentication code too
+	_, err := wrong.Finish(t.Context(), ticket, query)
 	r.refused(err, "oidc_failed")
 	r.far.Set(func(p *oidctest.Provider) { p.Claims = map[string]any{"nonce": "another"} })
-	_, err = r.Finish(t.Context(), ticket, answer)
+	_, err = r.Finish(t.Context(), ticket, query)
 	r.refused(err, "oidc_failed")
-	_, err = r.Finish(t.Context(), ticket, answer)
+	_, err = r.Finish(t.Context(), ticket, query)
 	r.refused(err, "oidc_failed")
-	for _, secret := range []string{oidctest.ClientSecret, "another secret", ticket, answer.Get("code"), answer.Get("state")} {
+	secrets := []string{oidctest.ClientSecret, "another secret", ticket, query.Get("code"), query.Get("state")}
+	for _, secret := range secrets {
 		if strings.Contains(r.logs.String(), secret) {
 			t.Errorf("the log holds %q:\n%s", secret, r.logs.String())
 		}
 	}
 	if !strings.Contains(r.logs.String(), "invalid_grant") {
-		t.Errorf("the log does not tell what the provider says:\n%s", r.logs.String())
+		t.Errorf("the log does not have the provider's error code:\n%s", r.logs.String())
 	}
 }

@@ -25,7 +25,12 @@ type ticket struct {
 }
 
 func newTicket(now time.Time) ticket {
-	return ticket{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Ends: now.Add(TicketLength).UnixMilli()}
+	return ticket{
+		State:    rand.Text(),
+		Nonce:    rand.Text(),
+		Verifier: oauth2.GenerateVerifier(),
+		Ends:     now.Add(TicketLength).UnixMilli(),
+	}
 }
 
 // seal writes a ticket as a text that fits a cookie, with its authentication code.
@@ -40,15 +45,15 @@ func (t ticket) seal(key []byte) string {
 
 func authenticate(body string, key []byte) string {
 	mac := hmac.New(sha256.New, key)
-	_, _ = mac.Write([]byte(body)) // a hash takes everything
+	_, _ = mac.Write([]byte(body)) // a hash returns no error
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// openTicket reads a sealed ticket that is ours and has not ended.
+// openTicket reads a sealed ticket. Its authentication code must be right and it must not have ended.
 func openTicket(text string, key []byte, now time.Time) (t ticket, err error) {
 	body, code, _ := strings.Cut(text, ".")
 	if !hmac.Equal([]byte(code), []byte(authenticate(body, key))) {
-		return t, errors.New("there is no ticket, or it is not ours")
+		return t, errors.New("there is no ticket, or its authentication code is wrong")
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(body)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package oidctest is a small provider of OpenID Connect for tests: discovery, authorization, tokens and keys, over HTTP on this
-// machine. Whoever comes to its authorization address is signed in as the person it was told.
+// Package oidctest is a small provider of OpenID Connect for tests: discovery, authorization, tokens and keys, over
+// HTTP on this machine. It signs in every browser that requests its authorization address as the person in its
+// claims.
 package oidctest
 
 import (
@@ -35,19 +36,19 @@ type Provider struct {
 	ec  *ecdsa.PrivateKey
 
 	mu sync.Mutex
-	// Claims are those of the next tokens, beside the ones that the provider makes; they go before those.
+	// Claims of the next tokens, which override those that the provider makes.
 	Claims map[string]any
 	// Algorithm signs the next tokens: RS256 or ES256.
 	Algorithm string
 	Now       func() time.Time
-	Away      bool // answers 503
-	asked     map[string]url.Values
+	Away      bool                  // responds with 503
+	requested map[string]url.Values // the authorization request of each code
 }
 
 // New starts a provider that ends with the test.
 func New(t testing.TB, now func() time.Time) *Provider {
 	t.Helper()
-	p := &Provider{t: t, Now: now, Algorithm: "RS256", Claims: map[string]any{}, asked: map[string]url.Values{}}
+	p := &Provider{t: t, Now: now, Algorithm: "RS256", Claims: map[string]any{}, requested: map[string]url.Values{}}
 	var err error
 	if p.rsa, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
 		t.Fatal(err)
@@ -82,34 +83,41 @@ func (p *Provider) Set(f func(*Provider)) {
 
 func (p *Provider) configuration(w http.ResponseWriter, _ *http.Request) {
 	p.write(w, map[string]any{
-		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-		"id_token_signing_alg_values_supported": []string{"RS256", "ES256"}, "response_types_supported": []string{"code"},
-		"subject_types_supported": []string{"public"},
+		"issuer":                                p.URL,
+		"authorization_endpoint":                p.URL + "/authorize",
+		"token_endpoint":                        p.URL + "/token",
+		"jwks_uri":                              p.URL + "/keys",
+		"id_token_signing_alg_values_supported": []string{"RS256", "ES256"},
+		"response_types_supported":              []string{"code"},
+		"subject_types_supported":               []string{"public"},
 	})
 }
 
-// authorize sends the browser back with a code, without asking anybody anything.
+// authorize sends the browser back with a code, without showing a page.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
-	asked := r.URL.Query()
-	if asked.Get("client_id") != ClientID || asked.Get("response_type") != "code" || asked.Get("code_challenge_method") != "S256" {
+	query := r.URL.Query()
+	isCode, isS256 := query.Get("response_type") == "code", query.Get("code_challenge_method") == "S256"
+	if query.Get("client_id") != ClientID || !isCode || !isS256 {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
 	code := rand.Text()
-	p.asked[code] = asked
-	back := url.Values{"code": {code}, "state": {asked.Get("state")}}
-	http.Redirect(w, r, asked.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound) //nolint:gosec // G710: the tests' own
+	p.requested[code] = query
+	back := url.Values{"code": {code}, "state": {query.Get("state")}}
+	address := query.Get("redirect_uri") + "?" + back.Encode()
+	http.Redirect(w, r, address, http.StatusFound) //nolint:gosec // G710: the address comes from the test
 }
 
-// token gives the identity token for a code, once, to the client that has the secret and the verifier.
+// token returns the identity token for a code, once, to the client that has the secret and the verifier.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	id, secret, _ := r.BasicAuth()
-	asked := p.asked[r.FormValue("code")]
-	delete(p.asked, r.FormValue("code"))
-	wantSecret := url.QueryEscape(ClientSecret)
+	requested := p.requested[r.FormValue("code")]
+	delete(p.requested, r.FormValue("code"))
+	isClient := id == ClientID && secret == url.QueryEscape(ClientSecret)
 	challenge := sha256.Sum256([]byte(r.FormValue("code_verifier")))
-	if id != ClientID || secret != wantSecret || asked == nil ||
-		asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(challenge[:]) || asked.Get("redirect_uri") != r.FormValue("redirect_uri") {
+	isVerified := requested.Get("code_challenge") == encode(challenge[:])
+	isSameAddress := requested.Get("redirect_uri") == r.FormValue("redirect_uri")
+	if !isClient || requested == nil || !isVerified || !isSameAddress {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		p.write(w, map[string]any{"error": "invalid_grant"})
@@ -117,13 +125,16 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	}
 	now := p.Now()
 	claims := map[string]any{
-		"iss": p.URL, "aud": ClientID, "sub": "subject-1", "nonce": asked.Get("nonce"), "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"iss": p.URL, "aud": ClientID, "sub": "subject-1", "nonce": requested.Get("nonce"),
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 		"email": "person@example.com", "email_verified": true, "name": "A Person",
 	}
 	for name, value := range p.Claims {
 		claims[name] = value
 	}
-	p.write(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 3600, "id_token": p.sign(claims)})
+	p.write(w, map[string]any{
+		"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 3600, "id_token": p.sign(claims),
+	})
 }
 
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
@@ -136,7 +147,10 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 			"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "RS256",
 			"n": encode(p.rsa.N.Bytes()), "e": encode(big.NewInt(int64(p.rsa.E)).Bytes()),
 		},
-		{"kty": "EC", "use": "sig", "alg": "ES256", "kid": "ES256", "crv": "P-256", "x": encode(point[1:33]), "y": encode(point[33:])},
+		{
+			"kty": "EC", "use": "sig", "alg": "ES256", "kid": "ES256", "crv": "P-256",
+			"x": encode(point[1:33]), "y": encode(point[33:]),
+		},
 	}})
 }
 
