@@ -1,6 +1,6 @@
-// Package access decides who may see what. Admit decides whether a caller may use a route at all, and Decide what the caller
-// gets of what it requests; both are pure functions over values. The rules are in the route tables of internal/api and
-// internal/console, and internal/api/testdata/matrix shows the outcome for every route and caller.
+// Package access decides who may see what. Admit decides whether a caller may use a route at all, and Decide what the
+// caller gets of what it requests; both are pure functions over values. The rules are in the route tables of
+// internal/api and internal/console, and internal/api/testdata/matrix shows the outcome for every route and caller.
 package access
 
 import "github.com/assaydata/assay"
@@ -10,13 +10,13 @@ type Rule uint8
 
 // The rules.
 const (
-	Public        Rule = iota // any caller; no key is looked at
+	Public        Rule = iota // any caller; keys are ignored
 	FreeGPU                   // free GPUs inside the free window for any caller, everything with a key
 	Keyed                     // Premium and Full
 	FullGrain                 // Full only, because the data is finer than daily
 	FreeLab                   // free labs inside the free window for any caller, everything with a key
 	FullSites                 // Full only, because sites are not part of Premium
-	SignedIn                  // any signed-in account; no key is looked at
+	SignedIn                  // any signed-in account; keys are ignored
 	SignedInOrKey             // any signed-in account, and every key
 )
 
@@ -28,8 +28,8 @@ var ruleNames = [...]string{
 // String is the rule's word in documents.
 func (r Rule) String() string { return ruleNames[r] }
 
-// The free windows of GPU data and of token prices: calendar months back from today or, where a month is short, days. So a
-// client that requests 90 or 30 days is always inside.
+// The free windows of GPU data and of token prices: calendar months back from today or, where a month is short, days.
+// So a client that requests 90 or 30 days is always inside.
 const (
 	freeGPUMonths, freeGPUDays = 3, 92
 	freeLabMonths, freeLabDays = 1, 31
@@ -41,13 +41,13 @@ const autoHourlySpan = 31 * assay.Day
 // Ask is what a caller requests. The zero value requests nothing in particular.
 type Ask struct {
 	Paid        string // the GPU or lab that is requested, if it is not free
-	HasStart    bool   // whether Start was said
-	Start       int64  // the first instant asked for
-	HasEnd      bool   // whether End was said
-	End         int64  // the last instant asked for
-	HasAsOf     bool   // whether AsOf was said
-	AsOf        int64  // the instant whose knowledge is asked for, not after now
-	HourlyOnly  bool   // nothing but the hourly grain will do
+	HasStart    bool   // whether Start is set
+	Start       int64  // the first instant requested
+	HasEnd      bool   // whether End is set
+	End         int64  // the last instant requested
+	HasAsOf     bool   // whether AsOf is set
+	AsOf        int64  // respond with what was known at this instant, which is not after now
+	HourlyOnly  bool   // only the hourly grain is accepted
 	Granularity string // daily, hourly, auto, or empty for the route's default, daily
 }
 
@@ -74,10 +74,11 @@ var (
 
 const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
 
-// needsKey refuses a caller without a key something in particular.
+// needsKey refuses a caller without a key, and names what needs one.
 func needsKey(code, what string) error {
 	return &assay.Error{
-		Kind: assay.Unauthorized, Code: code, Message: "API key required for " + what + ". Use Authorization: Bearer YOUR_API_KEY",
+		Kind: assay.Unauthorized, Code: code,
+		Message: "API key required for " + what + ". Use Authorization: Bearer YOUR_API_KEY",
 	}
 }
 
@@ -101,7 +102,7 @@ func Admit(rule Rule, caller assay.Caller) error {
 	return nil
 }
 
-// Decide says what the caller gets of what it requests, or why it gets nothing. What Admit refuses, Decide refuses too.
+// Decide returns what the caller gets of what it requests, or why it gets nothing. It refuses what Admit refuses.
 func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Decision, error) {
 	if err := Admit(rule, caller); err != nil {
 		return Decision{}, err
@@ -120,7 +121,7 @@ func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Decision, error
 	case assay.Anonymous:
 		return decideAnonymous(rule, ask, now)
 	}
-	panic("a caller of no known tier")
+	panic("unknown tier")
 }
 
 func decideAnonymous(rule Rule, ask Ask, now int64) (Decision, error) {

@@ -23,46 +23,54 @@ func mustInstant(s string) int64 {
 	return ms
 }
 
-// asks is everything that can make a difference, each by its name.
+// asks has every request that can make a difference, by name.
 var asks = map[string]Ask{
-	"nothing":                            {},
-	"paid":                               {Paid: "B300"},
-	"paid in the window":                 {Paid: "B300", HasStart: true, Start: window},
-	"1 ms before the window":             {HasStart: true, Start: window - 1},
-	"long before the window":             {HasStart: true, Start: mustInstant("2001-01-01")},
-	"the epoch":                          {HasStart: true, Start: 0},
-	"start of the window":                {HasStart: true, Start: window},
-	"1 ms into the window":               {HasStart: true, Start: window + 1},
-	"end before the window":              {HasEnd: true, End: window - 1},
-	"daily":                              {Granularity: "daily"},
-	"daily of a day":                     {Granularity: "daily", HasStart: true, Start: now - assay.Day},
-	"hourly":                             {Granularity: "hourly"},
-	"hourly of months":                   {Granularity: "hourly", HasStart: true, Start: window, HasEnd: true, End: now},
-	"paid hourly":                        {Paid: "B300", Granularity: "hourly"},
-	"auto":                               {Granularity: "auto"},
-	"auto to an end":                     {Granularity: "auto", HasEnd: true, End: now},
-	"auto of 31 days":                    {Granularity: "auto", HasStart: true, Start: now - 31*assay.Day},
-	"auto of 31 days and 1 ms":           {Granularity: "auto", HasStart: true, Start: now - 31*assay.Day - 1},
-	"auto of 31 days to an end":          {Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day},
-	"auto of 31 days and 1 ms to an end": {Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day + 1},
-	"auto of the future":                 {Granularity: "auto", HasStart: true, Start: now + assay.Day},
-	"hourly only":                        {HourlyOnly: true},
-	"as of 1 ms before the window":       {HasAsOf: true, AsOf: window - 1},
-	"as of the epoch":                    {HasAsOf: true, AsOf: 0},
-	"as of the window":                   {HasAsOf: true, AsOf: window},
-	"as of now":                          {HasAsOf: true, AsOf: now},
-	"paid as of now":                     {Paid: "B300", HasAsOf: true, AsOf: now},
-	"auto of 31 days as of":              {Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day},
-	"auto of 31 days and 1 ms as of":     {Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day + 1},
+	"nothing":                  {},
+	"paid":                     {Paid: "B300"},
+	"paid in the window":       {Paid: "B300", HasStart: true, Start: window},
+	"1 ms before the window":   {HasStart: true, Start: window - 1},
+	"long before the window":   {HasStart: true, Start: mustInstant("2001-01-01")},
+	"the epoch":                {HasStart: true, Start: 0},
+	"start of the window":      {HasStart: true, Start: window},
+	"1 ms into the window":     {HasStart: true, Start: window + 1},
+	"end before the window":    {HasEnd: true, End: window - 1},
+	"daily":                    {Granularity: "daily"},
+	"daily of a day":           {Granularity: "daily", HasStart: true, Start: now - assay.Day},
+	"hourly":                   {Granularity: "hourly"},
+	"hourly of months":         {Granularity: "hourly", HasStart: true, Start: window, HasEnd: true, End: now},
+	"paid hourly":              {Paid: "B300", Granularity: "hourly"},
+	"auto":                     {Granularity: "auto"},
+	"auto to an end":           {Granularity: "auto", HasEnd: true, End: now},
+	"auto of 31 days":          {Granularity: "auto", HasStart: true, Start: now - 31*assay.Day},
+	"auto of 31 days and 1 ms": {Granularity: "auto", HasStart: true, Start: now - 31*assay.Day - 1},
+	"auto of 31 days to an end": {
+		Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day,
+	},
+	"auto of 31 days and 1 ms to an end": {
+		Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + 31*assay.Day + 1,
+	},
+	"auto of the future":           {Granularity: "auto", HasStart: true, Start: now + assay.Day},
+	"hourly only":                  {HourlyOnly: true},
+	"as of 1 ms before the window": {HasAsOf: true, AsOf: window - 1},
+	"as of the epoch":              {HasAsOf: true, AsOf: 0},
+	"as of the window":             {HasAsOf: true, AsOf: window},
+	"as of now":                    {HasAsOf: true, AsOf: now},
+	"paid as of now":               {Paid: "B300", HasAsOf: true, AsOf: now},
+	"auto of 31 days as of": {
+		Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day,
+	},
+	"auto of 31 days and 1 ms as of": {
+		Granularity: "auto", HasStart: true, Start: window, HasAsOf: true, AsOf: window + 31*assay.Day + 1,
+	},
 	"auto to an end as of another": {
 		Granularity: "auto", HasStart: true, Start: window, HasEnd: true, End: window + assay.Day, HasAsOf: true, AsOf: now,
 	},
 }
 
-// statuses are those of the kinds of error that access has.
+// statuses are those of the errors of this package.
 var statuses = map[assay.Kind]int{assay.Unauthorized: 401, assay.Forbidden: 403}
 
-// outcome says in words what was decided.
+// outcome describes what was decided.
 func outcome(rule Rule, tier assay.Tier, ask Ask) string {
 	grant, err := Decide(rule, assay.Caller{Tier: tier}, ask, now)
 	if err != nil {
@@ -77,6 +85,7 @@ func outcome(rule Rule, tier assay.Tier, ask Ask) string {
 }
 
 func TestDecide(t *testing.T) {
+	t.Parallel()
 	type cell struct {
 		rule Rule
 		tier assay.Tier
@@ -86,26 +95,36 @@ func TestDecide(t *testing.T) {
 	for _, rule := range []Rule{Public, FreeGPU, Keyed, FullGrain} {
 		for _, tier := range []assay.Tier{assay.Anonymous, assay.Premium, assay.Full} {
 			for ask := range asks {
-				left[cell{rule, tier, ask}] = true
+				left[cell{rule: rule, tier: tier, ask: ask}] = true
 			}
 		}
 	}
 	f := func(rule Rule, tier assay.Tier, want string, names ...string) {
 		t.Helper()
 		for _, name := range names {
-			if c := (cell{rule, tier, name}); !left[c] {
-				t.Errorf("%s, %s, %q: no such case, or it stands here twice", rule, tier, name)
-			} else if got := outcome(rule, tier, asks[name]); got != want {
-				t.Errorf("%s, %s, %q: got %q, want %q", rule, tier, name, got, want)
+			c := cell{rule: rule, tier: tier, ask: name}
+			if !left[c] {
+				t.Errorf("%s, %s, %q: no such case, or it is listed twice", rule, tier, name)
 			}
-			delete(left, cell{rule, tier, name})
+			delete(left, c)
+			t.Run(fmt.Sprintf("%s, %s, %s", rule, tier, name), func(t *testing.T) {
+				t.Parallel()
+				if got := outcome(rule, tier, asks[name]); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			})
 		}
 	}
 	all := slices.Collect(maps.Keys(asks))
 	paid := []string{"paid", "paid in the window", "paid hourly", "paid as of now"}
 	needsKey := append([]string{"hourly only"}, paid...)
-	early := []string{"1 ms before the window", "long before the window", "the epoch", "as of 1 ms before the window", "as of the epoch"}
-	short := []string{"auto of 31 days", "auto of 31 days to an end", "auto of the future", "auto of 31 days as of", "auto to an end as of another"}
+	early := []string{
+		"1 ms before the window", "long before the window", "the epoch", "as of 1 ms before the window", "as of the epoch",
+	}
+	short := []string{
+		"auto of 31 days", "auto of 31 days to an end", "auto of the future", "auto of 31 days as of",
+		"auto to an end as of another",
+	}
 	hourly := append([]string{"hourly only", "hourly", "hourly of months", "paid hourly"}, short...)
 	without := func(not ...string) (rest []string) {
 		for _, name := range all {
@@ -140,18 +159,22 @@ func TestDecide(t *testing.T) {
 	f(FullGrain, assay.Full, "full hourly", all...)
 
 	for c := range left {
-		t.Errorf("%s, %s, %q: nobody says what should come out", c.rule, c.tier, c.ask)
+		t.Errorf("%s, %s, %q: no expected outcome", c.rule, c.tier, c.ask)
 	}
 }
 
 // The contract's client programs print these.
 func TestDecide_Messages(t *testing.T) {
+	t.Parallel()
 	f := func(rule Rule, tier assay.Tier, ask string, want string) {
 		t.Helper()
-		_, err := Decide(rule, assay.Caller{Tier: tier}, asks[ask], now)
-		if got := assay.AsError(err).Message; got != want {
-			t.Errorf("%s, %s, %q: got %q, want %q", rule, tier, ask, got, want)
-		}
+		t.Run(fmt.Sprintf("%s, %s, %s", rule, tier, ask), func(t *testing.T) {
+			t.Parallel()
+			_, err := Decide(rule, assay.Caller{Tier: tier}, asks[ask], now)
+			if got := assay.AsError(err).Message; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 	const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
 	f(Keyed, assay.Anonymous, "nothing", keyRequired)
@@ -160,7 +183,8 @@ func TestDecide_Messages(t *testing.T) {
 	const outside = "API key required for dates before 2026-02-28. Use Authorization: Bearer YOUR_API_KEY"
 	f(FreeGPU, assay.Anonymous, "1 ms before the window", outside)
 	f(FreeGPU, assay.Anonymous, "as of the epoch", outside)
-	f(FullGrain, assay.Premium, "nothing", "Premium access is daily-grain only. Hourly and real-time data require a full subscription.")
+	f(FullGrain, assay.Premium, "nothing",
+		"Premium access is daily-grain only. Hourly and real-time data require a full subscription.")
 }
 
 // The window is never shorter than the days, nor than the months.
@@ -188,6 +212,7 @@ func TestFreeFrom(t *testing.T) {
 }
 
 func TestRule_Words(t *testing.T) {
+	t.Parallel()
 	f := func(rule Rule, want string) {
 		t.Helper()
 		if got := rule.String(); got != want {
@@ -200,8 +225,9 @@ func TestRule_Words(t *testing.T) {
 	f(FullGrain, "Full")
 }
 
-// Whoever has signed in may manage what is theirs, whatever they have; where keys count, so may every key.
+// Every signed-in account is admitted, whatever its plan, and every key where keys are accepted.
 func TestDecide_SignedIn(t *testing.T) {
+	t.Parallel()
 	f := func(rule Rule, caller assay.Caller, want string) {
 		t.Helper()
 		grant, err := Decide(rule, caller, Ask{}, now)

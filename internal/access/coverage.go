@@ -12,11 +12,12 @@ type Period struct{ From, Until int64 }
 // Forever is the Until of a span without an end.
 const Forever int64 = math.MaxInt64
 
-// CoveredUntil tells how long spans cover time without a gap from an instant on; it is that instant when none holds it.
-// What comes behind a gap does not count: access that has ended is not revived by a later one.
+// CoveredUntil returns until when spans cover time without a gap from an instant on. It returns that instant if no span
+// contains it. Spans after a gap do not count: a later grant does not revive access that has ended.
 func CoveredUntil(spans []Period, from int64) int64 {
 	until := from
-	for _, s := range slices.SortedFunc(slices.Values(spans), func(a, b Period) int { return cmp.Compare(a.From, b.From) }) {
+	byStart := func(a, b Period) int { return cmp.Compare(a.From, b.From) }
+	for _, s := range slices.SortedFunc(slices.Values(spans), byStart) {
 		if s.From > until {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 )
 
 func TestCoveredUntil(t *testing.T) {
+	t.Parallel()
 	f := func(from, want int64, spans ...Period) {
 		t.Helper()
 		given := slices.Clone(spans)
@@ -38,6 +39,7 @@ func TestCoveredUntil(t *testing.T) {
 }
 
 func TestOverlap(t *testing.T) {
+	t.Parallel()
 	f := func(a, b []Period, want ...Period) {
 		t.Helper()
 		if got := Overlap(a, b); !slices.Equal(got, want) {

@@ -6,7 +6,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Basis is what an account's key hangs on: when it goes, the key ends.
+// Basis is what an account's key depends on: the key ends with it.
 type Basis string
 
 // The bases.
@@ -21,8 +21,9 @@ var ErrKeyRefused = &assay.Error{
 	Message: "API keys need an access grant of your own, or an organization on full access.",
 }
 
-// KeyTier says which key an account may create, and on what it hangs. own is the plan of its own grant in force, orgs are the
-// plans of the organizations it is a member of. Its own grant goes first, also where an organization has more.
+// KeyTier says which key an account may create, and on what the key depends. own is the plan of its own grant in
+// force, orgs are the plans of the organizations it is a member of. Its own grant goes first, also where an
+// organization has more.
 func KeyTier(own assay.Plan, orgs []assay.Plan) (assay.Tier, Basis, error) {
 	if tier := own.Tier(); tier != assay.Anonymous {
 		return tier, OnGrant, nil

@@ -8,6 +8,7 @@ import (
 
 // Every own plan against every mixture of organizations' plans.
 func TestKeyTier(t *testing.T) {
+	t.Parallel()
 	f := func(own assay.Plan, orgs []assay.Plan, tier assay.Tier, basis Basis) {
 		t.Helper()
 		gotTier, gotBasis, err := KeyTier(own, orgs)

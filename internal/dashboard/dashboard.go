@@ -1,11 +1,11 @@
 // Package dashboard serves the web pages of the program: what a browser shows, not what programs read.
 //
-// The pages are one application that is built beside this package, into dist, and embedded in the program. Every path of a
-// page answers the same document, index.html, and the application shows the page that the address names. What it loads has
-// names with a hash in them, so a browser keeps it for ever; the document itself is asked for anew each time. Nothing here
-// knows who asks: the application reads the public API like any other program, with the session's cookie.
+// The pages are one application that is built into dist, beside this package, and embedded in the program. Every page
+// responds with the same document, index.html, and the application shows the page of the address. The files it loads
+// have a hash in their names, so a browser keeps them forever; it requests the document again each time. This package
+// does not know the caller: the application reads the public API like any other program, with the session's cookie.
 //
-// A program that was built without the pages answers a plain document instead, which says how to build them.
+// A program that was built without the pages responds with a plain document that says how to build them.
 package dashboard
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// dist is where the build puts the pages. A file that only keeps the folder is always there.
+// dist is where the build puts the pages. A file that only keeps the folder always exists.
 //
 //go:embed all:dist
 var dist embed.FS
@@ -26,13 +26,13 @@ var dist embed.FS
 //go:embed plain.html
 var plain []byte
 
-// pages are the paths that answer the document.
+// pages are the paths that respond with the document.
 var pages = []string{
-	"/{$}", "/gpu/{name}", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans", "/docs",
-	"/signin",
+	"/{$}", "/gpu/{name}", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans",
+	"/docs", "/signin",
 }
 
-// Dashboard answers the pages and the files they are made of.
+// Dashboard serves the pages and the files they load.
 type Dashboard struct {
 	document *file
 	files    map[string]*file // by path
@@ -49,7 +49,11 @@ func New() (*Dashboard, error) {
 }
 
 func newDashboard(built fs.FS) (*Dashboard, error) {
-	d := &Dashboard{document: newFile("plain.html", plain, revalidate), files: map[string]*file{}, pages: http.NewServeMux()}
+	d := &Dashboard{
+		document: newFile("plain.html", plain, revalidate),
+		files:    map[string]*file{},
+		pages:    http.NewServeMux(),
+	}
 	for _, page := range pages {
 		d.pages.Handle(page, http.NotFoundHandler())
 	}
@@ -67,7 +71,7 @@ func newDashboard(built fs.FS) (*Dashboard, error) {
 	return d, err
 }
 
-// add takes over a file of the build.
+// add registers a file of the build.
 func (d *Dashboard) add(name string, content []byte) {
 	switch folder, _, inside := strings.Cut(name, "/"); {
 	case name == "index.html":
@@ -79,8 +83,8 @@ func (d *Dashboard) add(name string, content []byte) {
 	}
 }
 
-// Has tells whether a request is for the dashboard: for a page, for a file of it, or for a path that nobody knows from
-// somebody who reads pages. Paths under /api belong to programs.
+// Has tells whether a request is for the dashboard: for a page, for one of its files, or from a browser for an unknown
+// path. Paths under /api belong to programs.
 func (d *Dashboard) Has(r *http.Request) bool {
 	return d.files[r.URL.Path] != nil || d.isPage(r) || !isAPI(r.URL.Path) && navigates(r)
 }
@@ -93,12 +97,13 @@ func (d *Dashboard) isPage(r *http.Request) bool {
 
 func isAPI(p string) bool { return p == "/api" || strings.HasPrefix(p, "/api/") }
 
-// navigates tells whether a browser wants to show what it gets.
+// navigates tells whether a browser will show the response.
 func navigates(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return isRead && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ServeHTTP answers a request that the dashboard has.
+// ServeHTTP serves a request for which Has is true.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch found := d.files[r.URL.Path]; {
 	case found != nil:

@@ -36,8 +36,8 @@ func dashboard(t *testing.T, files fstest.MapFS) *Dashboard {
 	return d
 }
 
-// ask sends a request with headers given as name, value, and so on; nil when the dashboard does not have it.
-func ask(t *testing.T, d *Dashboard, method, target string, headers ...string) *http.Response {
+// get sends a request with headers given as name, value, and so on; nil if the dashboard does not serve it.
+func get(t *testing.T, d *Dashboard, method, target string, headers ...string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -61,56 +61,70 @@ func text(t *testing.T, r *http.Response) string {
 }
 
 func TestPages(t *testing.T) {
+	t.Parallel()
 	d := dashboard(t, built)
 	for _, page := range []string{
-		"/", "/gpu/H100%20SXM", "/gpu/A%2FB", "/gpu/H200?range=1Y", "/proof/H200", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans",
-		"/docs", "/signin",
+		"/", "/gpu/H100%20SXM", "/gpu/A%2FB", "/gpu/H200?range=1Y", "/proof/H200", "/memory", "/tokens", "/workload",
+		"/coding", "/sites", "/settings", "/plans", "/docs", "/signin",
 	} {
-		got := ask(t, d, http.MethodGet, page)
-		if got == nil || got.StatusCode != 200 || got.Header.Get("Cache-Control") != "no-cache" || got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+		got := get(t, d, http.MethodGet, page)
+		if got == nil || got.StatusCode != 200 || got.Header.Get("Cache-Control") != "no-cache" {
 			t.Fatalf("%s: %+v", page, got)
+		}
+		if contentType := got.Header.Get("Content-Type"); contentType != "text/html; charset=utf-8" {
+			t.Errorf("%s: content type %s", page, contentType)
 		}
 		if body := text(t, got); !strings.Contains(body, "index-abc.js") {
 			t.Errorf("%s: %s", page, body)
 		}
 	}
-	head := ask(t, d, http.MethodHead, "/plans")
+	head := get(t, d, http.MethodHead, "/plans")
 	if head.StatusCode != 200 || head.ContentLength < 10 || text(t, head) != "" {
 		t.Errorf("HEAD: %+v", head)
 	}
 }
 
-// What nobody knows is a page for a browser, with the status that it has, and not the dashboard's for a program.
+// For an unknown path, a browser gets the page with status 404; other programs do not get the dashboard.
 func TestUnknownPaths(t *testing.T) {
+	t.Parallel()
 	d := dashboard(t, built)
 	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
-	for _, path := range []string{"/nothing", "/gpu", "/gpu/", "/gpu/a/b", "/compare/", "/index.html", "/assets/gone.js", "/.gitkeep"} {
-		if got := ask(t, d, http.MethodGet, path, "Accept", "*/*"); got != nil {
+	for _, path := range []string{
+		"/nothing", "/gpu", "/gpu/", "/gpu/a/b", "/compare/", "/index.html", "/assets/gone.js", "/.gitkeep",
+	} {
+		if got := get(t, d, http.MethodGet, path, "Accept", "*/*"); got != nil {
 			t.Errorf("%s for a program: %d", path, got.StatusCode)
 		}
-		if got := ask(t, d, http.MethodPost, path, "Accept", browser); got != nil {
+		if got := get(t, d, http.MethodPost, path, "Accept", browser); got != nil {
 			t.Errorf("POST %s: %d", path, got.StatusCode)
 		}
-		got := ask(t, d, http.MethodGet, path, "Accept", browser)
+		got := get(t, d, http.MethodGet, path, "Accept", browser)
 		if got == nil || got.StatusCode != 404 || !strings.Contains(text(t, got), "index-abc.js") {
 			t.Errorf("%s for a browser: %+v", path, got)
 		}
 	}
 	for _, path := range []string{"/api", "/api/", "/api/nothing"} {
-		if got := ask(t, d, http.MethodGet, path, "Accept", browser); got != nil {
+		if got := get(t, d, http.MethodGet, path, "Accept", browser); got != nil {
 			t.Errorf("%s: %d", path, got.StatusCode)
 		}
 	}
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	d := dashboard(t, built)
 	f := func(path, contentType, cacheControl string) {
 		t.Helper()
-		got := ask(t, d, http.MethodGet, path)
-		if got == nil || got.StatusCode != 200 || got.Header.Get("Content-Type") != contentType || got.Header.Get("Cache-Control") != cacheControl {
-			t.Errorf("%s: %+v", path, got)
-		}
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			got := get(t, d, http.MethodGet, path)
+			if got == nil || got.StatusCode != 200 {
+				t.Fatalf("%+v", got)
+			}
+			if got.Header.Get("Content-Type") != contentType || got.Header.Get("Cache-Control") != cacheControl {
+				t.Errorf("%+v", got.Header)
+			}
+		})
 	}
 	const hashed = "public, max-age=31536000, immutable"
 	f("/assets/index-abc.js", "text/javascript; charset=utf-8", hashed)
@@ -121,12 +135,17 @@ func TestFiles(t *testing.T) {
 }
 
 func TestCompression(t *testing.T) {
+	t.Parallel()
 	d := dashboard(t, built)
 	f := func(path, accept, want string) {
 		t.Helper()
-		if got := ask(t, d, http.MethodGet, path, "Accept-Encoding", accept); got.Header.Get("Content-Encoding") != want || got.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s with %q: %q", path, accept, got.Header.Get("Content-Encoding"))
-		}
+		t.Run(path+" "+accept, func(t *testing.T) {
+			t.Parallel()
+			got := get(t, d, http.MethodGet, path, "Accept-Encoding", accept).Header
+			if got.Get("Content-Encoding") != want || got.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%v, want %q", got, want)
+			}
+		})
 	}
 	const large = "/assets/index-abc.js"
 	f(large, "gzip", "gzip")
@@ -137,7 +156,7 @@ func TestCompression(t *testing.T) {
 	f(large, "", "")
 	f("/favicon.svg", "gzip", "")
 
-	got := ask(t, d, http.MethodGet, large, "Accept-Encoding", "gzip")
+	got := get(t, d, http.MethodGet, large, "Accept-Encoding", "gzip")
 	r, err := gzip.NewReader(got.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -148,18 +167,20 @@ func TestCompression(t *testing.T) {
 }
 
 func TestNotModified(t *testing.T) {
+	t.Parallel()
 	d := dashboard(t, built)
 	tags := map[string]bool{}
-	for _, coding := range []string{"", "gzip"} {
-		etag := ask(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", coding).Header.Get("ETag")
+	for _, encoding := range []string{"", "gzip"} {
+		etag := get(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", encoding).Header.Get("ETag")
 		tags[etag] = true
 		for _, given := range []string{etag, "W/" + etag, `"x", ` + etag, "*"} {
-			got := ask(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", coding, "If-None-Match", given)
+			got := get(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", encoding, "If-None-Match", given)
 			if got.StatusCode != 304 || text(t, got) != "" || got.Header.Get("ETag") != etag {
 				t.Errorf("If-None-Match %s: %+v", given, got)
 			}
 		}
-		if got := ask(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", coding, "If-None-Match", `"x"`); got.StatusCode != 200 {
+		got := get(t, d, http.MethodGet, "/assets/index-abc.js", "Accept-Encoding", encoding, "If-None-Match", `"x"`)
+		if got.StatusCode != 200 {
 			t.Errorf("another tag: %d", got.StatusCode)
 		}
 	}
@@ -169,9 +190,10 @@ func TestNotModified(t *testing.T) {
 }
 
 func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
 	want := map[string]string{
-		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; " +
-			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
+			"img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Permissions-Policy":         "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 		"Referrer-Policy":            "same-origin",
@@ -180,7 +202,7 @@ func TestSecurityHeaders(t *testing.T) {
 	for _, files := range []fstest.MapFS{built, {}} {
 		d := dashboard(t, files)
 		for _, path := range []string{"/", "/nothing", "/assets/index-abc.js", "/favicon.svg"} {
-			got := ask(t, d, http.MethodGet, path, "Accept", "text/html")
+			got := get(t, d, http.MethodGet, path, "Accept", "text/html")
 			for name, value := range want {
 				if got.Header.Get(name) != value {
 					t.Errorf("%s: %s is %q", path, name, got.Header.Get(name))
@@ -190,13 +212,16 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// A program without a build answers a plain document on every page, without script or style.
+// A program without a build serves a plain document on every page, without script or style.
 func TestWithoutABuild(t *testing.T) {
+	t.Parallel()
 	d := dashboard(t, fstest.MapFS{".gitkeep": {}})
 	for _, page := range []string{"/", "/gpu/H200", "/settings"} {
-		got := ask(t, d, http.MethodGet, page)
+		got := get(t, d, http.MethodGet, page)
 		body := text(t, got)
-		for _, part := range []string{"The server works.", `href="/openapi.json"`, `href="/health"`, "<code>make build</code>", "Node 20 or newer"} {
+		for _, part := range []string{
+			"The server works.", `href="/openapi.json"`, `href="/health"`, "<code>make build</code>", "Node 20 or newer",
+		} {
 			if got.StatusCode != 200 || !strings.Contains(body, part) {
 				t.Errorf("%s: %d without %s", page, got.StatusCode, part)
 			}
@@ -209,21 +234,23 @@ func TestWithoutABuild(t *testing.T) {
 	}
 }
 
-// The program's own files answer the pages, be they built or not.
+// The program serves its embedded files, built or not.
 func TestNew(t *testing.T) {
+	t.Parallel()
 	d, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(t, d, http.MethodGet, "/"); got.StatusCode != 200 || !strings.Contains(text(t, got), "<title>") {
+	if got := get(t, d, http.MethodGet, "/"); got.StatusCode != 200 || !strings.Contains(text(t, got), "<title>") {
 		t.Errorf("%+v", got)
 	}
 }
 
 var pagePattern = regexp.MustCompile(`[pP]age\('(/[^']*)',`)
 
-// The server answers a page on exactly the paths that the application has a page for.
+// The server has exactly the pages of the application.
 func TestPages_AreThoseOfTheApplication(t *testing.T) {
+	t.Parallel()
 	list, err := os.ReadFile("../../ui/src/lib/pages.ts")
 	if err != nil {
 		t.Fatal(err)

@@ -12,17 +12,17 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// How long a browser may keep a file without asking again.
+// How long a browser may keep a file without requesting it again.
 const (
 	forever    = "public, max-age=31536000, immutable" // its name changes with its content
 	revalidate = "no-cache"
 )
 
-// security are the headers of every answer: nothing from elsewhere, no script or style within a document, no frame around
-// it. Maps and downloads are drawn by the application, hence data: and blob: for images.
+// security are the headers of every response: nothing from other origins, no script or style within a document, no
+// frame around it. The application draws maps and downloads, hence data: and blob: for images.
 var security = [][2]string{
-	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
-		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+		"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 	{"Cross-Origin-Opener-Policy", "same-origin"},
 	{"Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"},
 	{"Referrer-Policy", "same-origin"},
@@ -35,7 +35,7 @@ type file struct {
 	cacheControl string
 	tag          string // of its content
 	content      []byte
-	compressed   func() []byte // made when it is first asked for; nil when it does not pay
+	compressed   func() []byte // made at the first request; nil if compression does not pay
 }
 
 // compressFrom is the size at which compression begins to pay.
@@ -43,12 +43,16 @@ const compressFrom = 1024
 
 func newFile(name string, content []byte, cacheControl string) *file {
 	digest := sha256.Sum256(content)
-	f := &file{contentType: contentType(name), cacheControl: cacheControl, content: content, tag: base64.RawURLEncoding.EncodeToString(digest[:12])}
-	f.compressed = sync.OnceValue(func() []byte { return compress(content) })
-	return f
+	return &file{
+		contentType:  contentType(name),
+		cacheControl: cacheControl,
+		content:      content,
+		tag:          base64.RawURLEncoding.EncodeToString(digest[:12]),
+		compressed:   sync.OnceValue(func() []byte { return compress(content) }),
+	}
 }
 
-// compress gives a text compressed, or nil when that is no shorter by a tenth: pictures and fonts are compressed already.
+// compress returns nil if the result is not shorter by a tenth: pictures and fonts are compressed already.
 func compress(content []byte) []byte {
 	if len(content) < compressFrom {
 		return nil
@@ -58,7 +62,7 @@ func compress(content []byte) []byte {
 	if err != nil {
 		panic(err) // the level is a constant
 	}
-	_, _ = w.Write(content) // a bytes.Buffer takes everything
+	_, _ = w.Write(content) // a bytes.Buffer returns no error
 	_ = w.Close()
 	if out.Len() > len(content)/10*9 {
 		return nil
@@ -66,7 +70,7 @@ func compress(content []byte) []byte {
 	return out.Bytes()
 }
 
-// serve answers the file. Its ETag is strong: the compressed bytes are a representation of their own.
+// serve writes the file. Its ETag is strong: the compressed bytes are another representation.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, status int) {
 	h := w.Header()
 	for _, line := range security {
@@ -89,11 +93,11 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, status int) {
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) // what the network does to it is not ours to report
+		_, _ = w.Write(content) // errors of the network are not reported
 	}
 }
 
-// takesGzip tells whether a browser takes compressed answers. All of them do; a weight of nought refuses.
+// takesGzip tells whether a browser accepts compressed responses. All of them do; a weight of zero refuses.
 func takesGzip(header []string) bool {
 	for part := range eachOf(header) {
 		name, weight, _ := strings.Cut(part, ";")
@@ -115,7 +119,7 @@ func names(header []string, etag string) bool {
 	return false
 }
 
-// eachOf gives the entries of a header's list.
+// eachOf iterates over the entries of a header's list.
 func eachOf(header []string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, line := range header {
