@@ -193,7 +193,8 @@ func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
-			"img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; form-action 'self'; " +
+			"base-uri 'none'; frame-ancestors 'none'",
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Permissions-Policy":         "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 		"Referrer-Policy":            "same-origin",
