@@ -108,7 +108,7 @@ func (db *DB) AddToCatalog(ctx context.Context, added assay.Catalog) error {
 	})
 }
 
-// namesOf are the names of new entries by catalog, for the audit log.
+// namesOf returns the names of new entries by catalog, for the audit log.
 func namesOf(c assay.Catalog) detail {
 	d := detail{}
 	add := func(catalog string, names []string) {

@@ -27,7 +27,7 @@ type CoverageKey struct {
 // the order of time.
 type Coverage map[CoverageKey][]Span
 
-// End is the end of the last span; 0 when there is none.
+// End returns the end of the last span; 0 when there is none.
 func (c Coverage) End(key CoverageKey) int64 {
 	spans := c[key]
 	if len(spans) == 0 {
@@ -48,7 +48,7 @@ func (c Coverage) holds(gpu string, at int64) bool {
 	return false
 }
 
-// bounds is the span from the first to the last instant.
+// bounds returns the span from the first to the last instant.
 func (c Coverage) bounds() Span {
 	all := Span{From: math.MaxInt64, To: math.MinInt64}
 	for _, spans := range c {

@@ -12,7 +12,7 @@ import (
 type engine interface {
 	// Ping checks that the database can be read.
 	Ping(ctx context.Context) error
-	// Lag is the time since the database was last known to have everything that was committed. Only a replica lags.
+	// Lag returns the time since the database was last known to have everything that was committed. Only a replica lags.
 	Lag() time.Duration
 	// ReleaseMemory frees the memory that bulk writes have used.
 	ReleaseMemory(ctx context.Context) error

@@ -95,7 +95,7 @@ func (e *postgresEngine) checkVersion(ctx context.Context) error {
 	return nil
 }
 
-// name is the address of the database without user and password.
+// name returns the address of the database without user and password.
 func (e *postgresEngine) name() string {
 	return fmt.Sprintf("postgres://%s:%d/%s", e.config.Host, e.config.Port, e.config.Database)
 }
@@ -179,13 +179,13 @@ func (e *postgresEngine) Ping(ctx context.Context) error {
 	return err
 }
 
-// Lag is zero: commits go to this database.
+// Lag returns zero: commits go to this database.
 func (e *postgresEngine) Lag() time.Duration { return 0 }
 
 // ReleaseMemory does nothing: the memory is the server's.
 func (e *postgresEngine) ReleaseMemory(context.Context) error { return nil }
 
-// Backup is left to PostgreSQL's own tools.
+// Backup refuses: PostgreSQL has tools for it.
 func (e *postgresEngine) Backup(_ context.Context, file string) error {
 	return fmt.Errorf("backup to %s: this is a PostgreSQL database: use pg_dump, or archive the WAL", file)
 }

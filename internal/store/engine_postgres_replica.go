@@ -123,7 +123,7 @@ func (e *replicaEngine) LockPublisher(context.Context) (context.Context, func(),
 	return nil, nil, ErrReplica
 }
 
-// Lag is the time since the replica was last known to have everything that the primary had. It grows while either is
+// Lag returns the time since the replica was last known to have everything that the primary had. It grows while either is
 // unreachable.
 func (e *replicaEngine) Lag() time.Duration { return time.Since(*e.caughtUp.Load()) }
 
@@ -160,7 +160,7 @@ func (e *replicaEngine) catchUp(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// replayTimeout is how long to wait for a replica to catch up before asking the primary for its position again.
+// replayTimeout is how long to wait for a replica to catch up before reading the position of the primary again.
 const replayTimeout = time.Second
 
 // Pauses between two queries to a replica. It usually replays a commit within a few milliseconds.
@@ -275,7 +275,7 @@ func (e *replicaEngine) setMinimum(next func(position) position) {
 	e.minimum = next(e.minimum)
 }
 
-// primaryPosition is how far the primary's log is on disk, which includes everything committed. The query also shows
+// primaryPosition returns how far the primary's log is on disk, which includes everything committed. The query also shows
 // that the connection still works.
 func primaryPosition(ctx context.Context, conn *pgx.Conn) (at position, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)

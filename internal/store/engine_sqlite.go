@@ -137,7 +137,7 @@ func (e *sqliteEngine) Ping(ctx context.Context) error {
 	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
 }
 
-// Lag is zero: commits go to this database.
+// Lag returns zero: commits go to this database.
 func (e *sqliteEngine) Lag() time.Duration { return 0 }
 
 // ReleaseMemory frees the memory that bulk writes have used.

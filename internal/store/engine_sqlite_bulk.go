@@ -32,7 +32,7 @@ func (s *statement) prepare(rows int) (*sql.Stmt, error) {
 	return s.tx.PrepareContext(s.tx.ctx, s.head+placeholders(s.columns, rows)+s.tail)
 }
 
-// placeholders is the VALUES list of that many rows.
+// placeholders returns the VALUES list of that many rows.
 func placeholders(columns, rows int) string {
 	row := "(" + strings.Repeat("?,", columns-1) + "?)"
 	return strings.Repeat(row+",", rows-1) + row

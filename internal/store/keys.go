@@ -147,5 +147,5 @@ func readKeys(tx *tx, where string, args ...any) (keys []Key, err error) {
 	return keys, err
 }
 
-// nullable is NULL for 0, which is no instant or id that we store.
+// nullable returns NULL for 0, which is no instant or id that we store.
 func nullable(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != 0} }

@@ -211,7 +211,7 @@ func (l *Ledger) countRecords(tx *tx) error {
 	})
 }
 
-// NextActivity is the first instant from the given one on at which an hour with transactions begins or which the window
+// NextActivity returns the first instant from the given one on at which an hour with transactions begins or which the window
 // of a record contains; ok is false when there is none.
 func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
@@ -246,7 +246,7 @@ func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, 
 	return at, ok, err
 }
 
-// ledgerSum is a CRC-32C over the fields of a row of the ledger. Like that of a segment it detects damage, including
+// ledgerSum returns a CRC-32C over the fields of a row of the ledger. Like that of a segment it detects damage, including
 // damage to texts that no record repeats, such as an actor and a reason.
 func ledgerSum(fields ...any) int64 {
 	var b []byte

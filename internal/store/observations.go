@@ -15,10 +15,12 @@ type Observation struct {
 	Body []byte
 }
 
-// AppendObservations adds a batch to a family in one transaction: all of it is kept, or none. What is there with the
-// same content changes nothing. Other content under a known key is a conflict, or, when revise is set, a new revision,
-// which counts as inserted.
-func (db *DB) AppendObservations(ctx context.Context, family assay.Family, batch []Observation, revise bool) (a Appended, err error) {
+// AppendObservations stores a batch of a family in one transaction: all of it or nothing. A known key with the same
+// content changes nothing. Other content under a known key is a conflict or, if revise is set, a new revision, which
+// counts as inserted.
+func (db *DB) AppendObservations(
+	ctx context.Context, family assay.Family, batch []Observation, revise bool,
+) (a Appended, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		a, err = appendObservations(tx, family, batch, revise)
 		return err
@@ -31,12 +33,14 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 	if err != nil {
 		return a, err
 	}
-	find, err := tx.PrepareContext(tx.ctx, `SELECT revision, body, received_at FROM observations WHERE family = $1 AND key = $2 ORDER BY revision DESC LIMIT 1`)
+	find, err := tx.PrepareContext(tx.ctx, `SELECT revision, body, received_at FROM observations
+		WHERE family = $1 AND key = $2 ORDER BY revision DESC LIMIT 1`)
 	if err != nil {
 		return a, err
 	}
 	defer find.Close()
-	insert, err := tx.PrepareContext(tx.ctx, `INSERT INTO observations (family, key, revision, received_at, body, checksum) VALUES ($1, $2, $3, $4, $5, $6)`)
+	insert, err := tx.PrepareContext(tx.ctx, `INSERT INTO observations (family, key, revision, received_at, body, checksum)
+		VALUES ($1, $2, $3, $4, $5, $6)`)
 	if err != nil {
 		return a, err
 	}
@@ -52,12 +56,13 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 		case body == string(o.Body):
 			a.Duplicates++
 			continue
-		case !revise || at == received: // two rows of one batch contradict each other: neither is the newer one
+		case !revise || at == received: // or two rows of one batch contradict each other, and neither is newer
 			a.Conflicts = append(a.Conflicts, i)
 			continue
 		}
-		if _, err := insert.ExecContext(tx.ctx, family.String(), o.Key, last+1, received, string(o.Body),
-			observationSum(family, o, last+1, received)); err != nil {
+		sum := observationSum(family, o, last+1, received)
+		_, err := insert.ExecContext(tx.ctx, family.String(), o.Key, last+1, received, string(o.Body), sum)
+		if err != nil {
 			return a, err
 		}
 		a.Inserted++
@@ -65,8 +70,8 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 	if a.Inserted == 0 {
 		return a, nil
 	}
-	return a, tx.exec(`INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-		family.String(), received)
+	return a, tx.exec(`INSERT INTO counters (name, value) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, family.String(), received)
 }
 
 func observationSum(family assay.Family, o Observation, revision, received int64) int64 {
@@ -75,10 +80,14 @@ func observationSum(family assay.Family, o Observation, revision, received int64
 
 // EachObservation calls f for every observation of a family that was received in (after, upTo], in the order of
 // receipt. One that does not match its checksum is an ErrDamaged that names it.
-func (db *DB) EachObservation(ctx context.Context, family assay.Family, after, upTo int64, f func(o Observation, revision int, received int64) error) error {
+func (db *DB) EachObservation(
+	ctx context.Context, family assay.Family, after, upTo int64,
+	f func(o Observation, revision int, received int64) error,
+) error {
 	return db.read(ctx, func(tx *tx) error {
-		return tx.each(`SELECT key, body, revision, received_at, checksum FROM observations WHERE family = $1 AND received_at > $2 AND received_at <= $3
-			ORDER BY received_at, observation`, []any{family.String(), after, upTo}, func(scan scanFunc) error {
+		query := `SELECT key, body, revision, received_at, checksum FROM observations
+			WHERE family = $1 AND received_at > $2 AND received_at <= $3 ORDER BY received_at, observation`
+		return tx.each(query, []any{family.String(), after, upTo}, func(scan scanFunc) error {
 			var o Observation
 			var body string
 			var revision, received, sum int64

@@ -271,7 +271,7 @@ func (w *recordWriter) markUnsigned() error {
 
 const publicationColumns = `version, published_at, methodology, receipt, coalesce(reason, ''), coalesce(actor, '')`
 
-// publicationFields is where the publicationColumns are scanned to.
+// publicationFields returns the fields that the publicationColumns are scanned into.
 func publicationFields(p *assay.Publication) []any {
 	return []any{&p.Version, &p.PublishedAt, &p.Methodology, &p.Receipt, &p.Reason, &p.Actor}
 }

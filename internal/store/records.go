@@ -124,7 +124,7 @@ const (
 
 func remainder(n int64) int64 { return n%pointPrime + pointPrime }
 
-// pointSum is what the point of a record adds to the sum over all points.
+// pointSum returns what the point of a record adds to the sum over all points.
 func pointSum(series int64, r *Record) int64 {
 	value := int64(-1)
 	if r.HasValue {

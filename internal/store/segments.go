@@ -43,7 +43,7 @@ func numberSegment(executedAt, receipt int64) segmentNumber {
 	return segmentNumber(hour<<receiptBits | receipt)
 }
 
-// hour is the instant at which the hour begins.
+// hour returns the instant at which the hour begins.
 func (n segmentNumber) hour() int64 { return int64(n) >> receiptBits * assay.Hour }
 
 func (n segmentNumber) receipt() int64 { return int64(n) & receiptMask }
@@ -56,7 +56,7 @@ func segmentsOf(from, to int64) (first, end segmentNumber) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sum is a CRC-32C over the whole segment and the names behind the ids in its body. Every read checks it. It detects
+// sum returns a CRC-32C over the whole segment and the names behind the ids in its body. Every read checks it. It detects
 // damage, not malice, which the signed records are for.
 func (s *segment) sum(names []string) int64 {
 	var numbers [16]byte
@@ -123,7 +123,7 @@ func (w *segmentWriter) insert(tx *tx, insert *sql.Stmt, number segmentNumber, r
 	return err
 }
 
-// inSegmentOrder is the order of rows inside a segment. It compares texts only when the instants are equal, which is
+// inSegmentOrder compares rows in their order inside a segment. It compares texts only when the instants are equal, which is
 // rare: comparing them always would take a seventh of an import's time.
 func inSegmentOrder(a, b row) int {
 	if byTime := cmp.Compare(a.ExecutedAt, b.ExecutedAt); byTime != 0 {

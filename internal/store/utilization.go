@@ -48,8 +48,9 @@ func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, er
 	return a, tx.exec(`UPDATE counters SET value = $1 WHERE name = 'utilization'`, received)
 }
 
-// nextReceived is now, or later: greater than every received_at before, so that a reader who has seen one batch finds the
-// next, even if both came in one millisecond or the clock was set back. The counter of the family has the last one.
+// nextReceived returns the received_at of a batch: now, or later if needed to exceed every earlier one. So a reader who
+// has seen one batch finds the next, even if both came in one millisecond or the clock was set back. The counter of the
+// family has the last one.
 func nextReceived(tx *tx, counter string) (received int64, err error) {
 	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END
 		FROM counters WHERE name = $2`,

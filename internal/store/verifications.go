@@ -81,7 +81,7 @@ func insertVerification(tx *tx, source int64, v *assay.Verification) error {
 		v.Event, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(*v))
 }
 
-// changeOf is the change that a verification event makes, in a word.
+// changeOf returns the word for what a verification event does.
 func changeOf(verified bool) string {
 	if verified {
 		return "verified"

@@ -15,17 +15,17 @@ import (
 	"github.com/assaydata/assay/tools/testenv"
 )
 
-// Variable names the address of a PostgreSQL server where the tests may make databases.
+// Variable names the address of a PostgreSQL server where tests may create databases.
 const Variable = "ASSAY_TEST_POSTGRES"
 
-// Server is the address of the PostgreSQL server of the tests. Without one the test is skipped, and says so.
+// Server returns the address of the tests' PostgreSQL server. Without a server it skips the test.
 func Server(t testing.TB) (address string) {
 	t.Helper()
 	return testenv.URL(t, testenv.Postgres)
 }
 
-// Postgres makes a database of PostgreSQL that goes away with the test, and gives its address. Without a server the
-// test is skipped, and says so.
+// Postgres creates a PostgreSQL database, drops it when the test ends, and returns its address. Without a server it
+// skips the test.
 func Postgres(t testing.TB) (address string) {
 	t.Helper()
 	address, remove, err := MakePostgres(t.Context(), Server(t))
@@ -34,35 +34,34 @@ func Postgres(t testing.TB) (address string) {
 	}
 	t.Cleanup(func() {
 		if err := remove(); err != nil {
-			t.Errorf("remove the database of the test: %v", err)
+			t.Errorf("drop the test database: %v", err)
 		}
 	})
 	return address
 }
 
-// MakePostgres is Postgres for a part of a test that ends before it.
+// MakePostgres is Postgres for a caller that drops the database before the test ends.
 func MakePostgres(ctx context.Context, server string) (address string, remove func() error, err error) {
 	name, err := template(ctx, server)
 	if err != nil {
-		return "", nil, fmt.Errorf("make the template of the test databases: %w", err)
+		return "", nil, fmt.Errorf("create the template of the test databases: %w", err)
 	}
-	own := "assay_test_" + rand.Text()
-	// Copying files takes the server a quarter of the work of logging every page.
-	err = execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q STRATEGY file_copy`,
-		own, name))
+	database := "assay_test_" + rand.Text()
+	// Copying files costs the server a quarter of what logging every page does.
+	err = execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q STRATEGY file_copy`, database, name))
 	if err != nil {
 		return "", nil, err
 	}
-	return in(server, own), func() error {
-		return execOn(context.WithoutCancel(ctx), server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, own))
+	return in(server, database), func() error {
+		return execOn(context.WithoutCancel(ctx), server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, database))
 	}, nil
 }
 
-// in is the address of another database of a server.
+// in returns the address of another database on the server.
 func in(server, database string) string {
 	u, err := url.Parse(server)
 	if err != nil {
-		panic(Variable + " is no address")
+		panic(Variable + " is not a valid address")
 	}
 	u.Path = "/" + database
 	return u.String()
@@ -78,8 +77,8 @@ func execOn(ctx context.Context, address, statement string) error {
 	return err
 }
 
-// template is a database as the store makes it: copying that one takes a fraction of the time. It is made once a
-// process, and those of processes before are removed.
+// template returns the name of a new, migrated database to copy: a copy takes a fraction of the time of migrating. Each
+// process creates one and removes those of earlier processes.
 func template(ctx context.Context, server string) (string, error) {
 	templateOnce.Do(func() { templateName, errTemplate = makeTemplate(context.WithoutCancel(ctx), server) })
 	return templateName, errTemplate
@@ -107,13 +106,13 @@ func makeTemplate(ctx context.Context, server string) (name string, err error) {
 	return name, db.Close()
 }
 
-// A template's name tells when it was made.
+// A template's name contains its creation time.
 const (
 	templatePrefix = "assay_template_"
 	templateTime   = "20060102_150405_"
 )
 
-// removeOld removes the templates whose names come before the given one: no test runs for that long.
+// removeOld removes the templates whose names sort before the given one. No test runs long enough to need them.
 func removeOld(ctx context.Context, server, before string) error {
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// SQLite makes a database of SQLite that goes away with the test, and gives its address. It is a copy of one that is
-// made once a process, because most of the time that many tests take would be the making of tables.
+// SQLite creates an SQLite database, removes it when the test ends, and returns its address. It copies a database that
+// each process creates once, because creating tables would take most of the time of many tests.
 func SQLite(t testing.TB) (address string) {
 	t.Helper()
 	content, err := sqliteTemplate()
 	if err != nil {
-		t.Fatalf("make the template of the test databases: %v", err)
+		t.Fatalf("create the template of the test databases: %v", err)
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, store.FileName), content, 0o600); err != nil {
@@ -36,7 +36,7 @@ var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.Close(); err != nil { // with it, everything is in the one file
+	if err := db.Close(); err != nil { // which moves everything into one file
 		return nil, err
 	}
 	return os.ReadFile(filepath.Join(dir, store.FileName))

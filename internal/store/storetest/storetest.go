@@ -1,5 +1,5 @@
-// Package storetest opens real databases for tests, and brings about what a test cannot wait for: a second process, a
-// state that no method makes, an end in the middle of work.
+// Package storetest opens real databases for tests, and produces what a test cannot wait for: a second process, a state
+// that no method of the store creates, a context that ends in the middle of work.
 package storetest
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// addresses remembers where each open database lives, for Another and Exec.
+// addresses has the address of each open database, for Another and Exec.
 var addresses sync.Map // *store.DB → string
 
-// Open opens a new database of SQLite that goes away with the test.
+// Open opens a new SQLite database and removes it when the test ends.
 func Open(t testing.TB) *store.DB {
 	t.Helper()
 	return OpenIn(t, SQLite(t))
 }
 
-// OpenIn opens the database at an address and closes it with the test.
+// OpenIn opens the database at an address and closes it when the test ends.
 func OpenIn(t testing.TB, address string) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), address)
@@ -51,11 +51,11 @@ func EachAddress(t *testing.T, f func(t *testing.T, address string)) {
 	EachEngine(t, func(t *testing.T, address func(testing.TB) string) { f(t, address(t)) })
 }
 
-// EachEngine runs a test on every engine in parallel, with a function that makes a new database and returns its
-// address. The short run, which is the one under the race detector, leaves PostgreSQL to the tests that are about it:
-// the others test what the engines have in common, and creating the databases takes most of their time.
+// EachEngine runs a test on every engine in parallel, with a function that creates a database and returns its address.
+// A short run, such as the one under the race detector, uses PostgreSQL only in tests of that engine: the others test
+// what the engines have in common, and creating the databases takes most of their time.
 //
-// The engines run after the calling test has returned, as parallel subtests do: nothing may follow the call.
+// The engines run after the calling test has returned, as parallel subtests do, so the call must come last.
 func EachEngine(t *testing.T, f func(t *testing.T, address func(testing.TB) string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -65,13 +65,13 @@ func EachEngine(t *testing.T, f func(t *testing.T, address func(testing.TB) stri
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		if testing.Short() {
-			t.Skip("in the short run PostgreSQL is left to the tests that are about it")
+			t.Skip("a short run uses PostgreSQL only in tests of that engine")
 		}
 		f(t, Postgres)
 	})
 }
 
-// Address is where a database lives.
+// Address returns the address of a database.
 func Address(t testing.TB, db *store.DB) string {
 	t.Helper()
 	address, ok := addresses.Load(db)
@@ -81,19 +81,19 @@ func Address(t testing.TB, db *store.DB) string {
 	return address.(string)
 }
 
-// IsPostgres tells that a database is one of PostgreSQL.
+// IsPostgres reports whether a database is a PostgreSQL database.
 func IsPostgres(t testing.TB, db *store.DB) bool {
 	t.Helper()
 	return store.IsPostgres(Address(t, db))
 }
 
-// Another opens the same database once more, as a second process would.
+// Another opens the same database again, as a second process would.
 func Another(t testing.TB, db *store.DB) *store.DB {
 	t.Helper()
 	return OpenIn(t, Address(t, db))
 }
 
-// Exec runs a statement past the store, for states that none of its methods makes.
+// Exec runs a statement without the store, for states that none of its methods creates.
 func Exec(t testing.TB, db *store.DB, query string, args ...any) {
 	t.Helper()
 	ExecAt(t, Address(t, db), query, args...)
@@ -109,7 +109,7 @@ func ExecAt(t testing.TB, address, query string, args ...any) {
 	}
 }
 
-// Raw opens the database past the store.
+// Raw opens the database without the store.
 func Raw(t testing.TB, db *store.DB) *sql.DB {
 	t.Helper()
 	return openRaw(t, Address(t, db))
@@ -128,15 +128,15 @@ func openRaw(t testing.TB, address string) *sql.DB {
 	return raw
 }
 
-// BreakAt is a context that ends when it is used for the nth time. Work that takes it breaks off at a place that n
-// chooses, because every call of the database asks for the end of its context.
+// BreakAt returns a context that ends when it is used for the nth time. Every database call checks its context, so n
+// selects where the work fails.
 func BreakAt(t testing.TB, n int64) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	return AtUse(ctx, n, cancel)
 }
 
-// AtUse is a context that calls f when it is used for the nth time.
+// AtUse returns a context that calls f when it is used for the nth time.
 func AtUse(ctx context.Context, n int64, f func()) context.Context {
 	c := &counted{Context: ctx, f: f}
 	c.left.Store(n)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Run runs the loops until the test ends, or the returned function is called, and waits for their end.
+// Run runs the loops until the test ends or stop is called, and waits until they have returned.
 func Run(t testing.TB, loops ...func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -27,36 +27,36 @@ func Run(t testing.TB, loops ...func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// patience guards against hanging. It is far beyond what anything takes, also on a busy machine: a test does not fail
+// waitTimeout ends a test that hangs. It is much longer than any step takes on a busy machine, so that no test fails
 // because something was slow.
-const patience = time.Minute
+const waitTimeout = time.Minute
 
-// Eventually waits until it is so.
-func Eventually(t testing.TB, what string, isSo func() bool) {
+// Eventually waits until a condition holds. The description of the condition is for the failure message.
+func Eventually(t testing.TB, description string, holds func() bool) {
 	t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	deadline := time.After(patience)
-	for !isSo() {
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(waitTimeout)
+	for !holds() {
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("timed out waiting until %s", description)
 		}
 	}
 }
 
-// Await waits for a channel of store.DB.Changed.
+// Await waits until a channel of store.DB.Changed is closed.
 func Await(t testing.TB, changed <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-changed:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("no change was noticed")
 	}
 }
 
-// CutConnections ends the connections of a database of PostgreSQL, as a restart of the server does.
+// CutConnections ends the connections to a PostgreSQL database, as a restart of the server does.
 func CutConnections(t testing.TB, address string) {
 	t.Helper()
 	ExecAt(t, address, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity

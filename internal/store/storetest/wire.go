@@ -7,18 +7,18 @@ import (
 	"github.com/assaydata/assay/tools/relay"
 )
 
-// Wire leads to a server, and can be spoiled.
+// Wire is a connection to a server that a test can interrupt.
 type Wire struct {
 	t     testing.TB
 	relay *relay.Relay
 }
 
-// NewWire lays a wire to the server of an address; it goes away with the test.
+// NewWire opens a wire to the server at an address and closes it when the test ends.
 func NewWire(t testing.TB, address string) *Wire {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
-		t.Fatal("the address of the server is none")
+		t.Fatal("the address of the server is invalid")
 	}
 	w := &Wire{t: t}
 	if w.relay, err = relay.Open(u.Host); err != nil {
@@ -28,16 +28,16 @@ func NewWire(t testing.TB, address string) *Wire {
 	return w
 }
 
-// Of is an address of the server, over the wire.
+// Of returns an address with the host of the wire in place of the server's.
 func (w *Wire) Of(address string) string { return at(address, w.relay.Address()) }
 
-// Cut ends all connections, and lets none through.
+// Cut ends all connections and refuses new ones.
 func (w *Wire) Cut() { w.set(relay.Reset) }
 
-// Stall lets connections stay and nothing through, as when a cable is pulled.
+// Stall keeps connections open but passes no data, as if a cable were pulled.
 func (w *Wire) Stall() { w.set(relay.Silent) }
 
-// Mend lets everything through again.
+// Mend passes data and connections again.
 func (w *Wire) Mend() { w.set(relay.None) }
 
 func (w *Wire) set(fault relay.Fault) {
