@@ -14,7 +14,8 @@ import (
 func TestPostgres_SilentWriter(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
-	silent, other := storetest.OpenIn(t, address+"&idle_in_transaction_session_timeout=100ms"), storetest.OpenIn(t, address)
+	silent := storetest.OpenIn(t, address+"&idle_in_transaction_session_timeout=100ms")
+	other := storetest.OpenIn(t, address)
 	account := mustAccount(t, other, "ann@example.com")
 	_, err := silent.ChangeGrants(t.Context(), account.ID, func([]assay.Grant, int64) (store.GrantChange, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
