@@ -14,22 +14,22 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// replicated is a database and its replica, each at the end of a wire.
+// replicated is a database and its replica, each behind a wire that a test can cut.
 type replicated struct {
-	writer           *store.DB // at the primary, as another process
-	replica          *store.DB
-	toPrimary, toOwn *storetest.Wire
-	standby          string // the replica's address
+	writer               *store.DB // at the primary, as another process
+	replica              *store.DB
+	toPrimary, toReplica *storetest.Wire
+	standby              string // the replica's address
 }
 
 func openReplicated(t *testing.T, s *storetest.Standby) *replicated {
 	t.Helper()
 	address := durable(storetest.Postgres(t))
 	r := &replicated{writer: storetest.OpenIn(t, address), standby: s.Of(address)}
-	r.toPrimary, r.toOwn = storetest.NewWire(t, address), storetest.NewWire(t, r.standby)
+	r.toPrimary, r.toReplica = storetest.NewWire(t, address), storetest.NewWire(t, r.standby)
 	primary := storetest.OpenIn(t, r.toPrimary.Of(address))
-	await(t, func() (err error) { // the database itself has to come over first
-		r.replica, err = store.OpenReplica(t.Context(), r.toOwn.Of(address), primary)
+	await(t, func() (err error) { // the database must be replicated first
+		r.replica, err = store.OpenReplica(t.Context(), r.toReplica.Of(address), primary)
 		return err
 	})
 	t.Cleanup(func() {
@@ -40,7 +40,7 @@ func openReplicated(t *testing.T, s *storetest.Standby) *replicated {
 	return r
 }
 
-// durable has commits wait for the disk, as servers do unless they are told otherwise; that of the tests is.
+// durable makes commits wait for the disk, the default of PostgreSQL, which the test server turns off.
 func durable(address string) string {
 	if strings.Contains(address, "?") {
 		return address + "&synchronous_commit=on"
@@ -48,12 +48,12 @@ func durable(address string) string {
 	return address + "?synchronous_commit=on"
 }
 
-// await tries until it works.
+// await retries until it succeeds.
 func await(t *testing.T, try func() error) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(patience)
+	limit := time.After(waitTimeout)
 	for {
 		err := try()
 		if err == nil {
@@ -74,12 +74,12 @@ func (r *replicated) set(t *testing.T, value int) {
 	}
 }
 
-// shows tells whether the replica shows a value.
+// shows returns an error unless the replica has a value.
 func (r *replicated) shows(t *testing.T, value int) error {
 	t.Helper()
 	got, err := r.replica.Setting(t.Context(), "round")
 	if err == nil && got != fmt.Sprint(value) {
-		err = fmt.Errorf("the replica shows %q, want %d", got, value)
+		err = fmt.Errorf("the replica has %q, want %d", got, value)
 	}
 	return err
 }
@@ -121,15 +121,16 @@ func TestReplica(t *testing.T) {
 			return err
 		})
 		if err == nil {
-			t.Error("the replica of another database is taken")
+			t.Error("the replica of another database was accepted")
 		}
 	})
-	t.Run("Promoted", func(t *testing.T) { replicaPromoted(t, openReplicated(t, s)) }) // at last: it is a replica no more
+	// The last case: afterwards the server is no replica.
+	t.Run("Promoted", func(t *testing.T) { replicaPromoted(t, openReplicated(t, s)) })
 }
 
 // wantAnnounced waits until a commit of the value is announced on a channel that was taken before or after it. The
-// watcher announces one change at a time, so one announcement of an earlier change may still be on its way; a reader
-// who has seen the one after it sees the value.
+// watcher announces one change at a time, so one announcement of an earlier change may still be pending. After the next
+// one a reader sees the value.
 func (r *replicated) wantAnnounced(t *testing.T, changed <-chan struct{}, value int) {
 	t.Helper()
 	storetest.Await(t, changed)
@@ -143,7 +144,7 @@ func (r *replicated) wantAnnounced(t *testing.T, changed <-chan struct{}, value 
 	}
 }
 
-// A reader who has seen a change announced sees the change.
+// A reader that has seen the announcement of a change sees the change.
 func replicaNeverTooEarly(t *testing.T, r *replicated) {
 	for i := range 200 {
 		changed := r.replica.Changed()
@@ -170,22 +171,22 @@ func replicaPaused(t *testing.T, r *replicated) {
 		}
 		return r.hasLag(true)
 	})
-	if announced > 1 { // the announcement of an earlier change may have been on its way
-		t.Errorf("%d changes are announced while the replica stands still", announced)
+	if announced > 1 { // the announcement of an earlier change may have been pending
+		t.Errorf("%d changes were announced while the replay was paused", announced)
 	}
 	if err := r.shows(t, 1); err != nil {
-		t.Errorf("while it stands still: %v", err)
+		t.Errorf("while the replay was paused: %v", err)
 	}
 	resume()
 	r.wantAnnounced(t, changed, 2)
 	r.wantLag(t, false)
 }
 
-// Without the primary, what the replica has is announced all the same, and nobody is told that it is all there is.
+// Without the primary, changes that reach the replica are still announced, and the replica reports that it may be behind.
 func replicaPrimaryCut(t *testing.T, r *replicated) {
 	r.toPrimary.Cut()
 	r.wantLag(t, true)
-	r.set(t, 1) // others still reach it
+	r.set(t, 1) // other connections to the primary still work
 	await(t, func() error {
 		storetest.Await(t, r.replica.Changed())
 		return r.shows(t, 1)
@@ -196,33 +197,34 @@ func replicaPrimaryCut(t *testing.T, r *replicated) {
 	await(t, func() error { return r.shows(t, 2) })
 }
 
-// Without the replica there is an error, not another database.
+// Without the replica reads fail and do not use another database.
 func replicaCut(t *testing.T, r *replicated) {
-	r.toOwn.Cut()
+	r.toReplica.Cut()
 	r.set(t, 1)
 	if _, err := r.replica.Counters(t.Context()); err == nil {
-		t.Error("a replica that is away is read")
+		t.Error("a read without the replica succeeded")
 	}
 	if err := r.replica.Ping(t.Context()); err == nil {
-		t.Error("a replica that is away is said to be there")
+		t.Error("a ping without the replica succeeded")
 	}
 	r.wantLag(t, true)
 	changed := r.replica.Changed()
-	r.toOwn.Mend()
+	r.toReplica.Mend()
 	r.wantAnnounced(t, changed, 1)
 	r.wantLag(t, false)
 }
 
 func replicaNothingWritten(t *testing.T, r *replicated) {
-	if _, err := r.replica.AppendTransactions(t.Context(), []assay.Transaction{rental("a")}); !errors.Is(err, store.ErrReplica) {
-		t.Errorf("writing gives the error %v, want %v", err, store.ErrReplica)
+	_, err := r.replica.AppendTransactions(t.Context(), []assay.Transaction{rental("a")})
+	if !errors.Is(err, store.ErrReplica) {
+		t.Errorf("writing returns the error %v, want %v", err, store.ErrReplica)
 	}
 	if _, _, err := r.replica.LockPublisher(t.Context()); !errors.Is(err, store.ErrReplica) {
-		t.Errorf("publishing gives the error %v, want %v", err, store.ErrReplica)
+		t.Errorf("publishing returns the error %v, want %v", err, store.ErrReplica)
 	}
 }
 
-// promoted is nil once a server is no replica any more.
+// promoted returns an error while a server is a replica.
 func promoted(t *testing.T, address string) error {
 	t.Helper()
 	raw, err := sql.Open("pgx", address)
@@ -256,7 +258,7 @@ func replicaPromoted(t *testing.T, r *replicated) {
 	replicaNothingWritten(t, r)
 }
 
-// A replica that a migration has not reached is refused, until it has.
+// A replica is refused until the newest migration has reached it.
 func replicaMigration(t *testing.T, r *replicated) {
 	open := func() error {
 		db, err := store.OpenReplica(t.Context(), r.standby, r.writer)
@@ -267,10 +269,11 @@ func replicaMigration(t *testing.T, r *replicated) {
 	}
 	set := func(number int, want string) {
 		t.Helper()
-		storetest.Exec(t, r.writer, `UPDATE migrations SET number = $1 WHERE number = (SELECT max(number) FROM migrations)`, number)
+		storetest.Exec(t, r.writer, `UPDATE migrations SET number = $1
+			WHERE number = (SELECT max(number) FROM migrations)`, number)
 		await(t, func() error {
 			if err := open(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
-				return fmt.Errorf("at migration %d it opens with the error %w, want %q", number, err, want)
+				return fmt.Errorf("opening at migration %d returns the error %w, want %q", number, err, want)
 			}
 			return nil
 		})
@@ -286,7 +289,8 @@ func replicaMigration(t *testing.T, r *replicated) {
 
 func TestOpenReplica_NotPostgres(t *testing.T) {
 	t.Parallel()
-	if _, err := store.OpenReplica(t.Context(), t.TempDir(), storetest.Open(t)); err == nil || !strings.Contains(err.Error(), "only PostgreSQL has read replicas") {
-		t.Errorf("the error is %v", err)
+	_, err := store.OpenReplica(t.Context(), t.TempDir(), storetest.Open(t))
+	if want := "only PostgreSQL has read replicas"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want one with %q", err, want)
 	}
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// openPostgres opens a new database of PostgreSQL.
+// openPostgres opens a new PostgreSQL database.
 func openPostgres(t *testing.T) *store.DB {
 	t.Helper()
 	return storetest.OpenIn(t, storetest.Postgres(t))
 }
 
-// patience guards against hanging; nothing is decided by how long something takes.
-const patience = time.Minute
+// waitTimeout ends a test that hangs. No result depends on how long something takes.
+const waitTimeout = time.Minute
 
-// The two engines are at the same migration, so that what is added to one is not forgotten in the other.
+// Both engines have the same newest migration, so that no change is missing in one of them.
 func TestMigrations_SameNumber(t *testing.T) {
 	t.Parallel()
 	f := func(folder string) string {
@@ -44,12 +44,12 @@ func TestOpen_Addresses(t *testing.T) {
 		t.Helper()
 		_, err := store.Open(t.Context(), address)
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s opens with the error %v, want one that says %q", address, err, want)
+			t.Errorf("opening %s returns the error %v, want one with %q", address, err, want)
 			return
 		}
 		for _, text := range never {
 			if strings.Contains(err.Error(), text) {
-				t.Errorf("the error says what it must not: %v", err)
+				t.Errorf("the error contains a secret: %v", err)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func TestOpen_Addresses(t *testing.T) {
 	}
 }
 
-// Processes that start together on a new database all get it.
+// Processes that open a new database at the same time all succeed.
 func TestPostgres_OpenTogether(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
@@ -79,7 +79,7 @@ func TestPostgres_OpenTogether(t *testing.T) {
 	openTogether(t, address)
 }
 
-// Names sort byte by byte, whatever the server's language.
+// Names sort byte by byte, whatever the locale of the server.
 func TestPostgres_ByteOrder(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
@@ -110,11 +110,11 @@ func TestPostgres_ByteOrder(t *testing.T) {
 	err = raw.QueryRowContext(t.Context(), `SELECT count(*) FROM information_schema.columns
 		WHERE table_schema = 'public' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'`).Scan(&other)
 	if err != nil || other != 0 {
-		t.Errorf("%d columns of text have another order (%v)", other, err)
+		t.Errorf("%d text columns have another collation (%v)", other, err)
 	}
 }
 
-// Transactions of different months lie in tables of their own, and are read as one.
+// Each month has a partition, and a read covers all of them.
 func TestPostgres_Months(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
@@ -128,7 +128,8 @@ func TestPostgres_Months(t *testing.T) {
 	}
 	var batch []assay.Transaction
 	for i, instant := range []string{
-		"1999-12-31T23:59:59Z", "2000-01-01T00:00:00Z", "2024-01-31T23:59:59Z", "2024-02-01T00:00:00Z", "2024-02-29T12:00:00Z", "2099-12-31T23:59:59Z", "2100-01-01T00:00:00Z",
+		"1999-12-31T23:59:59Z", "2000-01-01T00:00:00Z", "2024-01-31T23:59:59Z", "2024-02-01T00:00:00Z",
+		"2024-02-29T12:00:00Z", "2099-12-31T23:59:59Z", "2100-01-01T00:00:00Z",
 	} {
 		x := rental(fmt.Sprint(i))
 		x.ExecutedAt = at(instant)
@@ -140,14 +141,15 @@ func TestPostgres_Months(t *testing.T) {
 	raw := storetest.Raw(t, db)
 	defer raw.Close()
 	var tables string
-	err := raw.QueryRowContext(t.Context(), `SELECT string_agg(DISTINCT tableoid::regclass::text, ' ' ORDER BY tableoid::regclass::text) FROM segments`).Scan(&tables)
+	query := `SELECT string_agg(DISTINCT tableoid::regclass::text, ' ' ORDER BY tableoid::regclass::text) FROM segments`
+	err := raw.QueryRowContext(t.Context(), query).Scan(&tables)
 	want := "segments_2000_01 segments_2024_01 segments_2024_02 segments_2099_12 segments_after segments_before"
 	if err != nil || tables != want {
 		t.Errorf("the segments are in %s (%v), want %s", tables, err, want)
 	}
 }
 
-// A new month keeps no reader waiting, and a reader no new month.
+// Creating a partition and reading do not wait for each other.
 func TestPostgres_NewMonthWhileReading(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
@@ -162,7 +164,7 @@ func TestPostgres_NewMonthWhileReading(t *testing.T) {
 	if err := reading.QueryRowContext(t.Context(), `SELECT count(*) FROM segments`).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	x := rental("a")
 	x.ExecutedAt = time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -171,8 +173,8 @@ func TestPostgres_NewMonthWhileReading(t *testing.T) {
 	}
 }
 
-// A writer whose lock is never to be had ends with the server's error.
-func TestPostgres_WriterLockNotToBeHad(t *testing.T) {
+// A writer that cannot get the lock returns the server's error.
+func TestPostgres_WriterLockTimeout(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
 	db := storetest.OpenIn(t, address+"&lock_timeout=10ms")
@@ -188,7 +190,7 @@ func TestPostgres_WriterLockNotToBeHad(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := db.SetSetting(t.Context(), "a", "b"); err == nil || !strings.Contains(err.Error(), "lock timeout") {
-		t.Errorf("got %v, want the server's word on the lock", err)
+		t.Errorf("got %v, want the server's lock timeout", err)
 	}
 }
 
@@ -197,12 +199,12 @@ func TestPostgres_Changed(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
 	another := storetest.Another(t, db)
-	for i := range 5 { // the first notices may be about the opening
+	for i := range 5 { // the first notifications may come from opening
 		commitAndAwait(t, db, another, i)
 	}
 }
 
-// After its connections are cut, a process reads and writes as before, and hears that something may have changed.
+// After its connections are cut, a process reads and writes as before, and announces a possible change.
 func TestPostgres_ConnectionsCut(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
@@ -217,7 +219,7 @@ func TestPostgres_ConnectionsCut(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Once it listens again, commits of others are noticed as before.
+	// Once it listens again, it notices commits of other processes as before.
 	changed := db.Changed()
 	if err := storetest.Another(t, db).SetSetting(t.Context(), "a", "b"); err != nil {
 		t.Fatal(err)
@@ -233,13 +235,13 @@ func TestPostgres_PublisherLock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, _, err := another.LockPublisher(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for a lock that is held gives the error %v, want %v", err, context.DeadlineExceeded)
+		t.Errorf("waiting for a held lock returns the error %v, want %v", err, context.DeadlineExceeded)
 	}
 	unlock()
 	lock(t, another)()
 }
 
-// Who loses the connection has lost the lock, and hears of it; the next one gets it.
+// With its connection a publisher loses the lock, and its context ends. The next publisher gets the lock.
 func TestPostgres_PublisherLockLost(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
@@ -251,27 +253,27 @@ func TestPostgres_PublisherLockLost(t *testing.T) {
 	storetest.CutConnections(t, storetest.Address(t, db))
 	select {
 	case <-held.Done():
-	case <-time.After(patience):
-		t.Fatal("the holder does not hear that the lock is lost")
+	case <-time.After(waitTimeout):
+		t.Fatal("the context of the lock did not end")
 	}
 	if cause := context.Cause(held); cause == nil || !strings.Contains(cause.Error(), "the publisher's lock was lost") {
-		t.Errorf("the holder hears %v", cause)
+		t.Errorf("the cause is %v", cause)
 	}
 	lock(t, db)()
 }
 
-func TestPostgres_BackupIsNotOurs(t *testing.T) {
+func TestPostgres_BackupRefused(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
 	if err := db.Backup(t.Context(), "file"); err == nil || !strings.Contains(err.Error(), "pg_dump") {
-		t.Errorf("a backup gives the error %v, want a hint to pg_dump", err)
+		t.Errorf("a backup returns the error %v, want a hint to pg_dump", err)
 	}
 	if err := db.ReleaseMemory(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// Batches larger than what goes to the server at once, with rows that are known.
+// A batch may be larger than what is sent at once, and contain known rows.
 func TestPostgres_LargeBatch(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)
@@ -279,8 +281,9 @@ func TestPostgres_LargeBatch(t *testing.T) {
 	wantAppended(t, mustAppend(t, db, all[:9000]...), store.Appended{Inserted: 9000})
 	other := slices.Clone(all)
 	other[8999].Price++
-	wantAppended(t, mustAppend(t, db, other...), store.Appended{Inserted: 11_000, Duplicates: 8999, Conflicts: []int{8999}})
+	want := store.Appended{Inserted: 11_000, Duplicates: 8999, Conflicts: []int{8999}}
+	wantAppended(t, mustAppend(t, db, other...), want)
 	if got := window(t, db, math.MinInt64, math.MaxInt64); len(got) != 20_000 {
-		t.Errorf("%d rows are there, want 20000", len(got))
+		t.Errorf("%d rows are stored, want 20000", len(got))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// A folder's name goes into an address, where some characters mean something else.
+// A folder's name becomes part of an address, where some characters have a special meaning.
 func TestOpen_OddFolderNames(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -37,9 +37,9 @@ func TestOpen_OddFolderNames(t *testing.T) {
 	f("été 東京")
 }
 
-// Another process is just making the file: it holds the write lock and the file is not in WAL mode yet. SQLite gives up
-// on that at once, whatever the busy timeout. The lock goes after more uses of the context than one attempt makes.
-func TestOpen_FileBeingMade(t *testing.T) {
+// Another process is creating the file: it holds the write lock, and the file is not in WAL mode yet. SQLite then fails
+// at once, whatever the busy timeout. The lock is released after more uses of the context than one attempt makes.
+func TestOpen_FileBeingCreated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	other, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
@@ -72,18 +72,19 @@ func TestOpen_FolderIsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := store.Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("opening a file as a folder gives the error %v, want one with its name", err)
+		t.Errorf("opening a file as a folder returns the error %v, want one with its name", err)
 	}
 }
 
 func TestOpen_NotADatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, store.FileName), []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
+	content := []byte(strings.Repeat("not a database\n", 100))
+	if err := os.WriteFile(filepath.Join(dir, store.FileName), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), store.FileName) {
-		t.Errorf("a file that is no database opens with the error %v, want one with its name", err)
+		t.Errorf("opening a file that is no database returns the error %v, want one with its name", err)
 	}
 }
 
@@ -95,7 +96,7 @@ func TestPing_FileMovedAway(t *testing.T) {
 		t.Helper()
 		err := db.Ping(t.Context())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("ping gives the error %v, want %q", err, want)
+			t.Errorf("ping returns the error %v, want %q", err, want)
 		}
 	}
 	file, away := filepath.Join(dir, store.FileName), filepath.Join(dir, "away.db")
@@ -124,7 +125,7 @@ func TestPing_ContextEnded(t *testing.T) {
 	}
 }
 
-// backupBatch is how many rows the test's writer commits at once: a copy between two commits has a multiple of it.
+// backupBatch is how many rows the test's writer commits at once: a consistent copy has a multiple of it.
 const backupBatch = 70
 
 func TestBackup_WhileWriting(t *testing.T) {
@@ -198,7 +199,7 @@ func TestBackup_RefusesAnExistingFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := db.Backup(t.Context(), file); err == nil || !strings.Contains(err.Error(), "the file exists") {
-		t.Errorf("a backup onto a file gives the error %v", err)
+		t.Errorf("a backup to an existing file returns the error %v", err)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "precious" {
 		t.Errorf("the file now holds %q (%v)", text, err)
@@ -221,10 +222,10 @@ func TestBackup_BrokenOffLeavesNothing(t *testing.T) {
 			want = 1
 		}
 		if names := fileNames(t, folder); len(names) != want {
-			t.Fatalf("broken off at use %d: the folder holds %q, want %d files", n, names, want)
+			t.Fatalf("after cancellation at use %d the folder holds %q, want %d files", n, names, want)
 		}
 	}
-	// What an earlier program left when it was killed is in nobody's way.
+	// A partial file of a killed process does not matter.
 	file := filepath.Join(folder, "next.db")
 	if err := os.WriteFile(file+".partial", []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
@@ -233,6 +234,6 @@ func TestBackup_BrokenOffLeavesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(file + ".partial"); err == nil {
-		t.Error("the partial file is still there")
+		t.Error("the partial file still exists")
 	}
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// A reading that fails is repeated every second. The log hears of the first failure and of the end, and a second time
-// when it happens again.
+// A failed read is retried every second. The log shows the first failure and the recovery, each time.
 func TestFollow_LogsBeginningAndEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
-		synctest.Wait() // the watcher has had its first look
+		synctest.Wait() // the watcher has made its first check
 		var log bytes.Buffer
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -36,12 +35,14 @@ func TestFollow_LogsBeginningAndEnd(t *testing.T) {
 			return nil
 		})
 		if took := time.Since(began); calls != 8 || took != 7*time.Second {
-			t.Errorf("there were %d readings in %v, want 8 in 7 seconds", calls, took)
+			t.Errorf("there were %d reads in %v, want 8 in 7 seconds", calls, took)
 		}
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		for i, want := range []string{
-			`level=ERROR msg="cannot follow the store; using the last data read" what="a test" error=away`, `level=INFO msg="following the store again" what="a test" after=3s`,
-			`level=ERROR msg="cannot follow the store; using the last data read" what="a test" error=away`, `level=INFO msg="following the store again" what="a test" after=1s`,
+			`level=ERROR msg="cannot follow the store; using the last data read" what="a test" error=away`,
+			`level=INFO msg="following the store again" what="a test" after=3s`,
+			`level=ERROR msg="cannot follow the store; using the last data read" what="a test" error=away`,
+			`level=INFO msg="following the store again" what="a test" after=1s`,
 		} {
 			if len(lines) != 4 || !strings.HasSuffix(lines[i], want) {
 				t.Fatalf("the log is\n%s, want in line %d of 4\n%s", &log, i+1, want)

@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// key is a Premium key whose hash is told by its id.
+// key returns a Premium key whose hash depends on its id.
 func key(id string) store.Key {
 	k := store.Key{ID: id, Tier: assay.Premium, Name: "the desk’s"}
 	copy(k.Hash[:], id)
@@ -62,11 +62,11 @@ func TestKeys_TakenID(t *testing.T) {
 		second := key("aaaaaa")
 		second.Hash[31]++
 		if _, err := db.CreateKey(t.Context(), second); !errors.Is(err, store.ErrKeyIDExists) {
-			t.Errorf("a taken id gives the error %v, want %v", err, store.ErrKeyIDExists)
+			t.Errorf("a taken id returns the error %v, want %v", err, store.ErrKeyIDExists)
 		}
 		wantKeys(t, db, first)
 		if got := mustCounters(t, db); got != want {
-			t.Errorf("a refused key has changed the counters to %+v, want %+v", got, want)
+			t.Errorf("a refused key set the counters to %+v, want %+v", got, want)
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestKeys_Revoke(t *testing.T) {
 		}
 		for _, unknown := range []string{"aaaaab", "AAAAAA", ""} {
 			if err := db.RevokeKey(t.Context(), unknown); !errors.Is(err, store.ErrNoKey) {
-				t.Errorf("revoking %q gives the error %v, want %v", unknown, err, store.ErrNoKey)
+				t.Errorf("revoking %q returns the error %v, want %v", unknown, err, store.ErrNoKey)
 			}
 		}
 		wantKeys(t, db, k)

@@ -42,7 +42,7 @@ func wantLate(t *testing.T, db *store.DB, want ...string) {
 	}
 }
 
-// coverOf determines the hour of a transaction, or the day around it, without a value.
+// coverOf returns a publication that determines the hour or the day of a transaction, without a value.
 func coverOf(x assay.Transaction, grains ...assay.Grain) store.Publication {
 	p := store.Publication{Methodology: "1.0.0", Covers: store.Coverage{}}
 	for _, grain := range grains {
@@ -69,7 +69,7 @@ func TestLate_WhatIsListed(t *testing.T) {
 		hour := in.ExecutedAt / assay.Hour * assay.Hour
 		mustAppend(t, db, in)
 		mustPublish(t, db, coverOf(in, assay.Hourly))
-		wantLate(t, db) // what was there in time is not late
+		wantLate(t, db) // a transaction that arrived in time is not late
 		f := func(id string, change func(*assay.Transaction), want int) {
 			t.Helper()
 			x := rental(id)
@@ -86,13 +86,13 @@ func TestLate_WhatIsListed(t *testing.T) {
 		f("unverified", func(x *assay.Transaction) { x.Verified = false }, 1)
 		f("nowhere", func(x *assay.Transaction) { x.Region = "" }, 1)
 		if a := mustAppend(t, db, in, rental("first")); a.Late != 0 { // a duplicate and a conflict
-			t.Errorf("rows that were there give %+v, want nothing late", a)
+			t.Errorf("known rows result in %+v, want nothing late", a)
 		}
 		wantLate(t, db, "first arrived hourly", "last arrived hourly", "unverified arrived hourly", "nowhere arrived hourly")
 	})
 }
 
-func TestLate_SaysAll(t *testing.T) {
+func TestLate_Content(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		db.Now = func() time.Time { return time.UnixMilli(77) }
@@ -114,20 +114,20 @@ func TestLate_Verifications(t *testing.T) {
 		open.ExecutedAt += assay.Day
 		mustAppend(t, db, in, open)
 		if verify(t, db, in, false) || verify(t, db, in, true) {
-			t.Error("a word before anything is published is late")
+			t.Error("a verification before the first publication is late")
 		}
 		mustPublish(t, db, coverOf(in, assay.Hourly, assay.Daily))
 		if verify(t, db, open, false) {
-			t.Error("a word on time that is open is late")
+			t.Error("a verification for time that is not determined is late")
 		}
 		if !verify(t, db, in, false) || !verify(t, db, in, true) {
-			t.Error("a word on time that was determined is not late")
+			t.Error("a verification for time that was determined is not late")
 		}
 		wantLate(t, db, "in withdrawn hourly daily", "in verified hourly daily")
 	})
 }
 
-// The hour and the day are restated one by one or together; what neither waits for any more leaves the list.
+// Hour and day are restated separately or together. A transaction leaves the list once both include it.
 func TestLate_RestatedByGrain(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -146,7 +146,7 @@ func TestLate_RestatedByGrain(t *testing.T) {
 	})
 }
 
-// A restatement takes off the list what it knew, and only where it was.
+// A restatement removes from the list only what it knew, and only in its time.
 func TestLate_RestatedElsewhereOrBefore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -154,7 +154,7 @@ func TestLate_RestatedElsewhereOrBefore(t *testing.T) {
 		other.ExecutedAt += assay.Hour
 		mustPublish(t, db, coverOf(x, assay.Hourly))
 		mustPublish(t, db, coverOf(other, assay.Hourly))
-		before := ready(t, db, restatementOf(x, assay.Hourly)) // which began before the rows came
+		before := ready(t, db, restatementOf(x, assay.Hourly)) // which began before the rows arrived
 		mustAppend(t, db, x, other)
 		if _, err := db.Publish(t.Context(), before); err != nil {
 			t.Fatal(err)
@@ -166,7 +166,7 @@ func TestLate_RestatedElsewhereOrBefore(t *testing.T) {
 	})
 }
 
-// The hour is published, the day still runs: the row is late for the hour and in time for the day.
+// The hour is published and the day has not ended: the row is late for the hour and in time for the day.
 func TestLate_ForTheHourOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -181,8 +181,8 @@ func TestLate_ForTheHourOnly(t *testing.T) {
 	})
 }
 
-// While a publisher computes, rows arrive and words are said. It did not know of them, and so they are late, though the
-// time was open when they came.
+// Rows and verifications that arrive while a publisher computes are late, although their time was not determined yet: the
+// publisher did not know them.
 func TestLate_BetweenReadingAndPublishing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -236,9 +236,7 @@ func TestPublish_DatabaseErrorIsNotAMissingTransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.AddVerification(t.Context(), assay.Verification{Source: x.Source, ID: x.ID, Verified: true, Actor: "desk", Reason: "checked"}); err != nil {
-			t.Fatal(err)
-		}
+		verify(t, db, x, true)
 		storetest.Exec(t, db, `UPDATE segments SET checksum = checksum + 1`)
 		p := coverOf(x, assay.Hourly)
 		p.Receipt = known.Receipt

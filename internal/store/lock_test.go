@@ -21,13 +21,13 @@ func lock(t *testing.T, db *store.DB) (unlock func()) {
 	return unlock
 }
 
-// wantLocked checks that nobody gets the lock in a minute.
+// wantLocked checks that the lock cannot be taken within a minute.
 func wantLocked(t *testing.T, db *store.DB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, _, err := db.LockPublisher(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for a lock that is held gives the error %v, want %v", err, context.DeadlineExceeded)
+		t.Errorf("waiting for a held lock returns the error %v, want %v", err, context.DeadlineExceeded)
 	}
 }
 
@@ -42,11 +42,11 @@ func TestLockPublisher_OneHolder(t *testing.T) {
 			wantLocked(t, another)
 			unlock()
 		}
-		lock(t, another)() // who has waited in vain holds nothing
+		lock(t, another)() // the failed attempts hold no lock
 	})
 }
 
-// Who waits gets the lock when the holder lets go.
+// A waiting publisher gets the lock when the holder releases it.
 func TestLockPublisher_Waits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestLockPublisher_Waits(t *testing.T) {
 		<-time.After(time.Minute)
 		select {
 		case <-got:
-			t.Fatal("two hold the lock")
+			t.Fatal("two publishers hold the lock")
 		default:
 		}
 		unlock()
@@ -87,7 +87,7 @@ func TestLockPublisher_ContextEnds(t *testing.T) {
 	})
 }
 
-// Many take turns, and there is never more than one.
+// Many publishers take turns, and one at a time holds the lock.
 func TestLockPublisher_ManyTakeTurns(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, takeTurns)
@@ -95,7 +95,7 @@ func TestLockPublisher_ManyTakeTurns(t *testing.T) {
 
 func takeTurns(t *testing.T, db *store.DB) {
 	handles := []*store.DB{db, storetest.Another(t, db)}
-	holders, turns := 0, 0 // guarded by the lock alone, which the race detector knows nothing of
+	holders, turns := 0, 0 // guarded by mu
 	var mu sync.Mutex
 	add := func(n int) int {
 		mu.Lock()
@@ -113,7 +113,7 @@ func takeTurns(t *testing.T, db *store.DB) {
 					return
 				}
 				if n := add(1); n != 1 {
-					t.Errorf("%d hold the lock", n)
+					t.Errorf("%d publishers hold the lock", n)
 				}
 				mu.Lock()
 				turns++
@@ -129,8 +129,8 @@ func takeTurns(t *testing.T, db *store.DB) {
 	}
 }
 
-// The lock is not the database's: whoever publishes does not keep others from reading and importing.
-func TestLockPublisher_LetsOthersWork(t *testing.T) {
+// The publisher's lock does not block reads and imports.
+func TestLockPublisher_DoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		defer lock(t, db)()

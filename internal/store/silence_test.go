@@ -9,9 +9,8 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// TestPostgres_SilentNetwork is about connections that stay open but carry nothing: every bounded call ends with its
-// context, and everything works again when the network does. Connecting alone would take minutes here, so a call that
-// ignores its context does not end in time.
+// Connections may stay open but carry no data. Every call then ends with its context, and works again when the network
+// does. Connecting alone would take minutes here, so a call that ignores its context does not end in time.
 func TestPostgres_SilentNetwork(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t) + "&connect_timeout=600"
@@ -29,7 +28,7 @@ func TestPostgres_SilentNetwork(t *testing.T) {
 				t.Error(err)
 			}
 			wire.Stall()
-			for _, connection := range []string{"that was good before", "that has yet to be made"} {
+			for _, connection := range []string{"that worked before", "that is new"} {
 				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 				ended := make(chan error, 1)
 				go func() { ended <- call(ctx) }()
@@ -38,14 +37,14 @@ func TestPostgres_SilentNetwork(t *testing.T) {
 					if !errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("with a connection %s: %v, want %v", connection, err, context.DeadlineExceeded)
 					}
-				case <-time.After(patience):
+				case <-time.After(waitTimeout):
 					t.Fatalf("with a connection %s the call does not end with its context", connection)
 				}
 				cancel()
 			}
 			wire.Mend()
 			if err := call(t.Context()); err != nil {
-				t.Errorf("after the pingAfter: %v", err)
+				t.Errorf("after the silence: %v", err)
 			}
 		})
 	}
