@@ -119,6 +119,7 @@ test('signing out locks the data again', async ({ page, server }) => {
 
 // A trial lasts 72 hours. The server is stopped, and started again at a time after that.
 test('a trial ends automatically, and its key with it', async ({ browser, extraHTTPHeaders }) => {
+  test.setTimeout(300_000); // it starts two servers, and the second one catches up three days
   const folder = copyOfData();
   const { server: before, stop: stopBefore } = await startDemo(folder);
   const context = await browser.newContext({ baseURL: before.base, extraHTTPHeaders });
