@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,18 +39,18 @@ func mustDirectory(t *testing.T, db *store.DB) store.Directory {
 	return r
 }
 
-// openGrant gives an account a plan from now on.
+// openGrant grants an account a plan from now on.
 func openGrant(db *store.DB, t *testing.T, account int64, plan assay.Plan) (assay.Grant, error) {
-	return db.ChangeGrants(t.Context(), account, func(has []assay.Grant, now int64) (store.GrantChange, error) {
+	return db.ChangeGrants(t.Context(), account, func(existing []assay.Grant, now int64) (store.GrantChange, error) {
 		change := store.GrantChange{At: now, Add: assay.Grant{Plan: plan, StartsAt: now}}
-		for _, g := range has {
+		for _, g := range existing {
 			change.End = append(change.End, g.ID)
 		}
 		return change, nil
 	})
 }
 
-// Each change raises its own counter, or none when it changes nothing.
+// Each change raises its counter. What changes nothing raises none.
 func TestCounters_AccountsAndSessions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -93,7 +94,7 @@ func TestCounters_AccountsAndSessions(t *testing.T) {
 	})
 }
 
-// Plans, memberships and grants are a history: what comes next ends what was, at the same instant.
+// Plans, memberships and grants are histories: a new entry ends the previous one at the same instant.
 func TestDirectory_KeepsHistory(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -119,8 +120,10 @@ func TestDirectory_KeepsHistory(t *testing.T) {
 		check(err)
 		got := mustDirectory(t, db)
 		want := store.Directory{
-			Counters:      got.Counters,
-			Accounts:      []assay.Account{{ID: a.ID, Email: "ann@example.com", Name: "Ann", HasPassword: true, CreatedAt: 100}},
+			Counters: got.Counters,
+			Accounts: []assay.Account{
+				{ID: a.ID, Email: "ann@example.com", Name: "Ann", HasPassword: true, CreatedAt: 100},
+			},
 			Organizations: []assay.Organization{{ID: o.ID, Name: "Fund", CreatedAt: 100}},
 			Plans: []store.OrgPlan{
 				{OrgID: o.ID, Plan: assay.PlanNone, From: 100, Until: 400},
@@ -129,7 +132,8 @@ func TestDirectory_KeepsHistory(t *testing.T) {
 			},
 			Memberships: []store.Membership{{o.ID, a.ID, "member", 200, 300}, {o.ID, a.ID, "owner", 300, 600}},
 			Grants: []assay.Grant{
-				{ID: 1, AccountID: a.ID, Plan: assay.PlanPremium, StartsAt: 700, EndedAt: 800}, {ID: 2, AccountID: a.ID, Plan: assay.PlanFull, StartsAt: 800},
+				{ID: 1, AccountID: a.ID, Plan: assay.PlanPremium, StartsAt: 700, EndedAt: 800},
+				{ID: 2, AccountID: a.ID, Plan: assay.PlanFull, StartsAt: 800},
 			},
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -164,22 +168,23 @@ func TestAccounts_Refused(t *testing.T) {
 		_, err = openGrant(db, t, 99, assay.PlanFull)
 		f(err, store.ErrNoAccount)
 		refusal := errors.New("decided against")
-		_, err = db.ChangeGrants(ctx, a.ID, func([]assay.Grant, int64) (store.GrantChange, error) { return store.GrantChange{}, refusal })
+		refuse := func([]assay.Grant, int64) (store.GrantChange, error) { return store.GrantChange{}, refusal }
+		_, err = db.ChangeGrants(ctx, a.ID, refuse)
 		f(err, refusal)
 		_, err = db.StartSession(ctx, store.Session{AccountID: 99}, "", "")
 		f(err, store.ErrNoAccount)
 		_, err = db.Session(ctx, [32]byte{9})
 		f(err, store.ErrNoSession)
 		if got := mustCounters(t, db); got != before {
-			t.Errorf("what was refused has changed the counters to %+v, want %+v", got, before)
+			t.Errorf("refused changes set the counters to %+v, want %+v", got, before)
 		}
 		if got := mustAudit(t, db, store.AuditFilter{}); len(got) != len(log) {
-			t.Errorf("what was refused stands in the log: %+v", got)
+			t.Errorf("the log has a refused change: %+v", got)
 		}
 	})
 }
 
-// Sessions that have run out are forgotten at the next sign-in, and those of a closed account with it.
+// A sign-in removes expired sessions, and closing an account removes its sessions.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -197,13 +202,8 @@ func TestSessions(t *testing.T) {
 			t.Helper()
 			for n := range byte(5) {
 				_, err := db.Session(t.Context(), [32]byte{n})
-				is := err == nil
-				should := false
-				for _, m := range numbers {
-					should = should || m == n
-				}
-				if is != should {
-					t.Errorf("session %d is there: %t, want %t (%v)", n, is, should, err)
+				if exists, want := err == nil, slices.Contains(numbers, n); exists != want {
+					t.Errorf("session %d exists: %t, want %t (%v)", n, exists, want, err)
 				}
 			}
 			if list, _, err := db.Sessions(t.Context()); err != nil || len(list) > len(numbers) {
@@ -225,8 +225,9 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(3)
-		if _, err := db.StartSession(t.Context(), store.Session{AccountID: a.ID}, "", ""); !errors.Is(err, store.ErrNoAccount) {
-			t.Errorf("a closed account gets a session, or the error %v", err)
+		_, err := db.StartSession(t.Context(), store.Session{AccountID: a.ID}, "", "")
+		if !errors.Is(err, store.ErrNoAccount) {
+			t.Errorf("a sign-in to a closed account returns the error %v, want %v", err, store.ErrNoAccount)
 		}
 	})
 }

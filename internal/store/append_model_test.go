@@ -15,28 +15,28 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// model is what AppendTransactions does, said plainly.
+// model is a simple implementation of AppendTransactions.
 type model struct {
-	kept    map[[2]string]assay.Transaction // by source and id
+	stored  map[[2]string]assay.Transaction // by source and id
 	aside   map[assay.Transaction]bool
 	receipt int64
 }
 
 func newModel() *model {
-	return &model{kept: map[[2]string]assay.Transaction{}, aside: map[assay.Transaction]bool{}}
+	return &model{stored: map[[2]string]assay.Transaction{}, aside: map[assay.Transaction]bool{}}
 }
 
 func (m *model) append(batch []assay.Transaction) (a store.Appended) {
 	for i, x := range batch {
 		key := [2]string{x.Source, x.ID}
-		kept, known := m.kept[key]
-		kept.Receipt = 0
+		stored, known := m.stored[key]
+		stored.Receipt = 0
 		switch {
 		case !known:
 			a.Inserted++
 			x.Receipt = m.receipt + 1
-			m.kept[key] = x
-		case kept == x:
+			m.stored[key] = x
+		case stored == x:
 			a.Duplicates++
 		default:
 			a.Conflicts = append(a.Conflicts, i)
@@ -49,19 +49,19 @@ func (m *model) append(batch []assay.Transaction) (a store.Appended) {
 	return a
 }
 
-// state is all that appending can change, in an order that does not depend on who came first.
+// state is everything that appending can change, in an order that does not depend on the order of arrival.
 type state struct {
-	kept, aside []assay.Transaction
+	stored, aside []assay.Transaction
 }
 
 func (m *model) state() (s state) {
-	for _, x := range m.kept {
-		s.kept = append(s.kept, x)
+	for _, x := range m.stored {
+		s.stored = append(s.stored, x)
 	}
 	for x := range m.aside {
 		s.aside = append(s.aside, x)
 	}
-	return state{inOrder(s.kept), inFullOrder(s.aside)}
+	return state{inOrder(s.stored), inFullOrder(s.aside)}
 }
 
 func readState(t *testing.T, db *store.DB) (s state) {
@@ -77,21 +77,23 @@ func readState(t *testing.T, db *store.DB) (s state) {
 }
 
 func inFullOrder(all []assay.Transaction) []assay.Transaction {
-	return slices.SortedFunc(slices.Values(all), func(a, b assay.Transaction) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	byText := func(a, b assay.Transaction) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
+	return slices.SortedFunc(slices.Values(all), byText)
 }
 
 func wantState(t *testing.T, db *store.DB, want state) {
 	t.Helper()
 	got := readState(t, db)
-	if !slices.Equal(got.kept, want.kept) {
-		t.Errorf("kept are\n%+v, want\n%+v", got.kept, want.kept)
+	if !slices.Equal(got.stored, want.stored) {
+		t.Errorf("stored are\n%+v, want\n%+v", got.stored, want.stored)
 	}
 	if !slices.Equal(got.aside, want.aside) {
-		t.Errorf("aside are\n%+v, want\n%+v", got.aside, want.aside)
+		t.Errorf("set aside are\n%+v, want\n%+v", got.aside, want.aside)
 	}
 }
 
-// pick takes ids and contents from so few that repeats of either kind are frequent, inside a batch and between batches.
+// pick returns a random transaction. There are so few ids and contents that both repeat often, inside a batch and
+// between batches.
 func pick(r *rand.Rand) assay.Transaction {
 	x := rental(fmt.Sprint(r.IntN(20)))
 	x.Source = []string{"a", "b", "ab"}[r.IntN(3)]
@@ -112,13 +114,13 @@ func pickMany(r *rand.Rand, n int) (batch []assay.Transaction) {
 	return batch
 }
 
-// hashes are the real one, and some that are so weak that ids stand in each other's way.
+// hashes are the real hash function and some that are so weak that ids collide.
 var hashes = []struct {
 	name string
 	mask int64 // of a good hash; 0 for the real one
 }{{"real", 0}, {"7", 7}, {"63", 63}}
 
-// eachHash runs a test with every hash, on every engine; open makes a new database.
+// eachHash runs a test with every hash function on every engine. The function open creates a database.
 func eachHash(t *testing.T, f func(t *testing.T, open func() *store.DB)) {
 	t.Helper()
 	for _, h := range hashes {
@@ -137,7 +139,7 @@ func eachHash(t *testing.T, f func(t *testing.T, open func() *store.DB)) {
 	}
 }
 
-// weakHash leaves few hashes; with the mask -1 there is one.
+// weakHash returns a hash function with few values; with the mask -1 it has one.
 func weakHash(mask int64) func(source, id string) int64 {
 	return func(source, id string) int64 {
 		if mask < 0 {
@@ -166,13 +168,13 @@ func TestAppend_EqualsTheModel(t *testing.T) {
 				wantState(t, db, m.state())
 			}
 			if t.Failed() || len(m.aside) == 0 {
-				t.Fatalf("seed %d failed, or had no conflicts: %d", seed, len(m.aside))
+				t.Fatalf("seed %d failed or had no conflicts: there are %d", seed, len(m.aside))
 			}
 		}
 	})
 }
 
-// The same rows in the same order, split in whatever way, come to the same tables and the same totals.
+// The same rows in the same order result in the same tables and totals, however they are split into batches.
 func TestAppend_SplitDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -196,17 +198,19 @@ func TestAppend_SplitDoesNotMatter(t *testing.T) {
 				start = end
 			}
 			got := readState(t, db)
-			if !slices.Equal(withoutReceipts(got.kept), withoutReceipts(want.kept)) || !slices.Equal(got.aside, want.aside) {
-				t.Errorf("seed %d: split rows come to\n%+v, want\n%+v", seed, got, want)
+			sameStored := slices.Equal(withoutReceipts(got.stored), withoutReceipts(want.stored))
+			if !sameStored || !slices.Equal(got.aside, want.aside) {
+				t.Errorf("seed %d: split rows result in\n%+v, want\n%+v", seed, got, want)
 			}
 			if inserted != all.Inserted || duplicates != all.Duplicates || !slices.Equal(conflicts, all.Conflicts) {
-				t.Errorf("seed %d: %d inserted, %d duplicates, conflicts %v; want %+v", seed, inserted, duplicates, conflicts, all)
+				t.Errorf("seed %d: %d inserted, %d duplicates, conflicts %v; want %+v",
+					seed, inserted, duplicates, conflicts, all)
 			}
 		}
 	})
 }
 
-// Rows that do not contradict each other may come in any order.
+// Rows that do not contradict each other may arrive in any order.
 func TestAppend_OrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -216,7 +220,7 @@ func TestAppend_OrderDoesNotMatter(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 7))
 		m := newModel()
 		m.append(pickMany(r, 100))
-		rows := withoutReceipts(m.state().kept)
+		rows := withoutReceipts(m.state().stored)
 		want := slices.Clone(rows)
 		rows = append(rows, rows[:len(rows)/2]...) // some of them twice
 		for range 3 {
@@ -226,7 +230,7 @@ func TestAppend_OrderDoesNotMatter(t *testing.T) {
 				a := mustAppend(t, db, part...)
 				inserted += a.Inserted
 				if len(a.Conflicts) > 0 {
-					t.Errorf("rows that agree make the conflicts %v", a.Conflicts)
+					t.Errorf("rows without contradictions have the conflicts %v", a.Conflicts)
 				}
 			}
 			if inserted != len(want) {
@@ -237,8 +241,8 @@ func TestAppend_OrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A conflict is kept aside once, however often it comes, and each other content by itself.
-func TestAppend_ConflictsKeptOnce(t *testing.T) {
+// A conflict is set aside once for each content, however often it arrives.
+func TestAppend_ConflictsSetAsideOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		one, two := rental("a"), rental("a")
@@ -246,15 +250,16 @@ func TestAppend_ConflictsKeptOnce(t *testing.T) {
 		two.Region, two.Provider = "", "Bolt"
 		mustAppend(t, db, rental("a"))
 		for range 3 {
-			wantAppended(t, mustAppend(t, db, one, rental("a"), two, one), store.Appended{Duplicates: 1, Conflicts: []int{0, 2, 3}})
+			got := mustAppend(t, db, one, rental("a"), two, one)
+			wantAppended(t, got, store.Appended{Duplicates: 1, Conflicts: []int{0, 2, 3}})
 		}
-		want := state{kept: []assay.Transaction{rental("a")}, aside: inFullOrder([]assay.Transaction{one, two})}
-		want.kept[0].Receipt = 1
+		want := state{stored: []assay.Transaction{rental("a")}, aside: inFullOrder([]assay.Transaction{one, two})}
+		want.stored[0].Receipt = 1
 		wantState(t, db, want)
 	})
 }
 
-// Words on transactions find them, however far behind its hash one stands.
+// A verification finds its transaction, however far its number is from its hash.
 func TestAddVerification_WeakHashes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -266,18 +271,18 @@ func TestAddVerification_WeakHashes(t *testing.T) {
 		mustAppend(t, db, batch...)
 		for i, x := range batch {
 			verify(t, db, x, false)
-			wantNoWord(t, db, word(x, false), store.ErrNoChange)
+			wantRefusedVerification(t, db, verification(x, false), store.ErrNoChange)
 			events, err := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
 			if err != nil || len(events) != i+1 || events[i].ID != x.ID || events[i].ExecutedAt != x.ExecutedAt {
-				t.Fatalf("after the word on %s the events are %+v (%v)", x.ID, events, err)
+				t.Fatalf("after the verification of %s the events are %+v (%v)", x.ID, events, err)
 			}
 		}
-		wantNoWord(t, db, word(rental("none"), false), store.ErrNoTransaction)
+		wantRefusedVerification(t, db, verification(rental("none"), false), store.ErrNoTransaction)
 	})
 }
 
-// A batch that meets all kinds of rows and breaks off, wherever that is, leaves everything as it was.
-func TestAppend_AllOrNothingAmongOthers(t *testing.T) {
+// A batch with new and known rows and conflicts changes nothing, wherever it is canceled.
+func TestAppend_AllOrNothingWithKnownRows(t *testing.T) {
 	t.Parallel()
 	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		r, db, m := rand.New(rand.NewPCG(3, 3)), open(), newModel()
@@ -286,23 +291,24 @@ func TestAppend_AllOrNothingAmongOthers(t *testing.T) {
 		mustAppend(t, db, first...)
 		mustPublish(t, db, coverOf(first[0], assay.Hourly))
 		before, tried := readState(t, db), 0
-		for n := int64(1); ; n += 1 + n/8 { // at first everywhere, then here and there
+		for n := int64(1); ; n += 1 + n/8 { // at every use first, then at fewer
 			a, err := db.AppendTransactions(storetest.BreakAt(t, n), second)
 			if err == nil {
-				if want := m.append(second); a.Inserted != want.Inserted || !slices.Equal(a.Conflicts, want.Conflicts) || a.Late == 0 {
-					t.Errorf("in the end appended %+v, want %+v and some of them late", a, want)
+				want := m.append(second)
+				if a.Inserted != want.Inserted || !slices.Equal(a.Conflicts, want.Conflicts) || a.Late == 0 {
+					t.Errorf("appended %+v, want %+v and some of them late", a, want)
 				}
 				break
 			}
 			tried++
 			wantState(t, db, before)
 			if late := listLate(t, db); len(late) != 0 || t.Failed() {
-				t.Fatalf("broken off at use %d, %d are late", n, len(late))
+				t.Fatalf("after cancellation at use %d, %d transactions are late", n, len(late))
 			}
 		}
 		wantState(t, db, m.state())
 		if tried < 10 {
-			t.Errorf("the batch was broken off in %d places, want many", tried)
+			t.Errorf("the batch was canceled in %d places, want many", tried)
 		}
 	})
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// added is one more of everything that a catalog lists.
+// added has one more entry for every list of a catalog.
 var added = assay.Catalog{
-	GPUs: []assay.GPU{{Name: "MI300X", Free: true}}, Regions: []string{"sa-east"}, Labs: []assay.Lab{{Lab: "cohere", Label: "Cohere"}},
+	GPUs:        []assay.GPU{{Name: "MI300X", Free: true}},
+	Regions:     []string{"sa-east"},
+	Labs:        []assay.Lab{{Lab: "cohere", Label: "Cohere"}},
 	MemoryTypes: []assay.MemoryType{{ID: "mem_hbm3_24gb", MemoryType: "HBM3 24GB", Category: "module"}},
 	CodingProducts: []assay.CodingProduct{
 		{ID: "jules-prs", Label: "Jules PRs", Category: "prs", Kind: "count", Tools: []string{"jules"}},
@@ -23,7 +25,7 @@ var added = assay.Catalog{
 	},
 }
 
-func TestCatalog_Grow(t *testing.T) {
+func TestAddToCatalog(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		defaults := assay.DefaultCatalog()
@@ -38,22 +40,23 @@ func TestCatalog_Grow(t *testing.T) {
 			t.Errorf("the catalog is\n%+v, want\n%+v", got, want)
 		}
 		if got := mustCounters(t, db).Catalog; got != 2 {
-			t.Errorf("the counter stands at %d, want 2", got)
+			t.Errorf("the counter is %d, want 2", got)
 		}
 	})
 }
 
-// What is refused leaves no trace, not even of the good entries beside it.
-func TestCatalog_GrowRefuses(t *testing.T) {
+// An invalid entry adds nothing, not even the valid entries beside it.
+func TestAddToCatalog_Refused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		counters := mustCounters(t, db)
 		err := db.AddToCatalog(t.Context(), assay.Catalog{GPUs: []assay.GPU{{Name: "MI300X"}, {Name: "h200"}}})
-		if want := `GPU "h200" differs only in case from "H200", which is in the catalog`; err == nil || err.Error() != want {
+		want := `GPU "h200" differs only in case from "H200", which is in the catalog`
+		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if got := mustCatalog(t, db); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
-			t.Errorf("the catalog is %+v", got)
+			t.Errorf("the catalog is %+v, want the default", got)
 		}
 		if got := mustCounters(t, db); got != counters {
 			t.Errorf("the counters are %+v, want %+v", got, counters)
@@ -92,22 +95,24 @@ func TestCatalog_SetFree(t *testing.T) {
 				t.Errorf("got %v, want %s…", err, want)
 			}
 			if got := mustCounters(t, db).Catalog; got != counter {
-				t.Errorf("the counter has gone from %d to %d", counter, got)
+				t.Errorf("the counter rose from %d to %d", counter, got)
 			}
 		}
-		refused(db.SetGPUFree(t.Context(), "h200", true), `GPU "h200" is not in the catalog: allowed are H100 SXM, H200, A100 SXM4`)
-		refused(db.SetLabFree(t.Context(), "Anthropic", true), `lab "Anthropic" is not in the catalog: allowed are anthropic, openai`)
+		refused(db.SetGPUFree(t.Context(), "h200", true),
+			`GPU "h200" is not in the catalog: allowed are H100 SXM, H200, A100 SXM4`)
+		refused(db.SetLabFree(t.Context(), "Anthropic", true),
+			`lab "Anthropic" is not in the catalog: allowed are anthropic, openai`)
 	})
 }
 
-// A GPU that was added takes transactions at once.
-func TestCatalog_GrownTakesTransactions(t *testing.T) {
+// An added GPU accepts transactions at once.
+func TestCatalog_AddedGPUAcceptsTransactions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		x := rental("t1")
 		x.GPU, x.Region = "MI300X", "sa-east"
 		if _, err := db.AppendTransactions(t.Context(), []assay.Transaction{x}); err == nil {
-			t.Error("a GPU that is not in the catalog was taken")
+			t.Error("a GPU that is not in the catalog was accepted")
 		}
 		if err := db.AddToCatalog(t.Context(), added); err != nil {
 			t.Fatal(err)

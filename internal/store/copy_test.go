@@ -15,7 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// copySource has something in many tables.
+// copySource returns a database with rows in many tables.
 func copySource(t *testing.T) *store.DB {
 	t.Helper()
 	from := storetest.Open(t)
@@ -26,7 +26,7 @@ func copySource(t *testing.T) *store.DB {
 	return from
 }
 
-// A copy has all that was there, and can be gone on with.
+// A copy has everything that the original has, and can be written to.
 func TestCopyTo(t *testing.T) {
 	t.Parallel()
 	from := copySource(t)
@@ -40,7 +40,7 @@ func TestCopyTo(t *testing.T) {
 			want, err := read(from)
 			got, errGot := read(to)
 			if err != nil || errGot != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("the %s of the copy are\n%+v (%v), want\n%+v (%v)", what, got, errGot, want, err)
+				t.Errorf("%s of the copy:\n%+v (%v), want\n%+v (%v)", what, got, errGot, want, err)
 			}
 		}
 		f("ledger", func(db *store.DB) (any, error) { return db.Ledger(t.Context()) })
@@ -53,23 +53,25 @@ func TestCopyTo(t *testing.T) {
 		f("directory", func(db *store.DB) (any, error) { return db.Directory(t.Context()) })
 		f("log", func(db *store.DB) (any, error) { return db.AuditLog(t.Context(), store.AuditFilter{}) })
 		f("catalog", func(db *store.DB) (any, error) { return db.Catalog(t.Context()) })
-		// What comes next gets numbers that are free.
+		// New rows get free ids.
 		mustAccount(t, to, "bob@example.com")
 		next := rental("next")
 		next.Source, next.Provider = "another", "Zed"
-		wantAppended(t, mustAppend(t, to, append([]assay.Transaction{next}, rentals(300)...)...), store.Appended{Inserted: 1, Duplicates: 300})
+		batch := append([]assay.Transaction{next}, rentals(300)...)
+		wantAppended(t, mustAppend(t, to, batch...), store.Appended{Inserted: 1, Duplicates: 300})
 		if err := from.CopyTo(t.Context(), to, func(string, int) {}); !errors.Is(err, store.ErrNotEmpty) {
-			t.Errorf("a copy onto a copy gives the error %v, want %v", err, store.ErrNotEmpty)
+			t.Errorf("copying into a copy returns the error %v, want %v", err, store.ErrNotEmpty)
 		}
 	})
 }
 
-// No table is forgotten.
+// A copy includes every table.
 func TestCopyTo_AllTables(t *testing.T) {
 	t.Parallel()
 	raw := storetest.Raw(t, storetest.Open(t))
 	defer raw.Close()
-	rows, err := raw.QueryContext(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'migrations' ORDER BY name`)
+	rows, err := raw.QueryContext(t.Context(), `SELECT name FROM sqlite_master
+		WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'migrations' ORDER BY name`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,18 +85,24 @@ func TestCopyTo_AllTables(t *testing.T) {
 		want = append(want, name)
 	}
 	if got := slices.Sorted(slices.Values(store.CopiedTables())); rows.Err() != nil || !slices.Equal(got, want) {
-		t.Errorf("a copy takes the tables\n%q, there are\n%q (%v)", got, want, rows.Err())
+		t.Errorf("a copy has the tables\n%q, want\n%q (%v)", got, want, rows.Err())
 	}
 }
 
-// damages are triggers that make a copy other than it should be: a row less, a row more, a text, a NULL.
+// damages are triggers, by the table in which a copy then differs: a missing or additional row, another text, a NULL.
+// The key true is for PostgreSQL.
 var damages = map[bool]map[string]string{
 	false: {
-		"providers": `CREATE TRIGGER damage AFTER INSERT ON providers BEGIN UPDATE providers SET provider = provider || ' ' WHERE provider = new.provider AND length(provider) < 6; END`,
-		"receipts":  `CREATE TRIGGER damage AFTER INSERT ON receipts BEGIN DELETE FROM receipts; END`,
-		"settings":  `CREATE TRIGGER damage AFTER INSERT ON receipts BEGIN INSERT INTO settings (name, value) VALUES ('a', 'b'); END`,
-		"audit":     `CREATE TRIGGER damage BEFORE INSERT ON audit WHEN new.detail <> '-' BEGIN INSERT INTO audit (audit_id, at, actor, action, subject, detail) VALUES (new.audit_id, new.at, new.actor, new.action, new.subject, '-'); SELECT RAISE(IGNORE); END`,
-		"points":    `CREATE TRIGGER damage AFTER INSERT ON points WHEN new.value_nanos IS NOT NULL BEGIN UPDATE points SET value_nanos = NULL WHERE series_id = new.series_id AND at = new.at; END`,
+		"providers": `CREATE TRIGGER damage AFTER INSERT ON providers BEGIN
+			UPDATE providers SET provider = provider || ' ' WHERE provider = new.provider AND length(provider) < 6; END`,
+		"receipts": `CREATE TRIGGER damage AFTER INSERT ON receipts BEGIN DELETE FROM receipts; END`,
+		"settings": `CREATE TRIGGER damage AFTER INSERT ON receipts BEGIN
+			INSERT INTO settings (name, value) VALUES ('a', 'b'); END`,
+		"audit": `CREATE TRIGGER damage BEFORE INSERT ON audit WHEN new.detail <> '-' BEGIN
+			INSERT INTO audit (audit_id, at, actor, action, subject, detail)
+			VALUES (new.audit_id, new.at, new.actor, new.action, new.subject, '-'); SELECT RAISE(IGNORE); END`,
+		"points": `CREATE TRIGGER damage AFTER INSERT ON points WHEN new.value_nanos IS NOT NULL BEGIN
+			UPDATE points SET value_nanos = NULL WHERE series_id = new.series_id AND at = new.at; END`,
 	},
 	true: {
 		"providers": pgDamage("providers", `NEW.provider := NEW.provider || ' '; RETURN NEW`),
@@ -110,7 +118,7 @@ func pgDamage(table, body string) string {
 		CREATE TRIGGER damage BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION damage()`, body, table)
 }
 
-// A database that does not keep what it is given does not become a copy, and stays as new as it was.
+// A copy that differs from the original is rolled back, and the database stays empty.
 func TestCopyTo_Damaged(t *testing.T) {
 	t.Parallel()
 	from := copySource(t)
@@ -120,7 +128,7 @@ func TestCopyTo_Damaged(t *testing.T) {
 			storetest.Exec(t, to, trigger)
 			err := from.CopyTo(t.Context(), to, func(string, int) {})
 			if !errors.Is(err, store.ErrCopyDiffers) || !strings.Contains(err.Error(), "its table "+table+" ") {
-				t.Errorf("with damage to %s the error is %v", table, err)
+				t.Errorf("with damage to %s the error is %v, want %v", table, err, store.ErrCopyDiffers)
 			}
 			if store.IsPostgres(address) {
 				storetest.Exec(t, to, `DROP FUNCTION damage CASCADE`)
@@ -129,30 +137,30 @@ func TestCopyTo_Damaged(t *testing.T) {
 			}
 		}
 		if err := from.CopyTo(t.Context(), to, func(string, int) {}); err != nil {
-			t.Errorf("after the damage is mended: %v", err)
+			t.Errorf("without damage: %v", err)
 		}
 	})
 }
 
-// A copy that is broken off, wherever that is, leaves nothing.
-func TestCopyTo_BrokenOff(t *testing.T) {
+// A copy leaves nothing behind, wherever it is canceled.
+func TestCopyTo_Canceled(t *testing.T) {
 	t.Parallel()
 	from := copySource(t)
 	storetest.EachAddress(t, func(t *testing.T, address string) {
 		to := storetest.OpenIn(t, address)
-		var broken int
+		var canceled int
 		for n := int64(1); ; n += n/3 + 1 {
 			err := from.CopyTo(storetest.BreakAt(t, n), to, func(string, int) {})
 			if err == nil {
 				break
 			}
 			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("broken off at %d, the error is %v; one that left something says %v", n, err, store.ErrNotEmpty)
+				t.Fatalf("after cancellation at use %d the error is %v, want %v", n, err, context.Canceled)
 			}
-			broken++
+			canceled++
 		}
-		if broken < 5 {
-			t.Errorf("it was broken off %d times only", broken)
+		if canceled < 5 {
+			t.Errorf("the copy was canceled in %d places, want several", canceled)
 		}
 		wantCount(t, to, 300)
 	})

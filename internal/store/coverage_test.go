@@ -10,7 +10,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// span is a publication that covers hours without a record.
+// span returns a publication that covers hours without a record.
 func span(from, to int64, reason string) store.Publication {
 	return store.Publication{Reason: reason, Covers: covers("H200", from, to)}
 }
@@ -20,11 +20,11 @@ func TestCovers_At(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, span(10, 20, "")) // version 1
 		mustPublish(t, db, span(30, 40, "")) // 2
-		mustPublish(t, db, span(0, 5, ""))   // 3: a backfill, behind in versions and first in time
+		mustPublish(t, db, span(0, 5, ""))   // 3: a backfill, later in versions and first in time
 		mustPublish(t, db, span(12, 18, "restated"))
 		mustPublish(t, db, span(2, 4, "restated"))
 		mustPublish(t, db, span(15, 20, "restated"))
-		mustPublish(t, db, span(5, 10, "")) // 7: joins 3 and 1 in the coverage, and stays a cover of its own
+		mustPublish(t, db, span(5, 10, "")) // 7: joins 3 and 1 in the coverage, but is a separate cover
 		all := mustLedger(t, db).Covers
 		key := store.CoverageKey{GPU: "H200", Grain: assay.Hourly}
 		f := func(at int64, want ...int64) {
@@ -58,12 +58,12 @@ func TestCovers_At(t *testing.T) {
 		f(30*h, 2)
 		f(40 * h)
 		if got := all.At(store.CoverageKey{GPU: "H200", Grain: assay.Daily}, 15*h); len(got) != 0 {
-			t.Errorf("the daily covers are %v", got)
+			t.Errorf("the daily covers are %v, want none", got)
 		}
 	})
 }
 
-func TestCovers_SayWhatWasKnown(t *testing.T) {
+func TestCovers_Content(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
@@ -72,14 +72,15 @@ func TestCovers_SayWhatWasKnown(t *testing.T) {
 		mustPublish(t, db, p)
 		all := mustLedger(t, db).Covers
 		key := store.CoverageKey{GPU: "H200", Grain: assay.Hourly}
-		want := []store.Cover{{Span: store.Span{From: assay.Hour, To: 2 * assay.Hour}, Version: 1, PublishedAt: 77, Receipt: 1}}
+		hour := store.Span{From: assay.Hour, To: 2 * assay.Hour}
+		want := []store.Cover{{Span: hour, Version: 1, PublishedAt: 77, Receipt: 1}}
 		if len(all) != 1 || !slices.Equal(all[key], want) {
 			t.Errorf("the covers are %+v, want %+v", all, want)
 		}
 	})
 }
 
-// A restatement determines anew: where nothing was determined, there is nothing to restate.
+// Only time that has been determined can be restated.
 func TestPublish_RestatementInsideTheCoverage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -90,7 +91,7 @@ func TestPublish_RestatementInsideTheCoverage(t *testing.T) {
 			want := readPublished(t, db)
 			_, err := db.Publish(t.Context(), ready(t, db, span(from, to, "restated")))
 			if err == nil || !strings.Contains(err.Error(), "restate H200: the time has not been determined") {
-				t.Errorf("restating [%d, %d) gives the error %v", from, to, err)
+				t.Errorf("restating [%d, %d) returns the error %v", from, to, err)
 			}
 			wantPublished(t, db, want)
 		}
@@ -106,18 +107,20 @@ func TestPublish_RestatementInsideTheCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, inside := range []store.Span{{From: 10, To: 20}, {From: 10, To: 11}, {From: 19, To: 20}, {From: 33, To: 34}, {From: 33, To: 34}} {
+		for _, inside := range []store.Span{
+			{From: 10, To: 20}, {From: 10, To: 11}, {From: 19, To: 20}, {From: 33, To: 34}, {From: 33, To: 34},
+		} {
 			mustPublish(t, db, span(inside.From, inside.To, "restated"))
 		}
 		after, err := db.Coverage(t.Context())
 		key := store.CoverageKey{GPU: "H200", Grain: assay.Hourly}
 		if err != nil || !slices.Equal(after[key], before[key]) {
-			t.Errorf("restating has changed the coverage from %v to %v (%v)", before, after, err)
+			t.Errorf("restating changed the coverage from %v to %v (%v)", before, after, err)
 		}
 	})
 }
 
-// Head reads counters and coverage of one moment.
+// Head reads the counters and the coverage as of one moment.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -12,7 +12,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// wantDamaged reads everything and wants to hear of the hour that a rental was executed in.
+// wantDamaged reads everything and checks that the error names the damaged segment.
 func wantDamaged(t *testing.T, db *store.DB, what string) {
 	t.Helper()
 	_, err := db.AppendWindow(t.Context(), nil, math.MinInt64, math.MaxInt64)
@@ -21,7 +21,7 @@ func wantDamaged(t *testing.T, db *store.DB, what string) {
 	}
 }
 
-// Whichever bit of a segment flips: the reading names it.
+// A read detects every flipped bit of a segment.
 func TestAppendWindow_FlippedBits(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -32,10 +32,10 @@ func TestAppendWindow_FlippedBits(t *testing.T) {
 		for _, column := range []string{"segment", "rows", "checksum"} {
 			for _, bit := range []int{0, 1, 2, 9, 20, 31, 32, 40, 52, 62, 63} {
 				if column == "segment" && bit > 40 {
-					continue // the hour would be beyond all years, and is not read; Verify counts what is gone
+					continue // the hour would be after the last year, which is not read; Verify counts missing rows
 				}
 				if column == "segment" && bit >= 32 && storetest.IsPostgres(t, db) {
-					continue // an hour of a month that has no table
+					continue // an hour in a month without a partition
 				}
 				flip := fmt.Sprintf(`UPDATE segments SET %[1]s = (%[1]s | $1) - (%[1]s & $1)`, column)
 				storetest.Exec(t, db, flip, int64(1)<<bit)
@@ -53,7 +53,7 @@ func TestAppendWindow_FlippedBits(t *testing.T) {
 			wantDamaged(t, db, fmt.Sprintf("%d bytes of the body", i))
 		}
 		storetest.Exec(t, db, `UPDATE segments SET body = $1`, body)
-		window(t, db, math.MinInt64, math.MaxInt64) // all is well again
+		window(t, db, math.MinInt64, math.MaxInt64) // the segment is intact again
 	})
 }
 
@@ -61,12 +61,12 @@ func TestAppendWindow_ChangedNames(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
-		f := func(table, column, was, is string) {
+		f := func(table, column, original, changed string) {
 			t.Helper()
 			change := fmt.Sprintf(`UPDATE %s SET %s = $1 WHERE %[2]s = $2`, table, column)
-			storetest.Exec(t, db, change, is, was)
+			storetest.Exec(t, db, change, changed, original)
 			wantDamaged(t, db, table)
-			storetest.Exec(t, db, change, was, is)
+			storetest.Exec(t, db, change, original, changed)
 			window(t, db, math.MinInt64, math.MaxInt64)
 		}
 		f("gpus", "gpu_name", "H100 SXM", "H100 SXN")
@@ -76,21 +76,21 @@ func TestAppendWindow_ChangedNames(t *testing.T) {
 	})
 }
 
-// A column may turn into another type, and a name may be gone.
+// Damage may change the type of a column or remove a name.
 func TestAppendWindow_OtherTypes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		f := func(table, column string, value any) {
 			t.Helper()
-			storetest.Exec(t, db, `CREATE TABLE kept AS SELECT * FROM `+table)
+			storetest.Exec(t, db, `CREATE TABLE saved AS SELECT * FROM `+table)
 			storetest.Exec(t, db, `UPDATE `+table+` SET `+column+` = $1`, value)
 			wantDamaged(t, db, column)
 			storetest.Exec(t, db, `DELETE FROM `+table)
-			storetest.Exec(t, db, `INSERT INTO `+table+` SELECT * FROM kept`)
-			storetest.Exec(t, db, `DROP TABLE kept`)
+			storetest.Exec(t, db, `INSERT INTO `+table+` SELECT * FROM saved`)
+			storetest.Exec(t, db, `DROP TABLE saved`)
 		}
-		if !storetest.IsPostgres(t, db) { // which refuses to keep them
+		if !storetest.IsPostgres(t, db) { // PostgreSQL refuses them
 			f("segments", "rows", 2.5)
 			f("segments", "checksum", "none")
 			f("segments", "body", "text")
@@ -101,23 +101,24 @@ func TestAppendWindow_OtherTypes(t *testing.T) {
 	})
 }
 
-// A short head of a chain must stop the publisher with a word, not end the program.
+// A damaged head of a chain is an error, not a panic.
 func TestState_DamagedHead(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 0, 1))
 		for _, head := range []any{[]byte("short"), nil, make([]byte, 33)} {
 			storetest.Exec(t, db, `UPDATE series SET head = $1`, head)
-			if _, err := db.State(t.Context()); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "H100 SXM global hourly") {
-				t.Errorf("with the head %x State gives the error %v", head, err)
-			}
-			if _, err := db.Chains(t.Context()); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "H100 SXM global hourly") {
-				t.Errorf("with the head %x Chains gives the error %v", head, err)
+			_, stateErr := db.State(t.Context())
+			_, chainsErr := db.Chains(t.Context())
+			for _, err := range []error{stateErr, chainsErr} {
+				if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "H100 SXM global hourly") {
+					t.Errorf("with the head %x State and Chains return the errors %v and %v", head, stateErr, chainsErr)
+				}
 			}
 		}
 		storetest.Exec(t, db, `UPDATE series SET grain = 'weekly'`)
 		if _, err := db.State(t.Context()); err == nil {
-			t.Error("a grain that there is not goes unnoticed")
+			t.Error("an unknown grain is not detected")
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// Who goes silent in the middle of a transaction that writes does not keep the others from writing.
+// A process that stops in the middle of a write transaction does not block other writers for long.
 func TestPostgres_SilentWriter(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
@@ -30,7 +30,7 @@ func TestPostgres_SilentWriter(t *testing.T) {
 	}
 }
 
-// Only writers hold a lock; a reading may take its time between two statements.
+// Only writers hold a lock, so a read may pause between two statements.
 func TestPostgres_IdleSessions(t *testing.T) {
 	t.Parallel()
 	writing, reading := store.SessionSettings(t, openPostgres(t), "idle_in_transaction_session_timeout")

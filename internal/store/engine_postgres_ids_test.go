@@ -7,8 +7,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Ids are looked up in parts of a batch, and go in together: known and new ones in every part, and a last part that is
-// not full.
+// The ids of a batch are looked up in parts and inserted together. Every part has known and new ids, and the last one
+// is not full.
 func TestPostgres_KnownAmongNew(t *testing.T) {
 	t.Parallel()
 	db := openPostgres(t)

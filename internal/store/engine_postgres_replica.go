@@ -123,8 +123,8 @@ func (e *replicaEngine) LockPublisher(context.Context) (context.Context, func(),
 	return nil, nil, ErrReplica
 }
 
-// Lag returns the time since the replica was last known to have everything that the primary had. It grows while either is
-// unreachable.
+// Lag returns the time since the replica was last known to have everything that the primary had. It grows while either
+// is unreachable.
 func (e *replicaEngine) Lag() time.Duration { return time.Since(*e.caughtUp.Load()) }
 
 // begin begins a read that has at least what was announced or read before.
@@ -275,8 +275,8 @@ func (e *replicaEngine) setMinimum(next func(position) position) {
 	e.minimum = next(e.minimum)
 }
 
-// primaryPosition returns how far the primary's log is on disk, which includes everything committed. The query also shows
-// that the connection still works.
+// primaryPosition returns how far the primary's log is on disk, which includes everything committed. The query also
+// shows that the connection still works.
 func primaryPosition(ctx context.Context, conn *pgx.Conn) (at position, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

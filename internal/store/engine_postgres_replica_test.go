@@ -182,7 +182,8 @@ func replicaPaused(t *testing.T, r *replicated) {
 	r.wantLag(t, false)
 }
 
-// Without the primary, changes that reach the replica are still announced, and the replica reports that it may be behind.
+// Without the primary, changes that reach the replica are still announced, and the replica reports that it may be
+// behind.
 func replicaPrimaryCut(t *testing.T, r *replicated) {
 	r.toPrimary.Cut()
 	r.wantLag(t, true)

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// SetIDHash replaces the hash that finds ids. It is to be called before anything is written.
+// SetIDHash replaces the hash function of ids. Call it before the first write.
 func SetIDHash(db *DB, hash func(source, id string) int64) { db.idHash = hash }
 
-// OpenToMigrate opens a database with another hash for ids, and with so few ids that a migration inserts at once.
+// OpenToMigrate opens a database with another hash function, and limits how many ids a migration inserts at once.
 func OpenToMigrate(t *testing.T, address string, hash func(source, id string) int64, ids int) *DB {
 	t.Helper()
 	e, err := openEngine(t.Context(), address)
@@ -30,16 +30,16 @@ func OpenToMigrate(t *testing.T, address string, hash func(source, id string) in
 	return db
 }
 
-// MaxProbe is how far behind its hash an id may stand.
+// MaxProbe is the largest distance between an id's number and its hash.
 const MaxProbe = maxProbe
 
-// The body of a record, which nobody outside needs to see.
+// The encoding of records, which only tests need outside the package.
 var (
 	AppendBody = appendBody
 	ReadBody   = readBody
 )
 
-// SegmentBody is the body of the only segment.
+// SegmentBody returns the body of the only segment.
 func SegmentBody(t *testing.T, db *DB) (body []byte) {
 	t.Helper()
 	err := db.read(t.Context(), func(tx *tx) error {
@@ -64,23 +64,23 @@ func MigrationNames(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// CopiedTables are the tables that a copy takes.
+// CopiedTables lists the tables of a copy.
 func CopiedTables() []string { return slices.Concat(seeded, copied) }
 
-// NewestMigration is the name of the newest migration of PostgreSQL, which begins with its number.
+// NewestMigration returns the name of PostgreSQL's newest migration, which begins with its number.
 func NewestMigration(t *testing.T) string {
 	t.Helper()
 	names := MigrationNames(t, "migrations/postgres")
 	return path.Base(names[len(names)-1])
 }
 
-// SessionSettings gives a setting of PostgreSQL's as sessions that write and that read have it.
+// SessionSettings returns a PostgreSQL setting in sessions that write and in sessions that read.
 func SessionSettings(t *testing.T, db *DB, name string) (writing, reading string) {
 	t.Helper()
-	ask := func(into *string) func(*tx) error {
+	query := func(into *string) func(*tx) error {
 		return func(tx *tx) error { return tx.QueryRowContext(tx.ctx, `SELECT current_setting($1)`, name).Scan(into) }
 	}
-	if err := errors.Join(db.write(t.Context(), ask(&writing)), db.read(t.Context(), ask(&reading))); err != nil {
+	if err := errors.Join(db.write(t.Context(), query(&writing)), db.read(t.Context(), query(&reading))); err != nil {
 		t.Fatal(err)
 	}
 	return writing, reading

@@ -181,8 +181,8 @@ func TestLate_ForTheHourOnly(t *testing.T) {
 	})
 }
 
-// Rows and verifications that arrive while a publisher computes are late, although their time was not determined yet: the
-// publisher did not know them.
+// Rows and verifications that arrive while a publisher computes are late, although their time was not determined yet:
+// the publisher did not know them.
 func TestLate_BetweenReadingAndPublishing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -211,8 +211,8 @@ func (l *Ledger) countRecords(tx *tx) error {
 	})
 }
 
-// NextActivity returns the first instant from the given one on at which an hour with transactions begins or which the window
-// of a record contains; ok is false when there is none.
+// NextActivity returns the first instant from the given one on at which an hour with transactions begins or which the
+// window of a record contains; ok is false when there is none.
 func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		ok = false
@@ -246,8 +246,8 @@ func (db *DB) NextActivity(ctx context.Context, from int64) (at int64, ok bool, 
 	return at, ok, err
 }
 
-// ledgerSum returns a CRC-32C over the fields of a row of the ledger. Like that of a segment it detects damage, including
-// damage to texts that no record repeats, such as an actor and a reason.
+// ledgerSum returns a CRC-32C over the fields of a row of the ledger. Like that of a segment it detects damage,
+// including damage to texts that no record repeats, such as an actor and a reason.
 func ledgerSum(fields ...any) int64 {
 	var b []byte
 	for _, field := range fields {

@@ -17,10 +17,11 @@ import (
 
 var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
-// manifestOf signs what is unsigned.
+// manifestOf returns the signed manifest of a day.
 func manifestOf(u store.Unsigned) assay.Manifest {
 	m := assay.Manifest{
-		Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes), SignedAt: u.Day + assay.Day, Previous: u.Previous,
+		Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes),
+		SignedAt: u.Day + assay.Day, Previous: u.Previous,
 	}
 	proof.Sign(&m, signingKey)
 	return m
@@ -84,7 +85,7 @@ func TestManifests_UnsignedDays(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		wantUnsigned(t, db)
-		mustPublish(t, db, hours("H100 SXM", 22, 24)) // which end at 23:00 and at midnight: the latter is the next day's
+		mustPublish(t, db, hours("H100 SXM", 22, 24)) // they end at 23:00 and at midnight, which is the next day
 		wantUnsigned(t, db, 0, 1)
 		mustPublish(t, db, store.Publication{Covers: covers("H100 SXM", 72, 96)}) // nothing to sign
 		wantUnsigned(t, db, 0, 1)
@@ -92,7 +93,8 @@ func TestManifests_UnsignedDays(t *testing.T) {
 		f := func(by, want int64) {
 			t.Helper()
 			if u, ok := nextUnsigned(t, db, by); ok != (want >= 0) || ok && u.Day != want*assay.Day {
-				t.Errorf("by %s the next unsigned day is %s (%v), want %d", assay.FormatInstant(by), assay.FormatInstant(u.Day), ok, want)
+				at, day := assay.FormatInstant(by), assay.FormatInstant(u.Day)
+				t.Errorf("by %s the next unsigned day is %s (%v), want %d", at, day, ok, want)
 			}
 		}
 		f(assay.Day-1, -1)
@@ -111,7 +113,7 @@ func TestManifests_UnsignedDays(t *testing.T) {
 	})
 }
 
-// A day that is restated after it was signed is signed again: all its records, old and new, as the next revision.
+// A day that is restated after signing is signed again: all its records, old and new, as the next revision.
 func TestManifests_Revision(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -120,7 +122,8 @@ func TestManifests_Revision(t *testing.T) {
 		mustPublish(t, db, restated("H100 SXM", 20, 1, 99, true))
 		wantUnsigned(t, db, 0)
 		again := signDay(t, db, 0)
-		if again.Revision != 1 || again.Records != day0.Records+1 || again.Previous != day1.Hash || again.Digest == day0.Digest {
+		extends := again.Records == day0.Records+1 && again.Previous == day1.Hash
+		if again.Revision != 1 || !extends || again.Digest == day0.Digest {
 			t.Errorf("the second manifest is %+v after %+v", again, day0)
 		}
 		wantManifests(t, db, day0, day1, again)
@@ -132,11 +135,11 @@ func TestManifests_Revision(t *testing.T) {
 	})
 }
 
-// The hashes come in the order GPU, region, grain, instant, revision, whatever the order of publication was.
+// Hashes are in the order of GPU, region, grain, instant and revision, whatever the order of publication.
 func TestManifests_OrderOfRecords(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		// The ids of GPUs and regions have another order than their names.
+		// The ids of GPUs and regions are in another order than their names.
 		a, b := assay.Line{GPU: "B200", Region: "us-east"}, assay.Line{GPU: "B200", Region: "ap-east"}
 		c, g := assay.Line{GPU: "A100 SXM4", Region: "us-west"}, assay.Line{GPU: "B200", Region: assay.Global}
 		series := []store.SeriesRecords{
@@ -150,12 +153,12 @@ func TestManifests_OrderOfRecords(t *testing.T) {
 		hash := func(series, i int) assay.Hash { return p.Series[series].Records[i].Hash }
 		want := []assay.Hash{hash(2, 0), hash(4, 0), hash(3, 1), hash(3, 0), hash(1, 0), hash(0, 0)}
 		if u, _ := nextUnsigned(t, db, assay.Day); !slices.Equal(u.Hashes, want) {
-			t.Errorf("to be signed are\n%x, want\n%x", u.Hashes, want)
+			t.Errorf("the hashes to sign are\n%x, want\n%x", u.Hashes, want)
 		}
 	})
 }
 
-// Whoever was faster, with a signature or with a publication, makes what was read before worthless.
+// A signature or a publication of another process makes what was read before out of date.
 func TestAddManifest_Overtaken(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -165,15 +168,15 @@ func TestAddManifest_Overtaken(t *testing.T) {
 			days := mustLedger(t, db).Unsigned
 			before := mustCounters(t, db)
 			if err := db.AddManifest(t.Context(), u, manifestOf(u)); !errors.Is(err, store.ErrOvertaken) {
-				t.Errorf("an overtaken manifest gives the error %v, want %v", err, store.ErrOvertaken)
+				t.Errorf("an overtaken manifest returns the error %v, want %v", err, store.ErrOvertaken)
 			}
 			wantManifests(t, db, want...)
 			if after := mustLedger(t, db).Unsigned; !slices.Equal(after, days) || mustCounters(t, db) != before {
-				t.Errorf("the refused manifest has left the unsigned days %v, want %v", after, days)
+				t.Errorf("after the refused manifest the unsigned days are %v, want %v", after, days)
 			}
 		}
 		u, _ := nextUnsigned(t, db, math.MaxInt64)
-		mustPublish(t, db, hours("H100 SXM", 40, 41)) // of another day, but who knows
+		mustPublish(t, db, hours("H100 SXM", 40, 41)) // of another day, which is refused too
 		f(u)
 		u, _ = nextUnsigned(t, db, math.MaxInt64)
 		first := signDay(t, db, 0)
@@ -188,17 +191,17 @@ func TestManifests_Damaged(t *testing.T) {
 		signDay(t, db, 0)
 		f := func(column string) {
 			t.Helper()
-			var was []byte
+			var original []byte
 			raw := storetest.Raw(t, db)
 			defer raw.Close()
-			if err := raw.QueryRowContext(t.Context(), `SELECT `+column+` FROM manifests`).Scan(&was); err != nil {
+			if err := raw.QueryRowContext(t.Context(), `SELECT `+column+` FROM manifests`).Scan(&original); err != nil {
 				t.Fatal(err)
 			}
-			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = $1`, append([]byte{0}, was...))
+			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = $1`, append([]byte{0}, original...))
 			if _, _, err := db.LastManifest(t.Context()); !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("with a longer %s the error is %v, want %v", column, err, store.ErrDamaged)
 			}
-			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = $1`, was)
+			storetest.Exec(t, db, `UPDATE manifests SET `+column+` = $1`, original)
 			if _, _, err := db.LastManifest(t.Context()); err != nil {
 				t.Fatal(err)
 			}

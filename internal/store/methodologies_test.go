@@ -39,28 +39,29 @@ func TestMethodologies_Adopt(t *testing.T) {
 		wantMethodologies(t, db)
 		f(10, late)
 		f(20, early)
-		wantMethodologies(t, db, early, late) // in the order of their effect
+		wantMethodologies(t, db, early, late) // in the order in which they take effect
 		before := mustCounters(t, db)
 
-		f(30, early) // the same text once more changes nothing
+		f(30, early) // the same text again changes nothing
 		other := early
 		other.Text = "another"
-		if err := adopt(30, other); err == nil || !strings.Contains(err.Error(), "version 1.0.0 was adopted with another text") {
-			t.Errorf("another text under the same version gives the error %v", err)
+		err := adopt(30, other)
+		if err == nil || !strings.Contains(err.Error(), "version 1.0.0 was adopted with another text") {
+			t.Errorf("another text under the same version returns the error %v", err)
 		}
 		same := assay.MethodologyFile{Version: "3.0.0", Effective: 500, Text: "three"}
 		if err := adopt(30, same); err == nil {
-			t.Error("two versions take effect at one instant")
+			t.Error("two versions can take effect at one instant")
 		}
 		wantMethodologies(t, db, early, late)
 		if got := mustCounters(t, db); got != before {
-			t.Errorf("the counters went from %+v to %+v, though nothing was adopted", before, got)
+			t.Errorf("the counters changed from %+v to %+v, although nothing was adopted", before, got)
 		}
 	})
 }
 
-// A version governs the slots that end at or after its effect, so none of those may have been determined: of any GPU
-// and any grain.
+// A version applies to slots that end when it takes effect or later, so none of those may have been determined, of any
+// GPU or grain.
 func TestMethodologies_TooLate(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -70,8 +71,9 @@ func TestMethodologies_TooLate(t *testing.T) {
 			t.Helper()
 			m := assay.MethodologyFile{Version: assay.FormatInstant(effective), Effective: effective, Text: "text"}
 			err := db.AdoptMethodology(t.Context(), m)
-			if ok != (err == nil) || !ok && (!errors.Is(err, store.ErrTooLate) || !strings.Contains(err.Error(), "is determined up to")) {
-				t.Errorf("taking effect at %s gives the error %v", m.Version, err)
+			tooLate := errors.Is(err, store.ErrTooLate) && strings.Contains(err.Error(), "is determined up to")
+			if ok && err != nil || !ok && !tooLate {
+				t.Errorf("taking effect at %s returns the error %v", m.Version, err)
 			}
 		}
 		f(0, false)
@@ -80,9 +82,9 @@ func TestMethodologies_TooLate(t *testing.T) {
 		f(5*assay.Hour+1, true)
 		f(6*assay.Hour, true)
 		if got, err := db.Methodologies(t.Context()); err != nil || len(got) != 2 {
-			t.Errorf("the methodologies are %+v (%v), want the two that came in time", got, err)
+			t.Errorf("the methodologies are %+v (%v), want the two accepted ones", got, err)
 		}
-		// What is adopted may be said again at any time.
+		// An adopted version can be adopted again at any time.
 		mustPublish(t, db, hours("B200", 5, 9))
 		f(6*assay.Hour, true)
 	})

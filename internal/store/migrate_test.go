@@ -15,13 +15,13 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// makeOld makes a database as the first migration left it, and runs statements on it.
+// makeOld creates a database with only the first migration, and runs statements on it.
 func makeOld(t *testing.T, dir string, statements ...string) {
 	t.Helper()
 	makeAt(t, 1, dir, statements...)
 }
 
-// makeAt makes a database as so many migrations left it.
+// makeAt creates a database with that many migrations.
 func makeAt(t *testing.T, migrations int, dir string, statements ...string) {
 	t.Helper()
 	schema, err := filepath.Glob("migrations/sqlite/*.sql")
@@ -55,7 +55,7 @@ func makeAt(t *testing.T, migrations int, dir string, statements ...string) {
 	}
 }
 
-// oldMarket is transactions, values and everything around them.
+// oldMarket inserts transactions, published values and what they need.
 var oldMarket = []string{
 	`INSERT INTO sources (source) VALUES ('exchange'), ('desk')`,
 	`INSERT INTO providers (provider) VALUES ('Acme'), ('Bolt')`,
@@ -75,13 +75,22 @@ var oldMarket = []string{
 }
 
 var oldTransactions = []assay.Transaction{
-	{Source: "exchange", ID: "a", ExecutedAt: 500, GPU: "H100 SXM", Region: "us-west", Price: 999, GPUs: 2, HourMicros: 3, Provider: "Acme", Verified: true, Receipt: 1},
-	{Source: "desk", ID: "b", ExecutedAt: 1000, GPU: "H100 SXM", Region: "us-east", Price: 2_350_000_000, GPUs: 8, HourMicros: 24_000_000, Provider: "Bolt", Verified: true, Receipt: 1},
-	{Source: "exchange", ID: "b", ExecutedAt: 1000, GPU: "B200", Price: 1, GPUs: 1, HourMicros: 1, Provider: "Acme", Receipt: 1},
+	{
+		Source: "exchange", ID: "a", ExecutedAt: 500, GPU: "H100 SXM", Region: "us-west",
+		Price: 999, GPUs: 2, HourMicros: 3, Provider: "Acme", Verified: true, Receipt: 1,
+	},
+	{
+		Source: "desk", ID: "b", ExecutedAt: 1000, GPU: "H100 SXM", Region: "us-east",
+		Price: 2_350_000_000, GPUs: 8, HourMicros: 24_000_000, Provider: "Bolt", Verified: true, Receipt: 1,
+	},
+	{
+		Source: "exchange", ID: "b", ExecutedAt: 1000, GPU: "B200",
+		Price: 1, GPUs: 1, HourMicros: 1, Provider: "Acme", Receipt: 1,
+	},
 }
 
-// The transactions of an old database are all there, with receipts and checksums, which AppendWindow asks for. What was
-// published has no proof and is taken back.
+// A migration keeps all transactions and adds receipts and checksums, which AppendWindow checks. Published values have
+// no proof and are removed.
 func TestMigrate_FromTheFirst(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -97,11 +106,12 @@ func TestMigrate_FromTheFirst(t *testing.T) {
 			t.Errorf("the counters are %+v, want %+v", got, want)
 		}
 		p := readPublished(t, db)
-		if len(p.State.Coverage)+len(p.Covers)+len(p.Changes)+len(p.Publications)+len(p.Records)+len(p.Chains)+len(p.Unsigned)+len(p.Late) > 0 {
+		spans := len(p.State.Coverage) + len(p.Covers) + len(p.Changes) + len(p.Publications)
+		if spans+len(p.Records)+len(p.Chains)+len(p.Unsigned)+len(p.Late) > 0 {
 			t.Errorf("something is published: %+v", p)
 		}
 		if ledger, err := db.Ledger(t.Context()); err != nil || ledger.Records != 0 {
-			t.Errorf("there are %d records (%v)", ledger.Records, err)
+			t.Errorf("there are %d records (%v), want none", ledger.Records, err)
 		}
 	}
 	wantMigrated(db)
@@ -112,24 +122,24 @@ func TestMigrate_FromTheFirst(t *testing.T) {
 		}
 	}
 	if keys, err := db.ListKeys(t.Context()); err != nil || len(keys) != 1 {
-		t.Errorf("the keys are %v (%v), want the one that was there", keys, err)
+		t.Errorf("the keys are %v (%v), want the old one", keys, err)
 	}
 	if got := mustCatalog(t, db); len(got.GPUs) != 2 || len(got.Labs) != 0 {
-		t.Errorf("the catalog is %+v, want the one that was there", got)
+		t.Errorf("the catalog is %+v, want the old one", got)
 	}
-	// The ids came along: a repeated import finds every row.
+	// The ids were migrated: a repeated import finds every row.
 	wantAppended(t, mustAppend(t, db, oldRows()...), store.Appended{Duplicates: 3})
-	// And the time is open again.
+	// The time can be published again.
 	mustPublish(t, db, hours("H100 SXM", 0, 1))
 }
 
-// Single rows with receipts, and records with their hashes beside them, come over as they are.
+// Single rows with receipts, and records with separate hashes, keep their content.
 func TestMigrate_IntoSegments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	record := assay.Determination{
-		Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Hourly, At: assay.Hour, Methodology: "1.0.0", Value: 7, HasValue: true,
-		Hash: assay.Hash{1, 2, 3},
+		Line: assay.Line{GPU: "H100 SXM", Region: assay.Global}, Grain: assay.Hourly, At: assay.Hour,
+		Methodology: "1.0.0", Value: 7, HasValue: true, Hash: assay.Hash{1, 2, 3},
 	}
 	body := store.AppendBody(nil, &record)
 	body = body[:len(body)-len(record.Hash)]
@@ -153,8 +163,9 @@ func TestMigrate_IntoSegments(t *testing.T) {
 	}
 	wantAppended(t, mustAppend(t, db, oldRows()...), store.Appended{Duplicates: 3})
 	records, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
-	if wanted := []store.Record{{Determination: record, Sequence: 1, Version: 300}}; err != nil || !slices.Equal(records, wanted) {
-		t.Errorf("the records are\n%+v (%v), want\n%+v", records, err, wanted)
+	wantRecords := []store.Record{{Determination: record, Sequence: 1, Version: 300}}
+	if err != nil || !slices.Equal(records, wantRecords) {
+		t.Errorf("the records are\n%+v (%v), want\n%+v", records, err, wantRecords)
 	}
 }
 
@@ -172,8 +183,7 @@ func TestMigrate_Empty(t *testing.T) {
 	mustAppend(t, db, rental("a"))
 }
 
-// The ids of a large table are entered in several parts, while the old table is being read; some stand in each other's
-// way.
+// The ids of a large table are inserted in several parts while the old table is read. Some ids share a hash.
 func TestMigrate_InParts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -195,8 +205,8 @@ func TestMigrate_InParts(t *testing.T) {
 	wantAppended(t, mustAppend(t, db, withoutReceipts(got)...), store.Appended{Duplicates: 100})
 }
 
-// A move that breaks off leaves the old database as it was, and the next opening does it.
-func TestMigrate_BrokenOff(t *testing.T) {
+// A canceled migration leaves the old database unchanged, and the next opening completes it.
+func TestMigrate_Canceled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	makeOld(t, dir, oldMarket...)
@@ -213,14 +223,14 @@ func TestMigrate_BrokenOff(t *testing.T) {
 		wantOld(t, dir)
 	}
 	if tried < 10 {
-		t.Errorf("the opening was broken off in %d places, want many", tried)
+		t.Errorf("the opening was canceled in %d places, want many", tried)
 	}
 	if got := window(t, storetest.OpenIn(t, dir), math.MinInt64, math.MaxInt64); !reflect.DeepEqual(got, oldTransactions) {
 		t.Errorf("the transactions are\n%+v, want\n%+v", got, oldTransactions)
 	}
 }
 
-// wantOld checks that a database is still as the first migration left it.
+// wantOld checks that a database has only the first migration.
 func wantOld(t *testing.T, dir string) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", filepath.Join(dir, store.FileName)+"?_pragma=busy_timeout(30000)")
@@ -232,6 +242,7 @@ func wantOld(t *testing.T, dir string) {
 	err = raw.QueryRowContext(t.Context(), `SELECT (SELECT max(number) FROM migrations), (SELECT count(*) FROM points),
 		(SELECT sum(received_at) FROM transactions)`).Scan(&migration, &rows, &received)
 	if err != nil || migration != 1 || rows != 1 || received != 24 {
-		t.Fatalf("the old database is at migration %d with %d points and receptions of %d in all (%v)", migration, rows, received, err)
+		t.Fatalf("the old database has the migration %d, %d points and the sum %d of received_at (%v); want 1, 1 and 24",
+			migration, rows, received, err)
 	}
 }

@@ -18,14 +18,15 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// record is a record that says little more than its value; ready gives it its place in the chain.
+// record returns a record with little more than a value; ready adds it to the chain.
 func record(line assay.Line, grain assay.Grain, at int64, value assay.Nanos) assay.Determination {
 	return assay.Determination{
-		Line: line, Grain: grain, At: at, From: at - assay.Hour, Methodology: "1.0.0", HasValue: true, Value: value, Transactions: 1,
+		Line: line, Grain: grain, At: at, From: at - assay.Hour, Methodology: "1.0.0", HasValue: true,
+		Value: value, Transactions: 1,
 	}
 }
 
-// records are records of one series, all of revision 0, by instant; the value of each is that of its instant.
+// records returns records of one series with revision 0. The value of each is its instant.
 func records(line assay.Line, grain assay.Grain, instants ...int64) store.SeriesRecords {
 	s := store.SeriesRecords{Line: line, Grain: grain}
 	for _, at := range instants {
@@ -34,8 +35,8 @@ func records(line assay.Line, grain assay.Grain, instants ...int64) store.Series
 	return s
 }
 
-// hours publishes the hours [from, to), counted from 1970, of a GPU's global line: a record for each, with the value of
-// its place, and the coverage of them all.
+// hours returns a publication of the hours [from, to) since 1970 of a GPU's global line: a record for each, with the
+// number of the hour as its value, and their coverage.
 func hours(gpu string, from, to int64) store.Publication {
 	line := assay.Line{GPU: gpu, Region: assay.Global}
 	s := store.SeriesRecords{Line: line, Grain: assay.Hourly}
@@ -49,8 +50,8 @@ func covers(gpu string, from, to int64) store.Coverage {
 	return store.Coverage{{GPU: gpu, Grain: assay.Hourly}: {{From: from * assay.Hour, To: to * assay.Hour}}}
 }
 
-// ready makes a publication fit the store as it is: with all that is known, and its records behind the heads of their
-// chains.
+// ready completes a publication so that the store accepts it: with the newest receipt, and with its records after the
+// heads of their chains.
 func ready(t *testing.T, db *store.DB, p store.Publication) store.Publication {
 	t.Helper()
 	state, err := db.State(t.Context())
@@ -76,7 +77,7 @@ func chained(list []assay.Determination, head assay.Hash, p store.Publication) [
 	return list
 }
 
-// mustPublish makes a publication ready and publishes it.
+// mustPublish completes a publication and publishes it.
 func mustPublish(t *testing.T, db *store.DB, p store.Publication) int64 {
 	t.Helper()
 	version, err := db.Publish(t.Context(), ready(t, db, p))
@@ -86,8 +87,10 @@ func mustPublish(t *testing.T, db *store.DB, p store.Publication) int64 {
 	return version
 }
 
-// revisions reads all revisions of a series that the versions in (after, upTo] made.
-func revisions(t *testing.T, db *store.DB, line assay.Line, grain assay.Grain, first, last, after, upTo int64) []assay.Revision {
+// revisions reads the revisions of a series that the versions in (after, upTo] added.
+func revisions(
+	t *testing.T, db *store.DB, line assay.Line, grain assay.Grain, first, last, after, upTo int64,
+) []assay.Revision {
 	t.Helper()
 	list, err := db.Revisions(t.Context(), line, grain, first, last, after, upTo)
 	if err != nil {
@@ -96,7 +99,7 @@ func revisions(t *testing.T, db *store.DB, line assay.Line, grain assay.Grain, f
 	return list
 }
 
-// points are the points of a series' revisions, which must all be the first of their slot.
+// points returns the points of a series, which must all be the first revision of their slot.
 func points(t *testing.T, db *store.DB, line assay.Line, grain assay.Grain) (list []assay.Point) {
 	t.Helper()
 	for _, r := range revisions(t, db, line, grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64) {
@@ -143,7 +146,7 @@ func readPublished(t *testing.T, db *store.DB) (p published) {
 func wantPublished(t *testing.T, db *store.DB, want published) {
 	t.Helper()
 	if diff := cmp.Diff(want, readPublished(t, db)); diff != "" {
-		t.Errorf("what is published has changed (-want +got):\n%s", diff)
+		t.Errorf("the published data has changed (-want +got):\n%s", diff)
 	}
 }
 
@@ -205,7 +208,7 @@ func TestCoverage_ByGPUAndGrain(t *testing.T) {
 			t.Errorf("the coverage is %v (%v), want %v", got, err, want)
 		}
 		if end := got.End(store.CoverageKey{GPU: "B200", Grain: assay.Daily}); end != 0 {
-			t.Errorf("what has no coverage ends at %d, want 0", end)
+			t.Errorf("without coverage the end is %d, want 0", end)
 		}
 	})
 }
@@ -232,14 +235,15 @@ func TestPublish_RefusedLeavesNothing(t *testing.T) {
 		overtaken(5, 25)
 		overtaken(5, 11)
 		overtaken(19, 21)
-		// One line is free and one is not: the free one must wait too.
+		// One span overlaps and one does not: both are refused.
 		both := hours("B200", 10, 20)
 		both.Covers[store.CoverageKey{GPU: "H100 SXM", Grain: assay.Hourly}] = []store.Span{{From: 0, To: 11 * assay.Hour}}
 		f(both, store.ErrOvertaken.Error())
-		// Spans that overlap each other are no better than spans that overlap what is there.
-		f(store.Publication{Covers: store.Coverage{{GPU: "B200"}: {{From: 0, To: 10}, {From: 9, To: 12}}}}, store.ErrOvertaken.Error())
+		// Spans that overlap each other are refused too.
+		overlapping := store.Coverage{{GPU: "B200"}: {{From: 0, To: 10}, {From: 9, To: 12}}}
+		f(store.Publication{Covers: overlapping}, store.ErrOvertaken.Error())
 
-		// A revision is published once, even when the coverage is left out.
+		// A revision is published once, even without coverage.
 		again := hours("H100 SXM", 15, 16)
 		again.Covers = nil
 		f(again, "constraint") // "constraint failed" or "violates unique constraint"
@@ -263,7 +267,7 @@ func TestPublish_BrokenChain(t *testing.T) {
 			p := ready(t, db, hours("H100 SXM", 20, 24))
 			change(p.Series[0].Records)
 			if _, err := db.Publish(t.Context(), p); err == nil || !strings.Contains(err.Error(), message) {
-				t.Errorf("a broken chain gives the error %v, want %s", err, message)
+				t.Errorf("a broken chain returns the error %v, want %s", err, message)
 			}
 			wantPublished(t, db, want)
 		}
@@ -279,7 +283,7 @@ func TestPublish_BrokenChain(t *testing.T) {
 	})
 }
 
-// A publication that breaks off, wherever that is, leaves nothing behind.
+// A publication leaves nothing behind, wherever it is canceled.
 func TestPublish_AllOrNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -294,13 +298,14 @@ func TestPublish_AllOrNothing(t *testing.T) {
 				break
 			}
 			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("broken off at use %d: %v", n, err)
+				t.Fatalf("after cancellation at use %d the error is %v", n, err)
 			}
 			tried++
 			wantPublished(t, db, before)
 		}
 		if after := readPublished(t, db); tried < 10 || len(after.Records) != 170 || len(after.Chains) != 2 {
-			t.Errorf("after %d attempts there are %d records in %d chains, want 170 in 2", tried, len(after.Records), len(after.Chains))
+			t.Errorf("after %d attempts there are %d records in %d chains, want 170 in 2",
+				tried, len(after.Records), len(after.Chains))
 		}
 	})
 }
@@ -369,11 +374,13 @@ func TestRevisions_OfVersions(t *testing.T) {
 		f(0, 1000*h, 1, 2, 81*h, 90*h)
 		f(0, 1000*h, 0, 99, 71*h, 100*h)
 		f(0, 1000*h, 3, 99, 1, 0)
-		f(95*h, 97*h, 0, 99, 95*h, 97*h) // both ends belong
+		f(95*h, 97*h, 0, 99, 95*h, 97*h) // both ends are included
 		f(95*h+1, 96*h-1, 0, 99, 1, 0)
 		f(math.MinInt64, math.MaxInt64, 0, math.MaxInt64, 71*h, 100*h)
 
-		for _, other := range []assay.Line{{GPU: "H200", Region: assay.Global}, {GPU: "B200", Region: "eu-west"}, {GPU: "none", Region: "eu-west"}} {
+		for _, other := range []assay.Line{
+			{GPU: "H200", Region: assay.Global}, {GPU: "B200", Region: "eu-west"}, {GPU: "none", Region: "eu-west"},
+		} {
 			if got := points(t, db, other, assay.Hourly); len(got) != 0 {
 				t.Errorf("%v has the points of %v", other, line)
 			}
@@ -384,7 +391,7 @@ func TestRevisions_OfVersions(t *testing.T) {
 	})
 }
 
-// restated is a publication that determines one hour of a GPU anew.
+// restated returns a restatement of one hour of a GPU.
 func restated(gpu string, hour int64, revision int, value assay.Nanos, hasValue bool) store.Publication {
 	p := hours(gpu, hour, hour+1)
 	r := &p.Series[0].Records[0]
@@ -393,8 +400,8 @@ func restated(gpu string, hour int64, revision int, value assay.Nanos, hasValue 
 	return p
 }
 
-// Nothing is overwritten: revisions stand beside each other, and one without a value says that it is gone.
-func TestPublish_RevisionsStandBeside(t *testing.T) {
+// Nothing is overwritten: all revisions remain, and one without a value withdraws the value.
+func TestPublish_KeepsRevisions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H200", 5, 8))
@@ -413,7 +420,8 @@ func TestPublish_RevisionsStandBeside(t *testing.T) {
 			{Point: at(8, 7), Version: 1},
 		}
 		line := assay.Line{GPU: "H200", Region: assay.Global}
-		if got := revisions(t, db, line, assay.Hourly, math.MinInt64, math.MaxInt64, 0, math.MaxInt64); !slices.Equal(got, want) {
+		got := revisions(t, db, line, assay.Hourly, math.MinInt64, math.MaxInt64, 0, math.MaxInt64)
+		if !slices.Equal(got, want) {
 			t.Errorf("the revisions are\n%v, want\n%v", got, want)
 		}
 		list, err := db.Publications(t.Context(), 1, 3)
@@ -442,15 +450,15 @@ func TestPublish_ManyRecordsAndExtremes(t *testing.T) {
 			want = append(want, assay.Point{At: r.At, Value: r.Value})
 		}
 		if got := points(t, db, line, assay.Daily); !slices.Equal(got, want) {
-			t.Errorf("%d points came back, not the %d that were published", len(got), len(want))
+			t.Errorf("read %d points that differ from the %d published ones", len(got), len(want))
 		}
 		if ledger, err := db.Ledger(t.Context()); err != nil || ledger.Records != 1002 {
-			t.Errorf("%d records are counted (%v), want 1002", ledger.Records, err)
+			t.Errorf("there are %d records (%v), want 1002", ledger.Records, err)
 		}
 	})
 }
 
-func TestChanges_ListsWhatWasTouched(t *testing.T) {
+func TestChanges(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		publish := func(series ...store.SeriesRecords) {
@@ -458,8 +466,8 @@ func TestChanges_ListsWhatWasTouched(t *testing.T) {
 			mustPublish(t, db, store.Publication{Series: series})
 		}
 		h100, eu := assay.Line{GPU: "H100 SXM", Region: assay.Global}, assay.Line{GPU: "H100 SXM", Region: "eu-west"}
-		publish(records(h100, assay.Daily, 9, 5, 7), records(eu, assay.Hourly, 6)) // a restatement's order is its own
-		publish(records(eu, assay.Hourly))                                         // nothing to publish is still a version
+		publish(records(h100, assay.Daily, 9, 5, 7), records(eu, assay.Hourly, 6)) // records may be in any order
+		publish(records(eu, assay.Hourly))                                         // no records, but a version
 		publish(records(h100, assay.Daily, 1))
 
 		first := []store.Change{
@@ -483,8 +491,8 @@ func TestChanges_ListsWhatWasTouched(t *testing.T) {
 	})
 }
 
-// GPU names are compared byte by byte, so names that differ in the case of a letter are two, and the catalog keeps its
-// own order whatever the names are.
+// GPU names are compared byte by byte, so names that differ in case are different. The catalog keeps its order,
+// whatever the names are.
 func TestCatalog_NamesAreBytes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// print is a print of a line at a minute.
+// print returns a print of a line at a minute.
 func print(gpu, region string, minute int64, value assay.Nanos) store.LinePrint {
 	return store.LinePrint{
 		Line:          assay.Line{GPU: gpu, Region: region},
@@ -41,7 +41,7 @@ func TestRealtime_InTheOrderOfTime(t *testing.T) {
 		other, next := print("H200", assay.Global, 100, math.MaxInt64), print("H100 SXM", assay.Global, 101, 4)
 		appendRealtime(t, db, 101, next, other, east, global)
 		wantRealtime(t, db, 0, math.MaxInt64, global, east, other, next)
-		wantRealtime(t, db, 100*assay.Minute, 101*assay.Minute, next) // what came after, up to and with
+		wantRealtime(t, db, 100*assay.Minute, 101*assay.Minute, next) // after the first bound, up to and including the second
 		wantRealtime(t, db, 99*assay.Minute, 100*assay.Minute, global, east, other)
 		if got := mustCounters(t, db).Realtime; got != 101*assay.Minute {
 			t.Errorf("the counter is %d, want the newest minute", got)
@@ -49,15 +49,16 @@ func TestRealtime_InTheOrderOfTime(t *testing.T) {
 	})
 }
 
-// A minute is printed once: neither another value nor another line comes in later, since followers have read it.
+// A minute is printed once. No other value or line is added later, since followers have read the minute.
 func TestRealtime_Once(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		first := print("H100 SXM", assay.Global, 100, 1)
 		appendRealtime(t, db, 100, first)
-		appendRealtime(t, db, 100, print("H100 SXM", assay.Global, 100, 2), print("H200", assay.Global, 100, 2), print("H200", assay.Global, 99, 2))
+		appendRealtime(t, db, 100, print("H100 SXM", assay.Global, 100, 2),
+			print("H200", assay.Global, 100, 2), print("H200", assay.Global, 99, 2))
 		wantRealtime(t, db, 0, math.MaxInt64, first)
-		appendRealtime(t, db, 99) // a slower publisher does not turn the counter back
+		appendRealtime(t, db, 99) // a slower publisher does not lower the counter
 		if got := mustCounters(t, db).Realtime; got != 100*assay.Minute {
 			t.Errorf("the counter is %d, want 100 minutes", got)
 		}
@@ -90,11 +91,11 @@ func TestRealtime_UnknownLine(t *testing.T) {
 			prints := []store.LinePrint{print("H200", assay.Global, 100, 1), print(gpu, region, 100, 1)}
 			err := db.AppendRealtime(t.Context(), prints, 100*assay.Minute)
 			if err == nil || !strings.Contains(err.Error(), "not in the catalog") {
-				t.Errorf("a print of %s in %s gives the error %v", gpu, region, err)
+				t.Errorf("a print of %s in %s returns the error %v", gpu, region, err)
 			}
 			wantRealtime(t, db, 0, math.MaxInt64)
 			if got := mustCounters(t, db).Realtime; got != 0 {
-				t.Errorf("the counter is %d, though nothing was kept", got)
+				t.Errorf("the counter is %d, although nothing was stored", got)
 			}
 		}
 		f("h200", assay.Global)

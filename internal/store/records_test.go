@@ -16,7 +16,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// fullRecord is a record of which every number is n and every byte of a hash b.
+// fullRecord returns a record in which every number is n and the bytes of the hashes are b and b+1.
 func fullRecord(n int64, b byte, methodology string) (d assay.Determination) {
 	price, count := assay.Nanos(n), int(n)
 	copy(d.Inputs[:], bytes.Repeat([]byte{b}, 32))
@@ -30,10 +30,11 @@ func fullRecord(n int64, b byte, methodology string) (d assay.Determination) {
 	return d
 }
 
-// differentRecord has another number in every field, so that two that are mixed up show.
+// differentRecord returns a record with another number in every field, to detect swapped fields.
 func differentRecord() assay.Determination {
 	return assay.Determination{
-		From: 1, Receipt: 2, PublishedAt: 3, Value: 4, Transactions: 5, HourMicros: 6, Providers: 7, HHI: 8, Low: 9, High: 10, Median: 11,
+		From: 1, Receipt: 2, PublishedAt: 3, Value: 4, Transactions: 5, HourMicros: 6, Providers: 7, HHI: 8,
+		Low: 9, High: 10, Median: 11,
 		Excluded: assay.Exclusions{Unverified: 12, Withdrawn: 13}, Adjusted: assay.Adjustments{Winsorized: 14, Capped: 15},
 		Methodology: "1.0.0", HasValue: true, Inputs: assay.Hash{16}, Previous: assay.Hash{17},
 	}
@@ -60,13 +61,13 @@ func TestBody_RoundTrip(t *testing.T) {
 			t.Errorf("%+v: %v", want, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the body came back changed:\n%s", diff)
+			t.Errorf("the decoded body differs:\n%s", diff)
 		}
 	}
 }
 
-// A body that is cut or lengthened cannot be read; one with a changed bit cannot be read or says something else, which
-// the record's hash will tell.
+// A body that is too short or too long cannot be read. One with a changed bit cannot be read either, or has other
+// content, which the record's hash detects.
 func TestBody_Damaged(t *testing.T) {
 	t.Parallel()
 	for _, d := range bodies {
@@ -84,7 +85,7 @@ func TestBody_Damaged(t *testing.T) {
 			changed[bit/8] ^= 1 << (bit % 8)
 			var got assay.Determination
 			if err := store.ReadBody(changed, &got); err == nil && got == d {
-				t.Errorf("bit %d of %x may flip and nobody sees it", bit, body)
+				t.Errorf("flipping bit %d of %x is not detected", bit, body)
 			}
 		}
 	}
@@ -107,7 +108,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-func TestRecords_ComeBack(t *testing.T) {
+func TestRecords_RoundTrip(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		line := assay.Line{GPU: "B200", Region: "eu-north"}
@@ -130,7 +131,7 @@ func TestRecords_ComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("records came back changed:\n%s", diff)
+			t.Errorf("the records differ:\n%s", diff)
 		}
 	})
 }
@@ -171,8 +172,11 @@ func TestRecords_RangesAndOrder(t *testing.T) {
 			t.Errorf("hour 12 has the determinations %+v (%v), want three", list, err)
 		}
 		chains, err := db.Chains(t.Context())
-		if err != nil || len(chains) != 2 || chains[0].GPU != "B200" || chains[1].Records != 6 || chains[1].Head != list[2].Hash {
-			t.Errorf("the chains are %+v (%v)", chains, err)
+		if err != nil || len(chains) != 2 {
+			t.Fatalf("the chains are %+v (%v), want two", chains, err)
+		}
+		if chains[0].GPU != "B200" || chains[1].Records != 6 || chains[1].Head != list[2].Hash {
+			t.Errorf("the chains are %+v", chains)
 		}
 	})
 }
@@ -181,43 +185,44 @@ func TestRecords_Damaged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 0, 3))
+		const second = "the record of H100 SXM global hourly at 1970-01-01T02:00:00.000Z, revision 0"
 		f := func(column string, value any) {
 			t.Helper()
-			storetest.Exec(t, db, `CREATE TABLE kept AS SELECT * FROM records`)
+			storetest.Exec(t, db, `CREATE TABLE saved AS SELECT * FROM records`)
 			storetest.Exec(t, db, `UPDATE records SET `+column+` = $1 WHERE sequence = 2`, value)
 			_, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
-			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "the record of H100 SXM global hourly at 1970-01-01T02:00:00.000Z, revision 0") {
-				t.Errorf("%s = %v gives the error %v", column, value, err)
+			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), second) {
+				t.Errorf("%s = %v returns the error %v, want one that names %s", column, value, err, second)
 			}
 			storetest.Exec(t, db, `DELETE FROM records`)
-			storetest.Exec(t, db, `INSERT INTO records SELECT * FROM kept`)
-			storetest.Exec(t, db, `DROP TABLE kept`)
+			storetest.Exec(t, db, `INSERT INTO records SELECT * FROM saved`)
+			storetest.Exec(t, db, `DROP TABLE saved`)
 		}
 		f("body", []byte{})
 		f("body", []byte{0xff})
-		if !storetest.IsPostgres(t, db) { // which refuses to keep another type
+		if !storetest.IsPostgres(t, db) { // PostgreSQL refuses another type
 			f("body", "a text")
 			f("sequence", "second")
 		}
 	})
 }
 
-// The point beside a record may be gone, or say something else.
-func TestRecords_PointBesideIt(t *testing.T) {
+// The point of a record may be missing or differ.
+func TestRecords_DamagedPoint(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustPublish(t, db, hours("H100 SXM", 6, 9))
-		f := func(change, place string) {
+		f := func(change, want string) {
 			t.Helper()
-			storetest.Exec(t, db, `CREATE TABLE kept AS SELECT * FROM points`)
+			storetest.Exec(t, db, `CREATE TABLE saved AS SELECT * FROM points`)
 			storetest.Exec(t, db, change)
 			_, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
-			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), place) {
-				t.Errorf("after %s the error is %v, want one that names %s", change, err, place)
+			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), want) {
+				t.Errorf("after %s the error is %v, want one that names %s", change, err, want)
 			}
 			storetest.Exec(t, db, `DELETE FROM points`)
-			storetest.Exec(t, db, `INSERT INTO points SELECT * FROM kept`)
-			storetest.Exec(t, db, `DROP TABLE kept`)
+			storetest.Exec(t, db, `INSERT INTO points SELECT * FROM saved`)
+			storetest.Exec(t, db, `DROP TABLE saved`)
 		}
 		const second = "H100 SXM global hourly at 1970-01-01T08:00:00.000Z, revision 0"
 		const where = ` WHERE at = 8 * 3600000`
@@ -234,7 +239,7 @@ func TestRecords_PointBesideIt(t *testing.T) {
 	})
 }
 
-// A failed query is no damage: an operator would restore a backup because of a lost connection.
+// A failed query is not reported as damage: an operator would restore a backup because of a lost connection.
 func TestAppendRecords_DatabaseErrorIsNotDamage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -242,7 +247,7 @@ func TestAppendRecords_DatabaseErrorIsNotDamage(t *testing.T) {
 		storetest.Exec(t, db, `ALTER TABLE points RENAME COLUMN version TO other`)
 		_, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
 		if err == nil || errors.Is(err, store.ErrDamaged) {
-			t.Errorf("the error is %v, want one of the database", err)
+			t.Errorf("the error is %v, want the database's", err)
 		}
 	})
 }

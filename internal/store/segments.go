@@ -56,8 +56,8 @@ func segmentsOf(from, to int64) (first, end segmentNumber) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sum returns a CRC-32C over the whole segment and the names behind the ids in its body. Every read checks it. It detects
-// damage, not malice, which the signed records are for.
+// sum returns a CRC-32C over the whole segment and the names behind the ids in its body. Every read checks it. It
+// detects damage, not malice, which the signed records are for.
 func (s *segment) sum(names []string) int64 {
 	var numbers [16]byte
 	binary.LittleEndian.PutUint64(numbers[:], uint64(s.number))
@@ -123,8 +123,8 @@ func (w *segmentWriter) insert(tx *tx, insert *sql.Stmt, number segmentNumber, r
 	return err
 }
 
-// inSegmentOrder compares rows in their order inside a segment. It compares texts only when the instants are equal, which is
-// rare: comparing them always would take a seventh of an import's time.
+// inSegmentOrder compares rows in their order inside a segment. It compares texts only when the instants are equal,
+// which is rare: comparing them always would take a seventh of an import's time.
 func inSegmentOrder(a, b row) int {
 	if byTime := cmp.Compare(a.ExecutedAt, b.ExecutedAt); byTime != 0 {
 		return byTime

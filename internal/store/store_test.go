@@ -33,7 +33,7 @@ func mustCatalog(t *testing.T, db *store.DB) assay.Catalog {
 	return c
 }
 
-func TestOpen_MakesFolderAndCatalogs(t *testing.T) {
+func TestOpen_CreatesFolderAndCatalogs(t *testing.T) {
 	t.Parallel()
 	db := storetest.OpenIn(t, filepath.Join(t.TempDir(), "not", "there"))
 	if got, want := mustCatalog(t, db), assay.DefaultCatalog(); !reflect.DeepEqual(got, want) {
@@ -44,7 +44,7 @@ func TestOpen_MakesFolderAndCatalogs(t *testing.T) {
 	}
 }
 
-func TestOpen_AgainKeeps(t *testing.T) {
+func TestOpen_Again(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
@@ -53,27 +53,29 @@ func TestOpen_AgainKeeps(t *testing.T) {
 
 		again := storetest.Another(t, db)
 		if got := mustCounters(t, again); got != want {
-			t.Errorf("the second opening finds the counters %+v, want %+v", got, want)
+			t.Errorf("the second opening reads the counters %+v, want %+v", got, want)
 		}
 		if got := mustCatalog(t, again); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
-			t.Errorf("the second opening finds the catalog %+v", got)
+			t.Errorf("the second opening reads the catalog %+v, want the default", got)
 		}
 		wantCount(t, again, 1)
 	})
 }
 
-func TestOpen_FromTheFuture(t *testing.T) {
+func TestOpen_NewerDatabase(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		storetest.Exec(t, db, `INSERT INTO migrations (number, applied_at) VALUES (99, 0)`)
 		_, err := store.Open(t.Context(), storetest.Address(t, db))
-		if err == nil || !strings.Contains(err.Error(), "migration 99") || !strings.Contains(err.Error(), "use a newer assay") {
-			t.Errorf("a database at migration 99 opens with the error %v, want a hint to use a newer program", err)
+		for _, want := range []string{"migration 99", "use a newer assay"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the error is %v, want one with %q", err, want)
+			}
 		}
 	})
 }
 
-// Processes that start together on a new folder, such as a server and an import, all get their database.
+// Processes that open a new folder at the same time, such as a server and an import, all succeed.
 func TestOpen_Together(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -99,11 +101,11 @@ func openTogether(t *testing.T, address string) {
 	}
 	wg.Wait()
 	if got := mustCatalog(t, storetest.OpenIn(t, address)); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
-		t.Fatalf("six openings together make the catalog %+v", got)
+		t.Fatalf("six openings at the same time create the catalog %+v", got)
 	}
 }
 
-func TestCounters_EachChangeRaisesItsOwn(t *testing.T) {
+func TestCounters_RaisedByChanges(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		want := mustCounters(t, db)
@@ -170,13 +172,13 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// In a bubble the clock moves only when everybody waits, so the time that a notice takes is the watcher's poll exactly.
+// In a synctest bubble the clock moves only when all goroutines wait, so a notification takes exactly one poll.
 func TestChanged_CommitByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		another := storetest.Another(t, db)
-		for i := range 5 { // the first notices may be about the opening
+		for i := range 5 { // the first notifications may come from opening
 			began := time.Now()
 			commitAndAwait(t, db, another, i)
 			if took := time.Since(began); took > time.Second {
@@ -186,7 +188,7 @@ func TestChanged_CommitByAnother(t *testing.T) {
 	})
 }
 
-// commitAndAwait commits as another process and waits until that is noticed.
+// commitAndAwait commits as another process and waits for the notification.
 func commitAndAwait(t *testing.T, db, another *store.DB, value int) {
 	t.Helper()
 	changed := db.Changed()
@@ -200,14 +202,14 @@ func TestChanged_NothingCommitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
-		synctest.Wait() // the watcher has had its first look
+		synctest.Wait() // the watcher has made its first check
 		changed := db.Changed()
 		if _, err := db.Counters(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		select {
 		case <-changed:
-			t.Error("reading counts as a change")
+			t.Error("a read is reported as a change")
 		case <-time.After(5 * time.Second):
 		}
 	})

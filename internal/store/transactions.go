@@ -30,8 +30,8 @@ type row struct {
 
 func (r *row) key() transactionKey { return transactionKey{r.Source, r.ID} }
 
-// idHash returns the number that transaction_ids lists a transaction under. It has 62 bits, so that sums over hashes do not
-// overflow early. Two ids may share a hash: then the second is listed at the next free number.
+// idHash returns the number that transaction_ids lists a transaction under. It has 62 bits, so that sums over hashes do
+// not overflow early. Two ids may share a hash: then the second is listed at the next free number.
 func idHash(source, id string) int64 {
 	sum := sha256.Sum256(append(append(append(make([]byte, 0, 300), source...), 0), id...))
 	return int64(binary.BigEndian.Uint64(sum[:]) >> 2)

@@ -17,7 +17,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// rental is a verified transaction; tests change what they are about.
+// rental returns a verified transaction; tests change the fields they need.
 func rental(id string) assay.Transaction {
 	return assay.Transaction{
 		Source: "exchange", ID: id, ExecutedAt: 1_767_225_600_000, GPU: "H100 SXM", Region: "us-east",
@@ -56,7 +56,7 @@ func wantCount(t *testing.T, db *store.DB, want int) {
 	}
 }
 
-// window reads the transactions in [from, to), in the order that does not depend on who came first.
+// window reads the transactions in [from, to), in an order that does not depend on the order of arrival.
 func window(t *testing.T, db *store.DB, from, to int64) []assay.Transaction {
 	t.Helper()
 	all, err := db.AppendWindow(t.Context(), nil, from, to)
@@ -72,7 +72,7 @@ func inOrder(all []assay.Transaction) []assay.Transaction {
 	})
 }
 
-// withoutReceipts is what the transactions say, whenever they came.
+// withoutReceipts returns the transactions without their receipts.
 func withoutReceipts(all []assay.Transaction) []assay.Transaction {
 	all = slices.Clone(all)
 	for i := range all {
@@ -138,7 +138,7 @@ func TestAppend_ConflictOfEachField(t *testing.T) {
 	})
 }
 
-// The positions come in the order of the batch, also when nothing else came with them.
+// The positions of conflicts are in the order of the batch, with and without new rows.
 func TestAppend_ConflictsInOrder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -166,7 +166,7 @@ func TestAppend_LetterCaseAndRegionMatter(t *testing.T) {
 	})
 }
 
-func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
+func TestAppend_UnknownNameStoresNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(change func(*assay.Transaction), want string) {
@@ -184,12 +184,13 @@ func TestAppend_UnknownNameKeepsNothing(t *testing.T) {
 	})
 }
 
-func TestAppend_ExtremesComeBack(t *testing.T) {
+func TestAppend_ExtremesRoundTrip(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		least, most := rental("least"), rental("O'Brien \"quoted\"\n\tΩ 東京 🙂")
-		least.ExecutedAt, least.Price, least.GPUs, least.HourMicros = assay.Earliest, math.MinInt64, math.MinInt64, math.MinInt64
-		most.ExecutedAt, most.Price, most.GPUs, most.HourMicros = assay.Latest-1, math.MaxInt64, math.MaxInt64, math.MaxInt64
+		least.ExecutedAt, most.ExecutedAt = assay.Earliest, assay.Latest-1
+		least.Price, least.GPUs, least.HourMicros = math.MinInt64, math.MinInt64, math.MinInt64
+		most.Price, most.GPUs, most.HourMicros = math.MaxInt64, math.MaxInt64, math.MaxInt64
 		most.Provider, most.Source = strings.Repeat("é", 64), " "
 		least.Verified = false
 		mustAppend(t, db, most, least)
@@ -200,7 +201,7 @@ func TestAppend_ExtremesComeBack(t *testing.T) {
 	})
 }
 
-// A batch that breaks off, wherever that is, leaves nothing behind.
+// A batch leaves nothing behind, wherever it is canceled.
 func TestAppend_AllOrNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -212,22 +213,22 @@ func TestAppend_AllOrNothing(t *testing.T) {
 			}
 			tried++
 			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("broken off at use %d: %v", n, err)
+				t.Fatalf("after cancellation at use %d the error is %v", n, err)
 			}
 			wantCount(t, db, 0)
 			wantNoNames(t, db)
 			if got := mustCounters(t, db).Receipt; got != 0 {
-				t.Fatalf("broken off at use %d: the receipt is %d", n, got)
+				t.Fatalf("after cancellation at use %d the receipt is %d", n, got)
 			}
 		}
 		wantCount(t, db, 300)
 		if tried < 5 {
-			t.Errorf("the batch was broken off in %d places, want several", tried)
+			t.Errorf("the batch was canceled in %d places, want several", tried)
 		}
 	})
 }
 
-// wantNoNames looks for the names that a rolled-back batch had to add: if one stayed, its id would not be free.
+// wantNoNames checks that no name of a rolled-back batch remains: its id would not be free.
 func wantNoNames(t *testing.T, db *store.DB) {
 	t.Helper()
 	storetest.Exec(t, db, `INSERT INTO sources (source_id, source) VALUES (1, 'exchange')`)
@@ -242,7 +243,7 @@ func TestAppend_TwoWriters(t *testing.T) {
 		var totals [2]store.Appended
 		for i, handle := range []*store.DB{db, storetest.Another(t, db)} {
 			wg.Go(func() {
-				for batch := range slices.Chunk(all[i*500:i*500+1000], 50) { // the middle third comes twice
+				for batch := range slices.Chunk(all[i*500:i*500+1000], 50) { // the middle third is appended twice
 					appended, err := handle.AppendTransactions(t.Context(), batch)
 					if err != nil {
 						t.Error(err)
@@ -271,20 +272,20 @@ func TestAppendWindow_HalfOpenAndAsReceived(t *testing.T) {
 		}
 		batch[5].Verified = false
 		mustAppend(t, db, batch...)
-		// A later word does not change what was received.
+		// A later verification does not change what was received.
 		verify(t, db, batch[5], true)
 		verify(t, db, batch[1], false)
 		got := withoutReceipts(window(t, db, 100, 200))
 		if want := []assay.Transaction{batch[2], batch[4], batch[5], batch[1]}; !slices.Equal(got, want) {
-			t.Errorf("[100, 200) gives\n%+v, want\n%+v", got, want)
+			t.Errorf("[100, 200) has\n%+v, want\n%+v", got, want)
 		}
 		if got := window(t, db, 100, 100); len(got) != 0 {
-			t.Errorf("an empty stretch gives %+v", got)
+			t.Errorf("an empty window has %+v", got)
 		}
 	})
 }
 
-// What is there already stays: a caller reads stretch after stretch into one list.
+// Existing elements stay: a caller reads several windows into one list.
 func TestAppendWindow_Appends(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -297,7 +298,7 @@ func TestAppendWindow_Appends(t *testing.T) {
 	})
 }
 
-// Hours come in order, whatever the order of arrival.
+// Hours are read in order, whatever the order of arrival.
 func TestAppendWindow_HourByHour(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -312,13 +313,16 @@ func TestAppendWindow_HourByHour(t *testing.T) {
 		if err != nil || len(got) != 200 {
 			t.Fatalf("%d transactions (%v), want 200", len(got), err)
 		}
-		if !slices.IsSortedFunc(got, func(a, b assay.Transaction) int { return cmp.Compare(a.ExecutedAt/assay.Hour, b.ExecutedAt/assay.Hour) }) {
+		byHour := func(a, b assay.Transaction) int {
+			return cmp.Compare(a.ExecutedAt/assay.Hour, b.ExecutedAt/assay.Hour)
+		}
+		if !slices.IsSortedFunc(got, byHour) {
 			t.Error("the hours are not in order")
 		}
 	})
 }
 
-// Every batch that brings something new has the next receipt, and its rows carry it.
+// Every batch with new rows gets the next receipt, and its rows contain it.
 func TestAppend_Receipts(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -350,7 +354,7 @@ func TestFirstTransaction(t *testing.T) {
 		if first, ok, err := db.FirstTransaction(t.Context()); ok || err != nil {
 			t.Errorf("without transactions the first was at %d (%t, %v)", first, ok, err)
 		}
-		early, later := rental("early"), rental("later") // of one hour, and the later one came first
+		early, later := rental("early"), rental("later") // in one hour, and the later one arrives first
 		later.ExecutedAt = early.ExecutedAt + 1
 		mustAppend(t, db, later)
 		mustAppend(t, db, early)

@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// reading is a reading that the tests vary.
+// reading returns a reading for tests to change.
 func reading(gpu, region string, at int64) assay.UtilizationReading {
 	return assay.UtilizationReading{Source: "desk", At: at, GPU: gpu, Region: region, Rented: 60, Tracked: 80}
 }
@@ -36,22 +36,24 @@ func readUtilization(t *testing.T, db *store.DB, after int64) (all []assay.Utili
 	return all
 }
 
-// at stops the clock of a database.
+// at sets the clock of a database to a fixed time.
 func at(db *store.DB, ms int64) { db.Now = func() time.Time { return time.UnixMilli(ms) } }
 
 func TestUtilization_KnownByItsKey(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		first := reading("H200", "us-east", 1000)
-		other, elsewhere, later, bySomebody := first, first, first, first
+		other, elsewhere, later, otherSource := first, first, first, first
 		other.Rented = 61
 		elsewhere.Region = ""
 		later.At++
-		bySomebody.Source = "Desk"
+		otherSource.Source = "Desk"
 		more := first
 		more.Tracked = 81
-		wantAppended(t, mustAppendReadings(t, db, first, first, other, elsewhere, later, bySomebody), store.Appended{Inserted: 4, Duplicates: 1, Conflicts: []int{2}})
-		wantAppended(t, mustAppendReadings(t, db, more, first, elsewhere, later, bySomebody), store.Appended{Duplicates: 4, Conflicts: []int{0}})
+		got := mustAppendReadings(t, db, first, first, other, elsewhere, later, otherSource)
+		wantAppended(t, got, store.Appended{Inserted: 4, Duplicates: 1, Conflicts: []int{2}})
+		got = mustAppendReadings(t, db, more, first, elsewhere, later, otherSource)
+		wantAppended(t, got, store.Appended{Duplicates: 4, Conflicts: []int{0}})
 		if got := readUtilization(t, db, 0); len(got) != 4 {
 			t.Errorf("stored are %+v, want four readings", got)
 		}
@@ -68,7 +70,7 @@ func TestUtilization_InOrder(t *testing.T) {
 		}
 		mustAppendReadings(t, db, batch...)
 		var want []assay.UtilizationReading
-		for _, i := range []int{3, 4, 2, 1, 0} { // the registry's order of names, no region first
+		for _, i := range []int{3, 4, 2, 1, 0} { // the registry order of names, no region first
 			r := batch[i]
 			r.Received = 5000
 			want = append(want, r)
@@ -79,8 +81,8 @@ func TestUtilization_InOrder(t *testing.T) {
 	})
 }
 
-// A reader that goes on from what it saw misses nothing, whatever the clock does.
-func TestUtilization_ReadOn(t *testing.T) {
+// A reader that continues from its last counter misses nothing, whatever the clock does.
+func TestUtilization_ReadFromCounter(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		seen := mustCounters(t, db).Utilization
@@ -90,13 +92,13 @@ func TestUtilization_ReadOn(t *testing.T) {
 			counter := mustCounters(t, db).Utilization
 			got := readUtilization(t, db, seen)
 			if len(got) != 1 || got[0].At != int64(i) || got[0].Received != counter || counter <= seen {
-				t.Errorf("batch %d: after %d a reader finds %+v and the counter %d", i, seen, got, counter)
+				t.Errorf("batch %d: after %d a reader reads %+v and the counter %d", i, seen, got, counter)
 			}
 			seen = counter
 		}
 		mustAppendReadings(t, db, reading("H200", "", 0))
 		if got := mustCounters(t, db).Utilization; got != seen || got != 6000 {
-			t.Errorf("a batch of known readings makes the counter %d, want 6000 as before", got)
+			t.Errorf("a batch of known readings sets the counter to %d, want 6000 as before", got)
 		}
 	})
 }
@@ -107,7 +109,7 @@ func TestUtilization_AllOrNothing(t *testing.T) {
 		want := mustCounters(t, db)
 		for _, bad := range []assay.UtilizationReading{reading("H99", "", 1), reading("H200", "mars", 1)} {
 			if _, err := db.AppendUtilization(t.Context(), []assay.UtilizationReading{reading("H200", "", 1), bad}); err == nil {
-				t.Errorf("%+v was taken", bad)
+				t.Errorf("%+v was accepted", bad)
 			}
 		}
 		if got := readUtilization(t, db, 0); len(got) != 0 {
@@ -129,7 +131,7 @@ func TestUtilization_ReaderStops(t *testing.T) {
 			return enough
 		})
 		if !errors.Is(err, enough) || calls != 1 {
-			t.Errorf("after %d calls the error is %v, want the reader's after one", calls, err)
+			t.Errorf("after %d calls the error is %v, want the callback's after one", calls, err)
 		}
 	})
 }

@@ -12,28 +12,28 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// word is a later word on a transaction.
-func word(x assay.Transaction, verified bool) assay.Verification {
+// verification returns an event that verifies a transaction or withdraws it.
+func verification(x assay.Transaction, verified bool) assay.Verification {
 	return assay.Verification{Source: x.Source, ID: x.ID, Verified: verified, Actor: "desk", Reason: "checked"}
 }
 
 func verify(t *testing.T, db *store.DB, x assay.Transaction, verified bool) (late bool) {
 	t.Helper()
-	late, err := db.AddVerification(t.Context(), word(x, verified))
+	late, err := db.AddVerification(t.Context(), verification(x, verified))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return late
 }
 
-func wantNoWord(t *testing.T, db *store.DB, v assay.Verification, want error) {
+func wantRefusedVerification(t *testing.T, db *store.DB, v assay.Verification, want error) {
 	t.Helper()
 	before := mustCounters(t, db)
 	if _, err := db.AddVerification(t.Context(), v); !errors.Is(err, want) {
-		t.Errorf("a word on %s of %s gives the error %v, want %v", v.ID, v.Source, err, want)
+		t.Errorf("a verification of %s of %s returns the error %v, want %v", v.ID, v.Source, err, want)
 	}
 	if got := mustCounters(t, db); got != before {
-		t.Errorf("a refused word has changed the counters to %+v, want %+v", got, before)
+		t.Errorf("a refused verification set the counters to %+v, want %+v", got, before)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestAddVerification_Unknown(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(source, id string) {
 			t.Helper()
-			wantNoWord(t, db, assay.Verification{Source: source, ID: id}, store.ErrNoTransaction)
+			wantRefusedVerification(t, db, assay.Verification{Source: source, ID: id}, store.ErrNoTransaction)
 		}
 		f("exchange", "a") // an empty database
 		mustAppend(t, db, rental("a"))
@@ -60,13 +60,13 @@ func TestAddVerification_NoChange(t *testing.T) {
 		yes, no := rental("yes"), rental("no")
 		no.Verified = false
 		mustAppend(t, db, yes, no)
-		wantNoWord(t, db, word(yes, true), store.ErrNoChange)
-		wantNoWord(t, db, word(no, false), store.ErrNoChange)
-		for range 3 { // there and back, as often as one likes, but never twice the same
+		wantRefusedVerification(t, db, verification(yes, true), store.ErrNoChange)
+		wantRefusedVerification(t, db, verification(no, false), store.ErrNoChange)
+		for range 3 { // a transaction can be withdrawn and verified repeatedly, but not twice in a row
 			verify(t, db, yes, false)
-			wantNoWord(t, db, word(yes, false), store.ErrNoChange)
+			wantRefusedVerification(t, db, verification(yes, false), store.ErrNoChange)
 			verify(t, db, yes, true)
-			wantNoWord(t, db, word(yes, true), store.ErrNoChange)
+			wantRefusedVerification(t, db, verification(yes, true), store.ErrNoChange)
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestVerifications_InTheirOrder(t *testing.T) {
 		var all []assay.Verification
 		for i, x := range []assay.Transaction{late, early, late} {
 			clock = int64(100 - i) // a clock set back does not change the order
-			v := word(x, i == 2)
+			v := verification(x, i == 2)
 			if _, err := db.AddVerification(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
@@ -104,13 +104,13 @@ func TestVerifications_InTheirOrder(t *testing.T) {
 	})
 }
 
-func TestAddVerification_BrokenOff(t *testing.T) {
+func TestAddVerification_Canceled(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		mustPublish(t, db, coverOf(rental("a"), assay.Hourly))
 		for n := int64(1); ; n++ {
-			late, err := db.AddVerification(storetest.BreakAt(t, n), word(rental("a"), false))
+			late, err := db.AddVerification(storetest.BreakAt(t, n), verification(rental("a"), false))
 			events, listErr := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
 			if listErr != nil {
 				t.Fatal(listErr)
@@ -123,7 +123,7 @@ func TestAddVerification_BrokenOff(t *testing.T) {
 				return
 			}
 			if len(events) != 0 || len(list) != 0 || mustCounters(t, db).Receipt != 1 {
-				t.Fatalf("broken off at use %d (%v) there are %d events and %d late ones", n, err, len(events), len(list))
+				t.Fatalf("after cancellation at use %d (%v) there are %d events and %d late ones", n, err, len(events), len(list))
 			}
 		}
 	})
