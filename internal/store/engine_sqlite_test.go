@@ -209,7 +209,7 @@ func TestBackup_RefusesAnExistingFile(t *testing.T) {
 	}
 }
 
-func TestBackup_BrokenOffLeavesNothing(t *testing.T) {
+func TestBackup_CanceledLeavesNothing(t *testing.T) {
 	t.Parallel()
 	db, folder := storetest.Open(t), t.TempDir()
 	mustAppend(t, db, rentals(5000)...)
