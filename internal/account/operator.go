@@ -66,7 +66,9 @@ func (s *Service) change(ctx context.Context, email string, act func(assay.Accou
 
 // CreateKeyFor creates a key for an account on behalf of the operator, of the tier that the account itself could
 // create.
-func (s *Service) CreateKeyFor(ctx context.Context, email, name string) (secret keys.Secret, view assay.Key, err error) {
+func (s *Service) CreateKeyFor(
+	ctx context.Context, email, name string,
+) (secret keys.Secret, view assay.Key, err error) {
 	err = s.change(ctx, email, func(a assay.Account) error {
 		one, err := s.current(ctx, a.ID)
 		if err != nil {

@@ -129,8 +129,8 @@ func (s *Service) Identify(ctx context.Context, token string) (Session, bool) {
 	return s.session(found)
 }
 
-// IdentifyInMemory returns the session of a token without waiting for the database. A session that another process has just
-// started is unknown until the next reading, which takes less than a second.
+// IdentifyInMemory returns the session of a token without waiting for the database. A session that another process has
+// just started is unknown until the next reading, which takes less than a second.
 func (s *Service) IdentifyInMemory(token string) (Session, bool) {
 	hash, ok := hashToken(token)
 	if !ok {

@@ -1,8 +1,8 @@
 // Package api serves the market data: one table of routes, one file per data family, each route a plain function of a
 // request and a snapshot. It also serves /health, the catalogs and the description of the API.
 //
-// Everything is read from one snapshot in memory, which a request loads once. This package cannot reach the database, directly
-// or through another package, and arch_test.go keeps it that way: a read never waits for the database.
+// Everything is read from one snapshot in memory, which a request loads once. This package cannot reach the database,
+// directly or through another package, and arch_test.go keeps it that way: a read never waits for the database.
 package api
 
 import (
@@ -50,8 +50,8 @@ func New(config Config) *API {
 	}
 }
 
-// currentAndNext is how many versions of something are needed at once: while a snapshot is prepared, requests read the one
-// before.
+// currentAndNext is how many versions of something are needed at once: while a snapshot is prepared, requests read the
+// one before.
 const currentAndNext = 2
 
 // route is one row of the API. All of them read, so the method is always GET.
@@ -77,7 +77,8 @@ func (a *API) Routes() web.Group {
 	group := web.Group{Session: a.Session}
 	add := func(r route) {
 		group.Routes = append(group.Routes, web.Route{
-			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule, Serve: a.handler(r.serve), WithoutData: r.path == healthPath,
+			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule,
+			Serve: a.handler(r.serve), WithoutData: r.path == healthPath,
 		})
 	}
 	for _, r := range serviceRoutes {
@@ -126,8 +127,8 @@ type scheduleKey struct {
 	newest   string
 }
 
-// schedule gives the methodology's versions of a snapshot. They were checked when they were adopted; should they not be readable
-// all the same, the plain rules apply.
+// schedule returns the methodology's versions of a snapshot. They were checked when they were adopted; should they not
+// be readable all the same, the plain rules apply.
 func (a *API) schedule(snap *snapshot.Snapshot) index.Schedule {
 	files := snap.Methodologies
 	if len(files) == 0 {

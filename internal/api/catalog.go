@@ -22,7 +22,7 @@ func newCatalog[T any](path string, rows func(*snapshot.Snapshot) []T) catalog {
 // catalogBodies are the bodies of all catalogs, by path.
 type catalogBodies map[string]*web.Body
 
-// catalogBodies gives the catalogs of a snapshot, made when the catalog changes.
+// catalogBodies returns the catalogs of a snapshot, made when the catalog changes.
 func (a *API) catalogBodies(snap *snapshot.Snapshot) catalogBodies {
 	return a.catalogs.Get(snap.CatalogVersion, func() catalogBodies {
 		bodies := catalogBodies{}

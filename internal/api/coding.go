@@ -53,16 +53,17 @@ type codingModel struct {
 }
 
 func codingModelOf(snap *snapshot.Snapshot, known int64) *codingModel {
-	return family.Model(coding.Family.In(&snap.Observations), known, func(days []assay.Observed[assay.CodingDay]) *codingModel {
+	build := func(days []assay.Observed[assay.CodingDay]) *codingModel {
 		m := &codingModel{series: coding.Build(days, snap.Catalog.CodingProducts), bodies: web.NewBodyCache()}
 		for i := range days {
 			m.received = max(m.received, days[i].Received)
 		}
 		return m
-	})
+	}
+	return family.Model(coding.Family.In(&snap.Observations), known, build)
 }
 
-// codingProduct gives the product that the query must name; without compare, not one that compares two tools.
+// codingProduct returns the product that the query must name; without compare, not one that compares two tools.
 func (q *query) codingProduct(compare bool) (product assay.CodingProduct, err error) {
 	id, err := q.Param("product")
 	if err != nil {
@@ -99,7 +100,8 @@ func codingIndex(q query) (web.Response, error) {
 	if len(series) == 0 {
 		return web.Response{}, noData("No LLM coding data found for " + product.ID)
 	}
-	key := web.Tag([]byte("coding-index"), []byte(grant.Access), []byte(product.ID), strconv.AppendInt(nil, model.received, 36))
+	received := strconv.AppendInt(nil, model.received, 36)
+	key := web.Tag([]byte("coding-index"), []byte(grant.Access), []byte(product.ID), received)
 	return web.Ready(q.bodies(model.bodies).Get(key, func() *web.Body {
 		return codingBody(grant.Access, product, series, model.received)
 	})).ShortLived(), nil

@@ -81,9 +81,11 @@ func (q *query) correctionsAsk() (ask correctionsAsk, err error) {
 	return ask, err
 }
 
-// pick gives the requested corrections, whether there are more of them, and where the next page begins: after the last of them
-// or, when there are no more, after the last of all.
-func (ask *correctionsAsk) pick(snap *snapshot.Snapshot) (rows []*snapshot.Correction, next snapshot.Position, more bool) {
+// pick returns the requested corrections, whether there are more of them, and where the next page begins: after the
+// last of them or, when there are no more, after the last of all.
+func (ask *correctionsAsk) pick(
+	snap *snapshot.Snapshot,
+) (rows []*snapshot.Correction, next snapshot.Position, more bool) {
 	next = ask.since
 	after := snap.CorrectionsAfter(ask.since)
 	for i := range after {
@@ -118,8 +120,8 @@ func appendCorrection(dst []byte, c *snapshot.Correction) []byte {
 	return append(appendStringField(dst, `,"reason":`, c.Reason), '}')
 }
 
-// cursor writes a position as callers see it: opaque, and with a checksum, so that clients do not make up their own. It does not
-// depend on this node's memory, so it is valid on every node and after every start.
+// cursor writes a position as callers see it: opaque, and with a checksum, so that clients do not make up their own. It
+// does not depend on this node's memory, so it is valid on every node and after every start.
 func cursor(p snapshot.Position) string {
 	fields := []string{strconv.FormatInt(p.Version, 36), p.Grain.String(), strconv.FormatInt(p.At, 36), p.Region, p.GPU}
 	text := []byte(strings.Join(fields, "\x00"))

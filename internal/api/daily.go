@@ -49,7 +49,7 @@ func dailyIndex(q query) (web.Response, error) {
 	}{true, grant.Access, newDailyRow(line, series.At(i))}, series.Modified())
 }
 
-// gpuParam gives the GPU that the query names by gpuType or gpu.
+// gpuParam returns the GPU that the query names by gpuType or gpu.
 func (q *query) gpuParam() (assay.GPU, error) {
 	name, err := q.Param("gpuType")
 	if err != nil {
@@ -70,7 +70,7 @@ func (q *query) gpuParam() (assay.GPU, error) {
 	return q.gpu(name)
 }
 
-// find gives the position of the requested day in a daily series, or of the latest.
+// find returns the position of the requested day in a daily series, or of the latest.
 func (ask *dayAsk) find(series *snapshot.Series, gpu string) (int, error) {
 	if series.Len() == 0 {
 		return 0, noDaily(gpu, "")

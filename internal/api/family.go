@@ -5,8 +5,8 @@ import (
 	"github.com/assaydata/assay/internal/snapshot"
 )
 
-// marketFamily is a kind of data with everything that the API does with it. Adding one means one such value, in a file of its own,
-// and one entry in families.
+// marketFamily is a kind of data with everything that the API does with it. Adding one means one such value, in its own
+// file, and one entry in families.
 type marketFamily struct {
 	name     string // of its line in /health
 	catalogs []catalog

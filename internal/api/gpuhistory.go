@@ -75,8 +75,8 @@ func (h *gpuHistory) appendHead(dst, more []byte) []byte {
 	return h.appendCounts(append(dst, more...))
 }
 
-// version identifies rows that are made of the history's series and of another one. They depend on the head, which has their
-// number and the access level, on the newer of the two series, and on where they begin.
+// version identifies rows that are made of the history's series and of another one. They depend on the head, which has
+// their number and the access level, on the newer of the two series, and on where they begin.
 func (h *gpuHistory) version(kind string, head []byte, other *snapshot.Series) web.Version {
 	newest := h.series
 	if other.Version() > newest.Version() {
@@ -130,8 +130,9 @@ func (q *query) points(gpuName string, form historyForm) (web.Response, error) {
 	}), nil
 }
 
-// isCached tells whether the series caches the response, made and compressed once per publication: the ranges that are requested
-// again and again run to the newest point, oldest first. Of the hours, which are many, only the whole series is cached.
+// isCached reports whether the series caches the response, made and compressed once per publication: the ranges that
+// are requested again and again run to the newest point, oldest first. Of the hours, which are many, only the whole
+// series is cached.
 func (h *gpuHistory) isCached() bool {
 	if h.desc || h.j != h.series.Len() || h.i == h.j {
 		return false

@@ -22,8 +22,8 @@ type condition struct {
 	AgeSeconds int64        `json:"age_seconds"` // since the data was last known to be current
 }
 
-// health tells how the node is. It is 503 when the database cannot be reached, although every read route still responds from
-// memory, and when the node has no data yet or is shutting down.
+// health reports the state of the node. It is 503 when the database cannot be reached, although every read route still
+// responds from memory, and when the node has no data yet or is shutting down.
 func health(q query) (web.Response, error) {
 	status := q.api.Status
 	database := "connected"
@@ -64,7 +64,7 @@ func (q *query) unhealthy(is condition, status, message string) (web.Response, e
 	}{q.ErrorBody(e), is})
 }
 
-// limits tells where requests are counted, and how the node fared with Redis.
+// limits reports where requests are counted, and how often the node could not use Redis.
 type limits struct {
 	Mode sharedlimit.Mode `json:"mode"`
 	sharedlimit.Counts

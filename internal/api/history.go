@@ -56,7 +56,8 @@ func (h *history) parse(q *query) (ask access.Ask, to int64, err error) {
 		ask.Start, ask.HasStart = start.At, true
 		h.start, _ = q.Param("startDate")
 		if start.At > to {
-			return ask, 0, web.Invalid("startDate", h.start, "a date that is not after endDate "+strconv.Quote(web.Shorten(h.end)))
+			allowed := "a date that is not after endDate " + strconv.Quote(web.Shorten(h.end))
+			return ask, 0, web.Invalid("startDate", h.start, allowed)
 		}
 	}
 	if !h.form.oneGrain {
@@ -90,7 +91,7 @@ func (h *history) cut() {
 	}
 }
 
-// at gives the position in the series of row k.
+// at returns the position in the series of row k.
 func (h *history) at(k int) int {
 	if h.desc {
 		return h.j - 1 - k
@@ -114,8 +115,8 @@ func (h *history) appendDailyHead(dst []byte) []byte {
 	return h.appendCounts(append(dst, `,"granularity":"daily"`...))
 }
 
-// modelVersion identifies rows of a model. They depend on the head, which has their number, on where they begin, and on the
-// newest observation that the model was made of.
+// modelVersion identifies rows of a model. They depend on the head, which has their number, on where they begin, and on
+// the newest observation that the model was made of.
 func (h *history) modelVersion(kind string, head []byte, received, modified int64) web.Version {
 	rest := strconv.AppendInt(nil, received, 36)
 	rest = strconv.AppendInt(append(rest, '.'), int64(h.i), 36)

@@ -43,11 +43,3 @@ func appendPriceField(dst []byte, name string, price assay.Nanos, has bool) []by
 	}
 	return append(dst, "null"...)
 }
-
-// optional is nil for an empty text.
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}

@@ -57,13 +57,14 @@ type memoryModel struct {
 }
 
 func memoryModelOf(snap *snapshot.Snapshot, known int64) *memoryModel {
-	return family.Model(memory.Family.In(&snap.Observations), known, func(readings []assay.Observed[assay.MemoryReading]) *memoryModel {
+	build := func(readings []assay.Observed[assay.MemoryReading]) *memoryModel {
 		m := &memoryModel{series: memory.Build(readings), bodies: web.NewBodyCache()}
 		for i := range readings {
 			m.received = max(m.received, readings[i].Received)
 		}
 		return m
-	})
+	}
+	return family.Model(memory.Family.In(&snap.Observations), known, build)
 }
 
 // settled are the points of a memory type whose fixings are in the past.
@@ -101,7 +102,8 @@ func memoryIndex(q query) (web.Response, error) {
 	}
 	// Which rows there are, and of which fixing, follows from these.
 	key := web.Tag([]byte("memory-index"), []byte(grant.Access), []byte(ask.name), []byte(ask.category),
-		strconv.AppendInt(nil, model.received, 36), strconv.AppendInt(nil, newest, 36), strconv.AppendInt(nil, int64(len(rows)), 36))
+		strconv.AppendInt(nil, model.received, 36), strconv.AppendInt(nil, newest, 36),
+		strconv.AppendInt(nil, int64(len(rows)), 36))
 	return web.Ready(q.bodies(model.bodies).Get(key, func() *web.Body {
 		return memoryBody(grant.Access, ask, rows, max(model.received, newest))
 	})).ShortLived(), nil
@@ -136,7 +138,9 @@ func memoryBody(access assay.Access, ask memoryAsk, rows []memoryRow, modified i
 		prices[i] = assay.MemoryPrice{
 			ID: r.ID, MemoryType: r.MemoryType.MemoryType, Category: r.Category,
 			Price: r.Price, ChangePct: r.ChangePct, WeeklyHigh: r.High, WeeklyLow: r.Low,
-			SourceUpdatedAt: assay.FormatInstant(r.ReadAt), Date: assay.FormatInstant(r.At), UpdatedAt: assay.FormatInstant(r.Received),
+			SourceUpdatedAt: assay.FormatInstant(r.ReadAt),
+			Date:            assay.FormatInstant(r.At),
+			UpdatedAt:       assay.FormatInstant(r.Received),
 		}
 	}
 	var data any = prices

@@ -28,7 +28,10 @@ func methodology(q query) (web.Response, error) {
 		}
 		if wanted == "" || wanted == m.Version {
 			rows = append(rows, methodologyRow{
-				Version: m.Version, EffectiveAt: assay.FormatInstant(m.Effective), AdoptedAt: assay.FormatInstant(m.Adopted), Text: m.Text,
+				Version:     m.Version,
+				EffectiveAt: assay.FormatInstant(m.Effective),
+				AdoptedAt:   assay.FormatInstant(m.Adopted),
+				Text:        m.Text,
 			})
 			modified = max(modified, m.Adopted)
 		}

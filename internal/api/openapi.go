@@ -26,13 +26,13 @@ type description struct {
 	err        error
 }
 
-// description gives the description of the API under the catalog of a snapshot.
+// description returns the description of the API under the catalog of a snapshot.
 func (a *API) description(snap *snapshot.Snapshot) description {
 	return a.descriptions.Get(snap.CatalogVersion, func() description { return describe(snap.Catalog) })
 }
 
-// describe makes the description of the API under a catalog. Under the default catalog it is the file as it is maintained by
-// hand.
+// describe makes the description of the API under a catalog. Under the default catalog it is the file as it is
+// maintained by hand.
 func describe(catalog assay.Catalog) description {
 	if reflect.DeepEqual(catalog, assay.DefaultCatalog()) {
 		return describeDefault()
@@ -111,12 +111,12 @@ func eachEnum(node *yaml.Node, f func(enum *yaml.Node)) {
 	}
 }
 
-// besides tells whether an enumeration holds a word for all of a list or none of it, beside the list itself.
+// besides reports whether an enumeration holds a word for all of a list or none of it, beside the list itself.
 func besides(word *yaml.Node) bool {
 	return word.Tag == "!!null" || word.Value == "" || word.Value == assay.Global
 }
 
-// enumerates tells whether an enumeration holds exactly the words of a list, in any order.
+// enumerates reports whether an enumeration holds exactly the words of a list, in any order.
 func enumerates(enum *yaml.Node, list []string) bool {
 	var words []string
 	for _, word := range enum.Content {

@@ -40,7 +40,7 @@ func latestPublication(q query) (web.Response, error) {
 		Data    publicationRow `json:"data"`
 	}{true, publicationRow{
 		Version: p.Version, PublishedAt: assay.FormatInstant(p.PublishedAt), Methodology: p.Methodology,
-		Reason: optional(p.Reason), Manifest: manifestJSON(q.snap.Manifest),
+		Reason: web.Optional(p.Reason), Manifest: manifestJSON(q.snap.Manifest),
 	}}, modified)
 	return response.ShortLived(), err
 }

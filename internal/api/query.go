@@ -51,7 +51,7 @@ func (q *query) gpu(name string) (assay.GPU, error) {
 	}
 }
 
-// region gives the requested region.
+// region returns the requested region.
 func (q *query) region() (string, error) {
 	region, err := q.Param("region")
 	if region == "" {
@@ -80,7 +80,7 @@ func (q *query) known() int64 {
 	return math.MaxInt64
 }
 
-// bodies gives a model's cache. Responses about the past are many, and are not cached.
+// bodies returns a model's cache. Responses about the past are many, and are not cached.
 func (q *query) bodies(cached *web.BodyCache) *web.BodyCache {
 	if q.asOf {
 		return nil
@@ -88,8 +88,8 @@ func (q *query) bodies(cached *web.BodyCache) *web.BodyCache {
 	return cached
 }
 
-// granted reads as_of and decides what the caller gets. All other parameters must have been read before, because a bad parameter
-// is reported before missing access.
+// granted reads as_of and decides what the caller gets. All other parameters must have been read before, because a bad
+// parameter is reported before missing access.
 func (q *query) granted(ask access.Ask) (access.Decision, error) {
 	if err := q.readAsOf(&ask); err != nil {
 		return access.Decision{}, err
@@ -97,7 +97,8 @@ func (q *query) granted(ask access.Ask) (access.Decision, error) {
 	return q.decide(ask)
 }
 
-// lineOf gives the line of a GPU in a region as it was known at the requested moment; nil when there is no such region.
+// lineOf returns the line of a GPU in a region as it was known at the requested moment; nil when there is no such
+// region.
 func (q *query) lineOf(gpu, region string) *snapshot.Line {
 	if !q.asOf {
 		return q.snap.Line(gpu, region)
@@ -114,8 +115,8 @@ func (q *query) pathLine() (grant access.Decision, line *snapshot.Line, err erro
 	return q.grantedLine(gpu, access.Ask{})
 }
 
-// grantedLine reads region and as_of, decides what the caller gets and finds the line. All other parameters must have been read
-// before.
+// grantedLine reads region and as_of, decides what the caller gets and finds the line. All other parameters must have
+// been read before.
 func (q *query) grantedLine(gpu assay.GPU, ask access.Ask) (grant access.Decision, line *snapshot.Line, err error) {
 	region, err := q.region()
 	if err != nil {

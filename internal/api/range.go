@@ -26,7 +26,7 @@ func historyRange(q query) (web.Response, error) {
 		return web.Response{}, err
 	}
 	query, err := json.Marshal(rangeQuery{
-		StartDate: optional(h.start), EndDate: optional(h.end), Granularity: h.granularity, Limit: h.limit,
+		StartDate: web.Optional(h.start), EndDate: web.Optional(h.end), Granularity: h.granularity, Limit: h.limit,
 		Region: h.line.Region, Order: h.order, RecordsFound: h.found,
 	})
 	if err != nil {

@@ -42,7 +42,9 @@ func realtime(q query) (web.Response, error) {
 	}).ShortLived(), nil
 }
 
-func appendRealtimeHead(dst []byte, line assay.Line, access assay.Access, latest assay.RealtimePrint, count int) []byte {
+func appendRealtimeHead(
+	dst []byte, line assay.Line, access assay.Access, latest assay.RealtimePrint, count int,
+) []byte {
 	dst = appendStringField(dst, `{"success":true,"gpu_type":`, line.GPU)
 	dst = appendStringField(dst, `,"region":`, line.Region)
 	dst = appendStringField(dst, `,"access":`, string(access))
@@ -52,7 +54,7 @@ func appendRealtimeHead(dst []byte, line assay.Line, access assay.Access, latest
 	return append(appendIntField(dst, `},"count":`, count), `,"data":[`...)
 }
 
-// printsUntil gives the prints up to an instant.
+// printsUntil returns the prints up to an instant.
 func printsUntil(prints []assay.RealtimePrint, at int64) []assay.RealtimePrint {
 	return prints[:sort.Search(len(prints), func(i int) bool { return prints[i].At > at })]
 }

@@ -56,7 +56,7 @@ func newSiteModel(observed []assay.Observed[assay.Site]) *siteModel {
 	}
 }
 
-// sites gives the sites that were known at the requested moment.
+// sites returns the sites that were known at the requested moment.
 func (q *query) sites() *siteModel {
 	return family.Model(sites.Family.In(&q.snap.Observations), q.known(), newSiteModel)
 }
@@ -129,8 +129,8 @@ func neocloudSites(q query) (web.Response, error) {
 	return web.Rows(all.version(head), head, len(page), row).ShortLived(), nil
 }
 
-// version identifies a response about some of the sites. Its head tells what was requested, and the newest site which sites there
-// were.
+// version identifies a response about some of the sites. The head shows what was requested, and the time of the newest
+// site which sites existed.
 func (m *siteModel) version(head []byte) web.Version {
 	return web.Version{Tag: web.Tag(head, strconv.AppendInt(nil, m.Received, 10)), Modified: m.Received}
 }
@@ -165,7 +165,7 @@ func (q *query) siteQuery() (find sites.Query, echo siteQuery, err error) {
 	return find, echo, err
 }
 
-// folded gives a text parameter, and the form of it that is searched for.
+// folded returns a text parameter, and the form of it that is searched for.
 func (q *query) folded(name string) (value, folded string, err error) {
 	if value, err = q.Param(name); err != nil || value == "" {
 		return "", "", err
@@ -176,7 +176,7 @@ func (q *query) folded(name string) (value, folded string, err error) {
 	return value, folded, nil
 }
 
-// country gives the requested country, in our spelling.
+// country returns the requested country, in our spelling.
 func (q *query) country() (string, error) {
 	value, err := q.Param("country")
 	if err != nil || value == "" {
@@ -189,7 +189,7 @@ func (q *query) country() (string, error) {
 	return name, nil
 }
 
-// circle gives the requested circle; nil for none.
+// circle returns the requested circle; nil for none.
 func (q *query) circle() (*sites.Circle, error) {
 	lat, hasLat, err := q.Number("lat", "a decimal number from -90 to 90", within(-90, 90))
 	if err != nil {
@@ -332,7 +332,7 @@ func (m *siteModel) wholeMap(scope sites.Scope, form int) *web.Body {
 	})
 }
 
-// box gives the requested box; nil for none.
+// box returns the requested box; nil for none.
 func (q *query) box() (*sites.Box, error) {
 	value, err := q.Param("bbox")
 	if err != nil || value == "" {
@@ -351,7 +351,7 @@ func (q *query) box() (*sites.Box, error) {
 	return b, nil
 }
 
-// prefersGeoJSON tells whether an Accept header names GeoJSON, and does not prefer JSON.
+// prefersGeoJSON reports whether an Accept header names GeoJSON, and does not prefer JSON.
 func prefersGeoJSON(accept []string) bool {
 	geo := web.AcceptQuality(accept, "application/geo+json")
 	return geo > 0 && geo >= web.AcceptQuality(accept, "application/json")

@@ -383,7 +383,7 @@ func TestSites_NothingOnFile(t *testing.T) {
 	f("/api/neocloud/map?country=no", `{"success":true,"access":"full","count":0,"data":{"type":"FeatureCollection","features":[]}}`)
 }
 
-// unpack gives the body of an answer without its content coding.
+// unpack returns the body of an answer without its content coding.
 func unpack(t *testing.T, got apitest.Reply) string {
 	t.Helper()
 	var reader io.Reader = strings.NewReader(got.Text)

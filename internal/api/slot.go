@@ -10,7 +10,8 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// Slot is a request for the record of one published value. internal/console reads the record, because it is in the database.
+// Slot is a request for the record of one published value. internal/console reads the record, because it is in the
+// database.
 type Slot struct {
 	Line   assay.Line
 	Grain  assay.Grain
@@ -94,8 +95,8 @@ func (q *query) slotAt(line *snapshot.Line, ask slotAsk) (at int64, ok bool) {
 	return at, at < ask.at+assay.Day
 }
 
-// Pick gives the requested one of a slot's records, which come oldest first, and how many revisions were known at the requested
-// moment.
+// Pick returns the requested one of a slot's records, which come oldest first, and how many revisions were known at the
+// requested moment.
 func (s *Slot) Pick(records []assay.Determination) (record *assay.Determination, revisions int, err error) {
 	for i := range records {
 		d := &records[i]

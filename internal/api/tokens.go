@@ -59,14 +59,18 @@ type tokenFilter struct {
 }
 
 func (a *API) tokenModelOf(snap *snapshot.Snapshot, known int64) *tokenModel {
-	return family.Model(tokens.Family.In(&snap.Observations), known, func(days []assay.Observed[assay.ModelDay]) *tokenModel {
+	build := func(days []assay.Observed[assay.ModelDay]) *tokenModel {
 		return newTokenModel(days, snap.Catalog.Labs, a.schedule(snap))
-	})
+	}
+	return family.Model(tokens.Family.In(&snap.Observations), known, build)
 }
 
 func newTokenModel(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) *tokenModel {
 	m := &tokenModel{
-		prices: newDayRows(), costs: newDayRows(), families: map[string][]string{"": {tokens.AllModels}}, bodies: web.NewBodyCache(),
+		prices:   newDayRows(),
+		costs:    newDayRows(),
+		families: map[string][]string{"": {tokens.AllModels}},
+		bodies:   web.NewBodyCache(),
 	}
 	free := map[string]bool{}
 	for _, lab := range labs {
@@ -122,8 +126,8 @@ func appendCost(dst []byte, c *tokens.Cost) []byte {
 	return append(appendInstantField(dst, `,"computedAt":`, c.Computed), '}')
 }
 
-// dayRows are rows of calendar days, oldest first, as one text, of which any part can be sent without copying. The positions of
-// the rows that pass a filter are known.
+// dayRows are rows of calendar days, oldest first, as one text, of which any part can be sent without copying. The
+// positions of the rows that pass a filter are known.
 type dayRows struct {
 	days   []int64
 	text   []byte // commas between the rows
@@ -208,9 +212,9 @@ func (v *tokenView) respond(kind string, head []byte, modified int64) web.Respon
 	head = v.appendCounts(head)
 	begins := strconv.AppendBool(append(strconv.AppendInt(nil, int64(v.i), 36), '.'), v.desc)
 	begins = strconv.AppendBool(append(begins, '.'), v.filter.free)
-	version := web.Version{
-		Tag: web.Tag([]byte(kind), head, []byte(v.rows.digest), begins, []byte(v.filter.lab), []byte(v.filter.family)), Modified: modified,
-	}
+	lab, family := []byte(v.filter.lab), []byte(v.filter.family)
+	tag := web.Tag([]byte(kind), head, []byte(v.rows.digest), begins, lab, family)
+	version := web.Version{Tag: tag, Modified: modified}
 	var response web.Response
 	if v.every() && !v.desc {
 		response = web.Piece(version, head, v.rows.piece(v.i, v.j)).ShortLived()
@@ -227,8 +231,8 @@ func (v *tokenView) respond(kind string, head []byte, modified int64) web.Respon
 	return response
 }
 
-// whole tells that nothing but a lab or a family was requested: there are few such responses, they are long, and they are
-// requested again and again.
+// whole reports whether nothing but a lab or a family was requested: there are few such responses, they are long, and
+// they are requested again and again.
 func (v *tokenView) whole() bool {
 	return v.i == 0 && v.start == "" && v.end == "" && v.limit == 0 && !v.desc
 }

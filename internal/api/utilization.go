@@ -58,7 +58,7 @@ func volumeMetrics(q query) (web.Response, error) {
 	}).ShortLived(), nil
 }
 
-// shares gives the periods whose last reading is in [from, to], each over all of its readings.
+// shares returns the periods whose last reading is in [from, to], each over all of its readings.
 func (q *query) shares(line *snapshot.Line, grain assay.Grain, from, to int64) (rows []shareRow, modified int64) {
 	step := assay.Day
 	if grain == assay.Hourly {
@@ -115,7 +115,7 @@ func appendShare(dst []byte, row *shareRow) []byte {
 	return append(dst, '}')
 }
 
-// anyUtilization tells whether a line has any reading.
+// anyUtilization reports whether a line has any reading.
 func (q *query) anyUtilization(line *snapshot.Line) bool {
 	for range line.Utilization(0, q.moment, q.known()) {
 		return true

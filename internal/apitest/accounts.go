@@ -14,8 +14,9 @@ import (
 // Password is that of every account that has one.
 const Password = "correct horse battery"
 
-// Session is the cookie of a caller such as "premium session". Account and session are made when they are first asked for: an
-// account without a grant (free), with one (trial, premium, full), or a member of an organization on full access (member).
+// Session returns the cookie of a caller such as "premium session". It creates account and session on first use: an
+// account without a grant (free), with one (trial, premium, full), or a member of an organization on full access
+// (member).
 func (r *Rig) Session(caller string) string {
 	r.Test.Helper()
 	name, _, _ := strings.Cut(caller, " ")

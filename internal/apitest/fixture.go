@@ -19,8 +19,8 @@ import (
 // Now is when tests take place, a Wednesday in winter.
 var Now = time.Date(2026, 2, 4, 12, 34, 56, 0, time.UTC)
 
-// Snapshot is the snapshot of most tests: daily from 1 August 2025, which includes the end of summer time, and hourly from
-// 20 January 2026, for all six GPUs worldwide and for one of them in one region, where three values were restated.
+// Snapshot is the snapshot of most tests: daily from 1 August 2025, which includes the end of summer time, and hourly
+// from 20 January 2026, for all six GPUs worldwide and for one of them in one region, where three values were restated.
 func Snapshot() *snapshot.Snapshot {
 	return snapshot.New(assay.DefaultCatalog(), 1).With(Update())
 }
@@ -29,7 +29,10 @@ func Snapshot() *snapshot.Snapshot {
 var Update = sync.OnceValue(func() snapshot.Update {
 	u := snapshot.Update{Version: 7, Covered: Instant("2026-02-04T12:00:00Z"), Publications: []assay.Publication{
 		{Version: 4, PublishedAt: Instant("2026-02-01T21:00:01Z"), Methodology: "1.0.0"},
-		{Version: 5, PublishedAt: Instant("2026-02-02T10:00:00Z"), Methodology: "1.0.0", Reason: "Late rentals of a provider", Actor: "ops"},
+		{
+			Version: 5, PublishedAt: Instant("2026-02-02T10:00:00Z"), Methodology: "1.0.0",
+			Reason: "Late rentals of a provider", Actor: "ops",
+		},
 		{Version: 6, PublishedAt: Instant("2026-02-03T21:00:01Z"), Methodology: "1.0.0"},
 		{Version: 7, PublishedAt: Instant("2026-02-04T12:00:01Z"), Methodology: "1.0.0"},
 	}}
@@ -48,7 +51,8 @@ var Update = sync.OnceValue(func() snapshot.Update {
 				revisions = restate(revisions, g.grain)
 			}
 			u.Series = append(u.Series, snapshot.SeriesUpdate{
-				Line: line, Grain: g.grain, Revisions: revisions, Version: g.version, Published: u.Publications[g.version-4].PublishedAt,
+				Line: line, Grain: g.grain, Revisions: revisions,
+				Version: g.version, Published: u.Publications[g.version-4].PublishedAt,
 			})
 		}
 	}
@@ -61,8 +65,14 @@ var Update = sync.OnceValue(func() snapshot.Update {
 		assay.FamilySites:  sites.Family.BatchOf(Sites()...),
 	}
 	u.Methodologies = []assay.MethodologyFile{
-		{Version: "1.0.0", Effective: 0, Adopted: Instant("2025-07-01T09:00:00Z"), Text: Methodology("1.0.0", "1970-01-01", 4)},
-		{Version: "1.1.0", Effective: Instant("2026-03-01"), Adopted: Instant("2026-02-01T09:00:00Z"), Text: Methodology("1.1.0", "2026-03-01", 5)},
+		{
+			Version: "1.0.0", Effective: 0, Adopted: Instant("2025-07-01T09:00:00Z"),
+			Text: Methodology("1.0.0", "1970-01-01", 4),
+		},
+		{
+			Version: "1.1.0", Effective: Instant("2026-03-01"), Adopted: Instant("2026-02-01T09:00:00Z"),
+			Text: Methodology("1.1.0", "2026-03-01", 5),
+		},
 	}
 	u.Manifest = &assay.Manifest{
 		Day: Instant("2026-02-03"), Records: 175, Digest: assay.Hash{1}, SignedAt: Instant("2026-02-04T00:00:02Z"),
@@ -103,8 +113,10 @@ func readings() (readings []assay.UtilizationReading) {
 
 func record(line assay.Line, grain assay.Grain, r assay.Revision, p assay.Publication) assay.Determination {
 	d := assay.Determination{
-		Line: line, Grain: grain, At: r.At, From: index.Plain().WindowStart(grain, r.At), Revision: r.Number, Methodology: p.Methodology,
-		PublishedAt: p.PublishedAt, Inputs: assay.Hash{0xab, byte(r.Number)}, Hash: assay.Hash{0xcd, byte(r.Number)}, Excluded: assay.Exclusions{Unverified: 2},
+		Line: line, Grain: grain, At: r.At, From: index.Plain().WindowStart(grain, r.At),
+		Revision: r.Number, Methodology: p.Methodology, PublishedAt: p.PublishedAt,
+		Inputs: assay.Hash{0xab, byte(r.Number)}, Hash: assay.Hash{0xcd, byte(r.Number)},
+		Excluded: assay.Exclusions{Unverified: 2},
 	}
 	if r.Gone {
 		d.Excluded.Withdrawn = 1

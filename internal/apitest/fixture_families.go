@@ -19,8 +19,8 @@ func observations[T any](all []assay.Observed[T]) []assay.Observed[T] {
 	return all
 }
 
-// MemoryReadings are readings at 10:00 UTC of every weekday since December and of one Saturday, received five minutes later;
-// of one memory type until January only, of another none. One was corrected on 2 February.
+// MemoryReadings are readings at 10:00 UTC of every weekday since December and of one Saturday, received five minutes
+// later; of one memory type until January only, of another none. One was corrected on 2 February.
 func MemoryReadings() []assay.Observed[assay.MemoryReading] {
 	var all []assay.Observed[assay.MemoryReading]
 	add := func(id, at string, price assay.Nanos, received int64) {
@@ -45,8 +45,8 @@ func MemoryReadings() []assay.Observed[assay.MemoryReading] {
 }
 
 // CodingDays is what four of the five tools did from December to 3 February, each day received at one o'clock the day
-// after. Devin does nothing on Sundays, Cursor did nothing on the last day but one, and Codex has no Saturdays. One day was
-// corrected on 2 February.
+// after. Devin does nothing on Sundays, Cursor did nothing on the last day but one, and Codex has no Saturdays. One day
+// was corrected on 2 February.
 func CodingDays() []assay.Observed[assay.CodingDay] {
 	var all []assay.Observed[assay.CodingDay]
 	add := func(d assay.CodingDay, received int64) {
@@ -59,7 +59,10 @@ func CodingDays() []assay.Observed[assay.CodingDay] {
 		for day := range 65 {
 			date := time.Date(2025, 12, 1+day, 0, 0, 0, 0, time.UTC)
 			prs := int64(1000 - 100*n + day*31%97)
-			d := assay.CodingDay{Day: date.UnixMilli(), Tool: tool, PRs: prs, Merged: prs * int64(70+day%9) / 100, Commits: 5*prs + int64(day%7)}
+			d := assay.CodingDay{
+				Day: date.UnixMilli(), Tool: tool, PRs: prs,
+				Merged: prs * int64(70+day%9) / 100, Commits: 5*prs + int64(day%7),
+			}
 			switch {
 			case tool == "codex" && date.Weekday() == time.Saturday:
 				continue
@@ -69,7 +72,8 @@ func CodingDays() []assay.Observed[assay.CodingDay] {
 			add(d, 0)
 		}
 	}
-	add(assay.CodingDay{Day: Instant("2026-01-30"), Tool: "cc", PRs: 2000, Merged: 1500, Commits: 9000}, Instant("2026-02-02T09:00:00Z"))
+	corrected := assay.CodingDay{Day: Instant("2026-01-30"), Tool: "cc", PRs: 2000, Merged: 1500, Commits: 9000}
+	add(corrected, Instant("2026-02-02T09:00:00Z"))
 	return observations(all)
 }
 
@@ -87,10 +91,13 @@ var Models = []struct {
 }
 
 // ModelDays are models' days from 20 December to today, each received an hour after its day has ended, today's at noon.
-// Nobody has 20 January, google lacks 3 February; deepseek's model is free until 1 February. One day of opus was revised.
+// No model has 20 January, google lacks 3 February; deepseek's model is free until 1 February. One day of opus was
+// revised.
 func ModelDays() (observed []assay.Observed[assay.ModelDay]) {
 	add := func(m assay.ModelDay, revision int, received int64) {
-		observed = append(observed, assay.Observed[assay.ModelDay]{Value: m, Key: m.Key(), Revision: revision, Received: received})
+		observed = append(observed, assay.Observed[assay.ModelDay]{
+			Value: m, Key: m.Key(), Revision: revision, Received: received,
+		})
 	}
 	for day := Instant("2025-12-20"); day <= Instant("2026-02-04"); day += assay.Day {
 		for n, name := range Models {
@@ -114,7 +121,9 @@ func ModelDays() (observed []assay.Observed[assay.ModelDay]) {
 			}
 		}
 	}
-	slices.SortStableFunc(observed, func(a, b assay.Observed[assay.ModelDay]) int { return cmp.Compare(a.Received, b.Received) })
+	slices.SortStableFunc(observed, func(a, b assay.Observed[assay.ModelDay]) int {
+		return cmp.Compare(a.Received, b.Received)
+	})
 	return observed
 }
 
@@ -122,35 +131,45 @@ func ModelDays() (observed []assay.Observed[assay.ModelDay]) {
 func Sites() (observed []assay.Observed[assay.Site]) {
 	add := func(received string, revision int, s assay.Site) {
 		s.ChipGeneration, s.Status, s.DCTier = "Hopper", "operational", "Tier III"
-		observed = append(observed, assay.Observed[assay.Site]{Value: s, Key: s.ID, Revision: revision, Received: Instant(received)})
+		observed = append(observed, assay.Observed[assay.Site]{
+			Value: s, Key: s.ID, Revision: revision, Received: Instant(received),
+		})
 	}
 	const first, second = "2026-02-01T09:00:00Z", "2026-02-03T10:00:00Z"
 	oslo2 := assay.Site{
-		ID: "osl-2", Company: "Fjordline Compute", SiteName: "Oslo 2", City: "Oslo", Country: "Norway", GPUTypes: "GB200 NVL72", GPUQty: 576,
-		Power: 1_500_000, Category: "GPU cloud", Latitude: 59_950_000, Longitude: 10_770_000, IsNeocloud: true,
+		ID: "osl-2", Company: "Fjordline Compute", SiteName: "Oslo 2", City: "Oslo", Country: "Norway",
+		GPUTypes: "GB200 NVL72", GPUQty: 576, Power: 1_500_000, Category: "GPU cloud",
+		Latitude: 59_950_000, Longitude: 10_770_000, IsNeocloud: true,
 	}
 	add(first, 0, assay.Site{
-		ID: "osl-1", Company: "Fjordline Compute", SiteName: "Oslo 1", City: "Oslo", Country: "Norway", GPUTypes: "8x H100 SXM5 / A100", GPUQty: 4096,
-		Power: 12_500_000, Category: "GPU cloud", Latitude: 59_913_900, Longitude: 10_752_200, IsNeocloud: true,
+		ID: "osl-1", Company: "Fjordline Compute", SiteName: "Oslo 1", City: "Oslo", Country: "Norway",
+		GPUTypes: "8x H100 SXM5 / A100", GPUQty: 4096, Power: 12_500_000, Category: "GPU cloud",
+		Latitude: 59_913_900, Longitude: 10_752_200, IsNeocloud: true,
 	})
 	add(first, 0, oslo2)
 	add(first, 0, assay.Site{
-		ID: "gru-1", Company: "Aço Compute", SiteName: "Centro 1", City: "São Paulo", Country: "Brazil", GPUTypes: "H200", GPUQty: 2048,
-		Power: 6_250_000, Category: "GPU cloud", KeyCustomer: "Lab & Co", Latitude: -23_550_520, Longitude: -46_633_308, IsNeocloud: true,
+		ID: "gru-1", Company: "Aço Compute", SiteName: "Centro 1", City: "São Paulo", Country: "Brazil",
+		GPUTypes: "H200", GPUQty: 2048, Power: 6_250_000, Category: "GPU cloud", KeyCustomer: "Lab & Co",
+		Latitude: -23_550_520, Longitude: -46_633_308, IsNeocloud: true,
 	})
 	add(first, 0, assay.Site{
 		ID: "suv-1", Company: "Pacific Racks", SiteName: "Suva East", Country: "Fiji", GPUTypes: "L40S", GPUQty: 64,
 		Power: 200_000, Category: "edge", Latitude: -17_000_000, Longitude: 179_900_000, IsNeocloud: true,
 	})
 	add(first, 0, assay.Site{
-		ID: "tav-1", Company: "Pacific Racks", SiteName: "Taveuni", City: "Taveuni", Country: "Fiji", GPUTypes: "L4", GPUQty: 32,
-		Power: 100_000, Category: "edge", Latitude: -17_000_000, Longitude: -179_900_000, IsNeocloud: true,
+		ID: "tav-1", Company: "Pacific Racks", SiteName: "Taveuni", City: "Taveuni", Country: "Fiji",
+		GPUTypes: "L4", GPUQty: 32, Power: 100_000, Category: "edge",
+		Latitude: -17_000_000, Longitude: -179_900_000, IsNeocloud: true,
 	})
 	add(first, 0, assay.Site{
-		ID: "sup-1", Company: "Nordlab", SiteName: "Oslofjord Supercomputer", City: "Drammen", Country: "Norway", GPUTypes: "MI300A", GPUQty: 10_000,
-		Power: 20_000_000, Category: "AI supercomputer", Latitude: 59_743_900, Longitude: 10_204_500,
+		ID: "sup-1", Company: "Nordlab", SiteName: "Oslofjord Supercomputer", City: "Drammen", Country: "Norway",
+		GPUTypes: "MI300A", GPUQty: 10_000, Power: 20_000_000, Category: "AI supercomputer",
+		Latitude: 59_743_900, Longitude: 10_204_500,
 	})
-	add(first, 0, assay.Site{ID: "unk-1", Company: "Drift Compute", SiteName: "Barge 7", GPUTypes: "custom ASIC", Category: "GPU cloud", IsNeocloud: true})
+	add(first, 0, assay.Site{
+		ID: "unk-1", Company: "Drift Compute", SiteName: "Barge 7", GPUTypes: "custom ASIC",
+		Category: "GPU cloud", IsNeocloud: true,
+	})
 	oslo2.GPUQty, oslo2.Power, oslo2.KeyCustomer = 1152, 3_000_000, "Nordlab"
 	add(second, 1, oslo2)
 	add(second, 0, assay.Site{

@@ -34,8 +34,8 @@ func Golden(t testing.TB, name, got string) {
 	}
 }
 
-// GoldenResponse compares the response to a GET request with a file under testdata. Each case can be run alone: no rate limit
-// has counted anything before.
+// GoldenResponse compares the response to a GET request with a file under testdata. Each case can be run alone: no rate
+// limit has counted anything before.
 func (r *Rig) GoldenResponse(t *testing.T, name, caller, target string, headers ...string) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {

@@ -27,8 +27,8 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// Rig is a server on a fixed snapshot, with keys in a real database and a clock that stands still until a test moves it. It is
-// not safe for concurrent use.
+// Rig is a server on a fixed snapshot, with keys in a real database and a clock that stands still until a test moves
+// it. It is not safe for concurrent use.
 type Rig struct {
 	*web.Server
 	Config    Config
@@ -177,7 +177,9 @@ func (r *Rig) sessionInMemory(_ context.Context, token string) (assay.Caller, bo
 }
 
 // determinations are the records of the snapshot's revisions.
-func (r *Rig) determinations(_ context.Context, line assay.Line, grain assay.Grain, at int64) (records []assay.Determination, err error) {
+func (r *Rig) determinations(
+	_ context.Context, line assay.Line, grain assay.Grain, at int64,
+) (records []assay.Determination, err error) {
 	u := Update()
 	for _, series := range u.Series {
 		if series.Line != line || series.Grain != grain {
@@ -223,13 +225,15 @@ func (r Reply) WithoutID() string {
 	return strings.ReplaceAll(r.Text, r.Header.Get("X-Request-Id"), "ID")
 }
 
-// Get sends a GET request as a caller: "" or "anonymous", one of the rig's keys, or a session such as "premium session".
+// Get sends a GET request as a caller: "" or "anonymous", one of the rig's keys, or a session such as "premium
+// session".
 func (r *Rig) Get(caller, target string, headers ...string) Reply {
 	r.Test.Helper()
 	return r.Do(http.MethodGet, caller, target, headers...)
 }
 
-// Do sends a request and checks the response against the description of the API. The header "peer" is the client's address.
+// Do sends a request and checks the response against the description of the API. The header "peer" is the client's
+// address.
 func (r *Rig) Do(method, caller, target string, headers ...string) Reply {
 	r.Test.Helper()
 	request := httptest.NewRequest(method, "/", nil)

@@ -80,17 +80,18 @@ func (r *Rig) validate(request *http.Request, response *http.Response, body []by
 	if request.Method == http.MethodHead {
 		return // it has no body, and is compared with GET where it matters
 	}
+	route := &routers.Route{
+		Spec: document, Path: pattern, PathItem: item, Method: method, Operation: item.GetOperation(method),
+	}
 	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{
-			Request: request,
-			Route:   &routers.Route{Spec: document, Path: pattern, PathItem: item, Method: method, Operation: item.GetOperation(method)},
-		},
-		Status: response.StatusCode, Header: response.Header,
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, Route: route},
+		Status:                 response.StatusCode, Header: response.Header,
 		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
 	}
 	input.SetBodyBytes(body)
 	if err := openapi3filter.ValidateResponse(context.Background(), input); err != nil {
-		r.Test.Errorf("%s %s: the response does not fit openapi.yaml: %v\n%.300s", request.Method, request.RequestURI, err, body)
+		r.Test.Errorf("%s %s: the response does not fit openapi.yaml: %v\n%.300s",
+			request.Method, request.RequestURI, err, body)
 	}
 }
 

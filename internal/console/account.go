@@ -52,10 +52,10 @@ type memberView struct {
 
 func newAccountView(v *account.View) accountView {
 	shown := accountView{
-		ID: v.ID, Email: v.Email, Name: v.Name, HasPassword: v.HasPassword, Issuer: optional(v.Issuer),
-		CreatedAt: assay.FormatInstant(v.CreatedAt), Tier: v.Tier.String(), Plan: v.Plan, Source: optional(v.Source),
-		Organization: optional(v.Organization), PlanUntil: optionalInstant(v.PlanUntil), Trial: v.Trial, KeyTier: optional(v.KeyTier),
-		Grants: []grantView{}, Organizations: []organizationView{},
+		ID: v.ID, Email: v.Email, Name: v.Name, HasPassword: v.HasPassword, Issuer: web.Optional(v.Issuer),
+		CreatedAt: assay.FormatInstant(v.CreatedAt), Tier: v.Tier.String(), Plan: v.Plan, Source: web.Optional(v.Source),
+		Organization: web.Optional(v.Organization), PlanUntil: optionalInstant(v.PlanUntil), Trial: v.Trial,
+		KeyTier: web.Optional(v.KeyTier), Grants: []grantView{}, Organizations: []organizationView{},
 	}
 	for _, g := range v.Grants {
 		shown.Grants = append(shown.Grants, grantView{

@@ -1,6 +1,6 @@
-// Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, sign-in through an
-// OpenID Connect provider, and the look-up of determination records. Market data is served by internal/api, which cannot reach
-// the database.
+// Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, sign-in
+// through an OpenID Connect provider, and the look-up of determination records. Market data is served by internal/api,
+// which cannot reach the database.
 package console
 
 import (
@@ -72,8 +72,8 @@ func (c *Console) RecordRoutes() web.Group {
 
 type handler = func(*web.Request) (web.Response, error)
 
-// session returns the owner of a session. A session that is not in memory is looked up in the database: another node may have
-// started it a moment ago.
+// session returns the owner of a session. A session that is not in memory is looked up in the database: another node
+// may have started it a moment ago.
 func (c *Console) session(ctx context.Context, token string) (assay.Caller, bool) {
 	session, ok := c.Accounts.Identify(ctx, token)
 	return session.Caller, ok

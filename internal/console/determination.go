@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -14,8 +15,8 @@ import (
 // determinationTimeout is how long the database may take to find a slot's records.
 const determinationTimeout = 5 * time.Second
 
-// determination serves the record of how one value was determined. Records are many and rarely requested, so they stay in the
-// database.
+// determination serves the record of how one value was determined. Records are many and rarely requested, so they stay
+// in the database.
 func (c *Console) determination(r *web.Request) (web.Response, error) {
 	slot, err := c.API.Slot(r)
 	if err != nil {
@@ -23,7 +24,7 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 	}
 	var records []assay.Determination
 	if slot.Exists {
-		if records, err = c.readDeterminations(r, slot.Line, slot.Grain, slot.At); err != nil {
+		if records, err = c.readDeterminations(r, &slot); err != nil {
 			return web.Response{}, err
 		}
 	}
@@ -39,12 +40,13 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 }
 
 // readDeterminations reads the records of a slot, oldest first.
-func (c *Console) readDeterminations(r *web.Request, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error) {
+func (c *Console) readDeterminations(r *web.Request, slot *api.Slot) ([]assay.Determination, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), determinationTimeout)
 	defer cancel()
-	records, err := c.Determinations(ctx, line, grain, at)
+	records, err := c.Determinations(ctx, slot.Line, slot.Grain, slot.At)
 	if err != nil {
-		r.LogCause(fmt.Errorf("read the determinations of %s in %s at %s: %w", line.GPU, line.Region, assay.FormatInstant(at), err))
+		r.LogCause(fmt.Errorf("read the determinations of %s in %s at %s: %w",
+			slot.Line.GPU, slot.Line.Region, assay.FormatInstant(slot.At), err))
 		return nil, &assay.Error{
 			Kind: assay.Unavailable, Code: "unavailable", Message: "The record cannot be read at the moment. Try again later.",
 		}

@@ -62,7 +62,8 @@ func created(r *web.Request, secret keys.Secret, key *assay.Key, old *replaced, 
 	if err != nil {
 		return web.Response{}, err
 	}
-	return web.NoStore(http.StatusCreated, createdKey{Success: true, Key: secret.Reveal(), Replaces: old, Data: &key.KeySummary})
+	shown := createdKey{Success: true, Key: secret.Reveal(), Replaces: old, Data: &key.KeySummary}
+	return web.NoStore(http.StatusCreated, shown)
 }
 
 // keyRefused is the one error whose body has another shape: the sentence is in both fields.

@@ -52,7 +52,8 @@ func (c *Console) finishOIDC(r *web.Request) (web.Response, error) {
 	return web.Redirect("/settings"), nil
 }
 
-// signInPage shows in a browser why the sign-in failed, on the page where it can be tried again; other clients get the error.
+// signInPage shows in a browser why the sign-in failed, on the page where it can be tried again; other clients get the
+// error.
 func signInPage(r *web.Request, err error) (web.Response, error) {
 	if !strings.Contains(strings.Join(r.Header("Accept"), ","), "text/html") {
 		return web.Response{}, err

@@ -25,18 +25,10 @@ func done() (web.Response, error) {
 	}{true})
 }
 
-// optional is nil for an empty text.
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
 // optionalInstant is nil for 0.
 func optionalInstant(ms int64) *string {
 	if ms == 0 {
 		return nil
 	}
-	return optional(assay.FormatInstant(ms))
+	return web.Optional(assay.FormatInstant(ms))
 }

@@ -83,8 +83,8 @@ func (c *Console) signOut(r *web.Request) (web.Response, error) {
 	return done()
 }
 
-// showSession serves who is signed in, if any, and the name of the sign-in provider. Pages request it first, to know what else
-// they may request, so a missing session is no error here.
+// showSession serves who is signed in, if any, and the name of the sign-in provider. Pages request it first, to know
+// what else they may request, so a missing session is no error here.
 func (c *Console) showSession(r *web.Request) (web.Response, error) {
 	type provider struct {
 		Name string `json:"name"`
@@ -107,7 +107,7 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 	return data(shown)
 }
 
-// setSession gives the browser the token of a session for as long as that lasts.
+// setSession sends the browser the token of a session for as long as that lasts.
 func setSession(r *web.Request, token account.Token) {
 	r.SetCookie(web.SessionCookie, token.Reveal(), "/", int((token.Expires-r.Milli())/assay.Second))
 }

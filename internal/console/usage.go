@@ -39,7 +39,9 @@ func (c *Console) showUsage(r *web.Request) (web.Response, error) {
 	}
 	rows := make([]usageRow, len(counted))
 	for i, u := range counted {
-		rows[i] = usageRow{Date: assay.FormatDay(u.Day), KeyID: u.KeyID, Route: u.Route, Status: u.Status, Requests: u.Requests}
+		rows[i] = usageRow{
+			Date: assay.FormatDay(u.Day), KeyID: u.KeyID, Route: u.Route, Status: u.Status, Requests: u.Requests,
+		}
 	}
 	return uncached(struct {
 		Success   bool       `json:"success"`
@@ -68,7 +70,8 @@ func usageRange(r *web.Request) (first, last int64, err error) {
 	first = assay.StartOfDay(start.At)
 	if days := (last-first)/assay.Day + 1; days < 1 || days > maxUsageDays {
 		text, _ := r.Param("startDate") // read before
-		return 0, 0, web.Invalid("startDate", text, fmt.Sprintf("a day from %d days before endDate to endDate", maxUsageDays-1))
+		allowed := fmt.Sprintf("a day from %d days before endDate to endDate", maxUsageDays-1)
+		return 0, 0, web.Invalid("startDate", text, allowed)
 	}
 	return first, last, nil
 }

@@ -121,7 +121,7 @@ func (l *Limiter[K]) Allow(key K, now int64) Decision {
 	}
 }
 
-// Refused tells whether Allow would refuse a request of key at now, and its decision if so. It counts nothing.
+// Refused reports whether Allow would refuse a request of key at now, and its decision if so. It counts nothing.
 func (l *Limiter[K]) Refused(key K, now int64) (d Decision, refused bool) {
 	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
 	s.mu.Lock()
@@ -250,7 +250,7 @@ func (r *ring) add(now int64, limit int) {
 	r.times[r.last()] = now
 }
 
-// expired tells whether a time has left the window that ends at now, which is not before it. The difference is taken
+// expired reports whether a time has left the window that ends at now, which is not before it. The difference is taken
 // unsigned, where it cannot overflow.
 func expired(at, now, window int64) bool {
 	return uint64(now-at) >= uint64(window)

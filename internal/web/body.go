@@ -51,7 +51,7 @@ func (b *Body) Size() (bytes int) {
 // Text is the body without compression.
 func (b *Body) Text() []byte { return b.forms[identity].payload }
 
-// form gives the body in an encoding, or as it is when it is too small for that.
+// form returns the body in an encoding, or as it is when it is too small for that.
 func (b *Body) form(wanted encoding) (*form, encoding) {
 	if b.forms[wanted].payload == nil {
 		wanted = identity

@@ -20,8 +20,8 @@ type cacheHeaders struct {
 
 type lifetime struct{ public, private string }
 
-// header lets caches keep a response until it expires, and a short-lived one at most to the end of the minute. A response that
-// should have been replaced already may be kept for a second.
+// header lets caches keep a response until it expires, and a short-lived one at most to the end of the minute. A
+// response that should have been replaced already may be kept for a second.
 func (c *cacheControl) header(now, expires int64, shortLived, anonymous bool) string {
 	made := c.last.Load()
 	if made == nil || made.second != now || made.expires != expires {

@@ -12,12 +12,12 @@ import (
 
 // conns watches the connections of a server. It does two things that net/http does at a higher price.
 //
-// It closes connections that wait too long for a request, whether none arrives or one arrives too slowly, and those whose
-// response takes too long. The timeouts of http.Server would set several timers per request, which costs more than serving
-// it; here a request costs two atomic stores, and one sweep per second checks all connections.
+// It closes connections that wait too long for a request, whether none arrives or one arrives too slowly, and those
+// whose response takes too long. The timeouts of http.Server would set several timers per request, which costs more
+// than serving it; here a request costs two atomic stores, and one sweep per second checks all connections.
 //
-// And it sends a response of some kilobytes in one piece. net/http would split it after its buffer of 4 KiB, and the second
-// system call costs as much as all the rest.
+// And it sends a response of some kilobytes in one piece. net/http would split it after its buffer of 4 KiB, and the
+// second system call costs as much as all the rest.
 type conns struct {
 	now atomic.Int64 // seconds since the start, moved by the sweep
 	mu  sync.Mutex
@@ -45,9 +45,9 @@ type conn struct {
 // holdMost is how much is held back. What is longer goes out together with what was held, in one system call.
 const holdMost = 16 << 10
 
-// hold keeps back the response that is going to be written until it is complete, and adds header lines to it. net/http would
-// keep each of them in a map, copy, sort and check it, which for the headers of the contract costs as much as making the
-// response.
+// hold keeps back the response that is going to be written until it is complete, and adds header lines to it. net/http
+// would keep each of them in a map, copy, sort and check it, which for the headers of the contract costs as much as
+// making the response.
 func (c *conn) hold(fields []field) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *conn) hold(fields []field) {
 	}
 }
 
-// addLinesLocked puts the header lines after the status line, with which a response begins, and gives the rest of it.
+// addLinesLocked puts the header lines after the status line, with which a response begins, and returns the rest of it.
 func (c *conn) addLinesLocked(p []byte) []byte {
 	status := bytes.IndexByte(p, '\n') + 1
 	c.held = append(append(c.held, p[:status]...), c.lines...)
@@ -111,7 +111,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite is how the server ends a connection of which it has not read everything, so that its last response is not lost.
+// CloseWrite is how the server ends a connection of which it has not read everything, so that its last response is not
+// lost.
 func (c *conn) CloseWrite() error {
 	c.release()
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {

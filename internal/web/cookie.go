@@ -20,16 +20,17 @@ func (r *Request) Cookie(name string) string {
 	return ""
 }
 
-// SetCookie sets a cookie that scripts cannot read and that other sites cannot make the browser send with a write. A negative
-// age deletes it.
+// SetCookie sets a cookie that scripts cannot read and that other sites cannot make the browser send with a write. A
+// negative age deletes it.
 func (r *Request) SetCookie(name, value, path string, seconds int) {
 	cookie := http.Cookie{ //nolint:gosec // G124: without TLS no cookie can be Secure
-		Name: name, Value: value, Path: path, MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.overTLS(),
+		Name: name, Value: value, Path: path, MaxAge: seconds,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.overTLS(),
 	}
 	r.SetHeader("Set-Cookie", cookie.String())
 }
 
-// overTLS tells whether the browser uses TLS, with this server or with a proxy in front of it.
+// overTLS reports whether the browser uses TLS, with this server or with a proxy in front of it.
 func (r *Request) overTLS() bool {
 	if r.http.TLS != nil || strings.HasPrefix(r.server.config.PublicURL, "https://") {
 		return true

@@ -15,7 +15,10 @@ type crossOrigin struct {
 }
 
 // exposed are the response headers that scripts may read.
-var exposed = []string{"X-Request-Id", "X-Assay-Synthetic", "RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Deprecation", "Sunset", "Link"}
+var exposed = []string{
+	"X-Request-Id", "X-Assay-Synthetic", "RateLimit", "RateLimit-Policy",
+	"Retry-After", "ETag", "Deprecation", "Sunset", "Link",
+}
 
 func newCORS(origins []string) (c crossOrigin, err error) {
 	c.anonymous, err = cors.NewMiddleware(cors.Config{
@@ -45,7 +48,8 @@ func (c *crossOrigin) serve(r *Request, found *resource) error {
 
 // serveThrough is apart from serve so that a request without an origin costs no allocation.
 func serveThrough(middleware *cors.Middleware, r *Request, found *resource) (err error) {
-	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { err = serveFound(r, found) }) //nolint:contextcheck // the request has the context
+	//nolint:contextcheck // the request has the context
+	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { err = serveFound(r, found) })
 	middleware.Wrap(next).ServeHTTP(&r.out, r.http)
 	return err
 }
@@ -57,7 +61,7 @@ func serveFound(r *Request, found *resource) error {
 	return r.serve(found)
 }
 
-// middleware gives the rules that apply to a request, or nil for none.
+// middleware returns the rules that apply to a request, or nil for none.
 func (c *crossOrigin) middleware(r *http.Request) *cors.Middleware {
 	switch {
 	case withKey(r):
@@ -68,7 +72,7 @@ func (c *crossOrigin) middleware(r *http.Request) *cors.Middleware {
 	return c.anonymous
 }
 
-// withKey tells whether a request carries a key or, being a preflight, announces one.
+// withKey reports whether a request carries a key or, being a preflight, announces one.
 func withKey(r *http.Request) bool {
 	if len(r.Header["Authorization"]) > 0 {
 		return true

@@ -111,7 +111,7 @@ var zstdWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// encoder gives a writer that compresses on the way to w, and a function that finishes it.
+// encoder returns a writer that compresses on the way to w, and a function that finishes it.
 func encoder(e encoding, w io.Writer) (io.Writer, func()) {
 	switch e {
 	case gzipEncoding:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Tag is a short digest of everything that makes a response what it is; the same on every node. An ETag is a tag and the
-// encoding's suffix in quotes.
+// Tag is a short digest of everything that makes a response what it is; the same on every node. An ETag is a tag and
+// the encoding's suffix in quotes.
 func Tag(parts ...[]byte) string {
 	t := NewTagger()
 	for _, part := range parts {
@@ -42,7 +42,7 @@ func (t *Tagger) Tag() string { return strconv.FormatUint(t.hash, 36) }
 // etag is strong: the bytes of each encoding are a representation of their own.
 func etag(tag string, e encoding) string { return `"` + tag + encodings[e].suffix + `"` }
 
-// matches tells whether an If-None-Match header names the ETag.
+// matches reports whether an If-None-Match header names the ETag.
 func matches(header []string, etag string) bool {
 	for _, line := range header {
 		for candidate := range strings.SplitSeq(line, ",") {

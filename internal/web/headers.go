@@ -30,8 +30,8 @@ type writer struct {
 	bytes   int64 // of the body
 }
 
-// WriteHeader writes the status and the headers. Our own connection writes most lines as they are; net/http would keep each
-// in a map, copy, sort and check it.
+// WriteHeader writes the status and the headers. Our own connection writes most lines as they are; net/http would keep
+// each in a map, copy, sort and check it.
 func (w *writer) WriteHeader(status int) {
 	w.status = status
 	known := w.Header()

@@ -16,7 +16,8 @@ import (
 // maxBody is how long the body of a request may be; none of ours needs a quarter of it.
 const maxBody = 4 << 10
 
-// ReadJSON reads a JSON object into v, which has the named fields. Errors do not repeat its values, which may be secrets.
+// ReadJSON reads a JSON object into v, which has the named fields. Errors do not repeat its values, which may be
+// secrets.
 func (r *Request) ReadJSON(v any, fields ...string) error {
 	allowed := "a JSON object with " + JoinWords(fields, "and")
 	given, _, err := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
@@ -67,4 +68,12 @@ func InvalidBody(format string, args ...any) error {
 	return &assay.Error{
 		Kind: assay.Invalid, Code: "invalid_body", Message: "Invalid body: " + fmt.Sprintf(format, args...) + ".",
 	}
+}
+
+// Optional returns nil for an empty text, which JSON shows as null.
+func Optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }

@@ -19,8 +19,8 @@ func (r *Request) log() {
 	_, _ = r.server.config.Requests.Write(r.logLine) // there is nowhere to report that the log cannot be written
 }
 
-// appendLogLine appends one JSON object in the form of the program's other log lines. It names the route rather than the
-// path, so that the log repeats what callers wrote only for paths that are not routes.
+// appendLogLine appends one JSON object in the form of the program's other log lines. It names the route rather than
+// the path, so that the log repeats what callers wrote only for paths that are not routes.
 func (r *Request) appendLogLine(dst []byte) []byte {
 	dst = assay.AppendInstant(append(dst, `{"time":"`...), r.now.UnixMilli())
 	dst = assay.AppendString(append(dst, `","level":"INFO","msg":"request","id":`...), r.id)

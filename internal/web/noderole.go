@@ -14,8 +14,8 @@ const (
 // NodeRoles lists the roles.
 var NodeRoles = []NodeRole{NodeAll, NodeRead, NodePublish}
 
-// Reads tells whether such a node serves the API.
+// Reads reports whether such a node serves the API.
 func (r NodeRole) Reads() bool { return r != NodePublish }
 
-// Publishes tells whether such a node computes and publishes values.
+// Publishes reports whether such a node computes and publishes values.
 func (r NodeRole) Publishes() bool { return r != NodeRead }

@@ -14,7 +14,7 @@ import (
 // param is a parameter of the query.
 type param struct{ name, value string }
 
-// Param gives a query parameter. An empty one counts as absent; one that is given twice is refused.
+// Param returns a query parameter. An empty one counts as absent; one that is given twice is refused.
 func (r *Request) Param(name string) (value string, err error) {
 	if r.http.URL.RawQuery == "" {
 		return "", nil
@@ -85,7 +85,7 @@ func Shorten(text string) string {
 	return text[:longest] + "…"
 }
 
-// OneOf gives a parameter that takes one of a few words, or otherwise when it is absent.
+// OneOf returns a parameter that takes one of a few words, or otherwise when it is absent.
 func (r *Request) OneOf(name, otherwise string, allowed ...string) (string, error) {
 	value, err := r.Param(name)
 	if err != nil || value == "" {
@@ -106,7 +106,7 @@ func JoinWords(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// Int gives a parameter that is an integer from lowest to highest, or otherwise when it is absent.
+// Int returns a parameter that is an integer from lowest to highest, or otherwise when it is absent.
 func (r *Request) Int(name string, otherwise, lowest, highest int) (int, error) {
 	value, err := r.Param(name)
 	if err != nil || value == "" {
@@ -129,7 +129,7 @@ type Instant struct {
 	Given    bool // false when the parameter is absent
 }
 
-// Instant gives a parameter that is a date or a date-time.
+// Instant returns a parameter that is a date or a date-time.
 func (r *Request) Instant(name string) (in Instant, err error) {
 	value, err := r.Param(name)
 	if err != nil || value == "" {
@@ -151,7 +151,7 @@ func (r *Request) RequireInstant(name string) error {
 	return Missing(name, dateForms)
 }
 
-// Number gives a parameter that is a plain decimal number within bounds; ok is false when it is absent.
+// Number returns a parameter that is a plain decimal number within bounds; ok is false when it is absent.
 func (r *Request) Number(name, allowed string, within func(float64) bool) (v float64, ok bool, err error) {
 	value, err := r.Param(name)
 	if err != nil || value == "" {

@@ -71,16 +71,16 @@ func (r *Request) Client() netip.Addr { return r.client }
 // Rule says who may call the route.
 func (r *Request) Rule() access.Rule { return r.route.Rule }
 
-// Header gives the values of a request header, whose name is in canonical form.
+// Header returns the values of a request header, whose name is in canonical form.
 func (r *Request) Header(name string) []string { return r.http.Header[name] }
 
 // Query parses the whole query, malformed pairs left out.
 func (r *Request) Query() url.Values { return r.http.URL.Query() }
 
-// HasBody tells whether the request may have a body.
+// HasBody reports whether the request may have a body.
 func (r *Request) HasBody() bool { return r.http.ContentLength != 0 }
 
-// PathValue gives the value of a variable in the path, decoded once.
+// PathValue returns the value of a variable in the path, decoded once.
 func (r *Request) PathValue(name string) string {
 	for i, known := range r.pathNames {
 		if known == name {
@@ -150,8 +150,8 @@ func (r *Request) limitName() string {
 	return "account " + strconv.FormatInt(r.caller.AccountID, 10)
 }
 
-// unavailable turns a failure of a private route that is not the caller's fault into a 503: those routes need the database,
-// which may be unreachable or busy.
+// unavailable turns a failure of a private route that is not the caller's fault into a 503: those routes need the
+// database, which may be unreachable or busy.
 func (r *Request) unavailable(err error) error {
 	if _, classified := errors.AsType[*assay.Error](err); classified || !r.resource.group.Private {
 		return err
@@ -191,8 +191,8 @@ func bearer(header []string) (key string, err error) {
 	return key, nil
 }
 
-// IdentifySession makes the owner of the session cookie the caller. A cookie that is unknown or has expired is ignored: the
-// response to a read cannot tell its owner, who signs in again when a page asks for it.
+// IdentifySession makes the owner of the session cookie the caller. A cookie that is unknown or has expired is ignored:
+// the response to a read cannot tell its owner, who signs in again when a page asks for it.
 func (r *Request) IdentifySession() {
 	if r.http.Header["Cookie"] == nil {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydata/assay/internal/cache"
 )
 
-// Response is what a handler returns. Its constructors make the only forms there are: a ready body, rows in one piece, rows
-// appended one by one, an object that no cache may keep, a redirect.
+// Response is what a handler returns. Its constructors make the only forms there are: a ready body, rows in one piece,
+// rows appended one by one, an object that no cache may keep, a redirect.
 type Response struct {
 	form        responseForm
 	body        *Body // of ready and unstored
@@ -113,8 +113,8 @@ func (r Response) ByAccept() Response { r.byAccept = true; return r }
 // BodyCache keeps bodies by their tag.
 type BodyCache = cache.Cache[string, *Body]
 
-// NewBodyCache makes a cache. Callers choose the ranges of their requests, so there is no end to what could be kept: the limits
-// are what one family of data may take.
+// NewBodyCache makes a cache. Callers choose the ranges of their requests, so there is no end to what could be kept:
+// the limits are what one family of data may take.
 func NewBodyCache() *BodyCache {
 	return cache.New[string](cache.Limits[*Body]{Entries: 512, Bytes: 16 << 20, Size: (*Body).Size})
 }
@@ -258,8 +258,8 @@ func (r *Request) sendRows(a *rows, e encoding) {
 	}
 }
 
-// writeTo writes head, rows and tail in pieces of a bounded size. A failed write ends it; network failures are not ours to
-// report.
+// writeTo writes head, rows and tail in pieces of a bounded size. A failed write ends it; network failures are not ours
+// to report.
 func (a *rows) writeTo(w io.Writer) {
 	if a.row == nil {
 		for _, piece := range [...][]byte{a.head, a.text, a.tail} {

@@ -46,7 +46,8 @@ func (rt *router) add(res *resource) {
 	n.resource, n.names = res, names
 }
 
-// find gives the resource of the request's path, or nil, and stores the values of the path's variables in the request.
+// find returns the resource of the request's path, or nil, and stores the values of the path's variables in the
+// request.
 func (rt *router) find(r *Request) *resource {
 	u := r.http.URL
 	path, escaped := u.Path, u.RawPath != ""
@@ -95,7 +96,7 @@ func (n *node) rest(rest string, more, escaped bool, values []string) *node {
 	return n
 }
 
-// cleanPath tells whether a path begins with a slash and has no empty or dot segment.
+// cleanPath reports whether a path begins with a slash and has no empty or dot segment.
 func cleanPath(r *http.Request) bool {
 	if p := r.URL.Path; !strings.Contains(p, "//") && !strings.Contains(p, "/.") {
 		return strings.HasPrefix(p, "/")

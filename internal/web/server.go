@@ -1,9 +1,9 @@
-// Package web is the HTTP transport: connections, requests, parameters, responses, content encodings, caching, rate limits,
-// CORS and the request log. It knows no market data; the routes come from internal/api and internal/console.
+// Package web is the HTTP transport: connections, requests, parameters, responses, content encodings, caching, rate
+// limits, CORS and the request log. It knows no market data; the routes come from internal/api and internal/console.
 //
 // A request passes plain calls in this order: public rate limit, method, origin, caller, per-key rate limit, may this
-// caller use the route at all, handler. Handlers receive a *Request and return a Response or an error; only this package
-// writes to the connection.
+// caller use the route at all, handler. Handlers receive a *Request and return a Response or an error; only this
+// package writes to the connection.
 //
 // A server may start before there is data. Until then it serves the routes that need none and responds 503 to the rest.
 package web
@@ -88,7 +88,12 @@ type Server struct {
 
 // New makes a server of the given routes.
 func New(config Config, groups ...Group) (*Server, error) {
-	s := &Server{config: config, started: config.Now(), idPrefix: newIDPrefix(), proxies: newProxies(config.TrustedProxies)}
+	s := &Server{
+		config:   config,
+		started:  config.Now(),
+		idPrefix: newIDPrefix(),
+		proxies:  newProxies(config.TrustedProxies),
+	}
 	s.pool.New = func() any { return new(Request) }
 	s.byAddress = NewLimiter(config.Limits, LimitConfig{
 		Name: "public", Limit: publicLimit, Window: limitWindow, MaxKeys: maxAddresses, Counted: requestsPerMinute,

@@ -16,13 +16,13 @@ import (
 type StatusConfig struct {
 	Role   NodeRole
 	Ping   func(context.Context) error // does the database respond
-	Behind func() time.Duration        // how long ago the data was last compared with the database; nil where there is none
+	Behind func() time.Duration        // time since the data was last compared with the database; nil without one
 	Now    func() time.Time
 	Log    *slog.Logger
 }
 
-// NodeStatus knows whether the database responds and whether the node is shutting down. Requests read one pointer, which is
-// nil as long as all is well.
+// NodeStatus knows whether the database responds and whether the node is shutting down. Requests read one pointer,
+// which is nil as long as all is well.
 type NodeStatus struct {
 	StatusConfig
 	lastContact atomic.Int64 // when the database last responded
@@ -69,14 +69,14 @@ func (s *NodeStatus) Watch(ctx context.Context) error {
 	}
 }
 
-// Drain makes /health report that this node is shutting down, and ends each connection with its next response. Everything is
-// served as before: load balancers need time to send requests elsewhere.
+// Drain makes /health report that this node is shutting down, and ends each connection with its next response.
+// Everything is served as before: load balancers need time to send requests elsewhere.
 func (s *NodeStatus) Drain() {
 	s.draining.Store(true)
 	s.updateWarning()
 }
 
-// Draining tells whether the node is shutting down.
+// Draining reports whether the node is shutting down.
 func (s *NodeStatus) Draining() bool { return s.draining.Load() }
 
 // CheckDatabase pings the database. The log reports when contact is lost and when it is back, not every check.

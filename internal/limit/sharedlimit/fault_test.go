@@ -67,7 +67,7 @@ func TestScriptForgotten(t *testing.T) {
 	}
 }
 
-// TestCluster_WindowMoves gives the window's slot to another server: the old one responds with its address.
+// TestCluster_WindowMoves moves the window's slot to another server: the old one responds with its address.
 func TestCluster_WindowMoves(t *testing.T) {
 	t.Parallel()
 	servers, address := startCluster(t, steadyCluster)
