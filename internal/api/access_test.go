@@ -47,8 +47,8 @@ var asks = map[string][]string{
 	"/api/neocloud/map":                              {"", "?country=no", "?as_of=2026-01-01"},
 }
 
-// TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the response
-// names them, access and granularity.
+// TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the
+// response names them, access and granularity.
 func TestAccessMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")

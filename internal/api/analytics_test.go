@@ -11,7 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/snapshot"
 )
 
-// checker asks as a caller and looks for a text in the answer.
+// checker sends requests as a caller and looks for a text in the response.
 func checker(t *testing.T, r *rig) func(caller, target string, status int, want string) {
 	return func(caller, target string, status int, want string) {
 		t.Helper()

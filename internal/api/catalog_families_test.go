@@ -9,8 +9,8 @@ import (
 	"github.com/assaydata/assay/internal/apitest"
 )
 
-// A lab that becomes paid is closed to callers without a key at once, also to those who have an answer of before; one that
-// becomes free is open to them. An answer over several labs has another ETag then, though nothing was received.
+// A lab that becomes paid is closed to callers without a key at once, even with an older response in a cache; one that
+// becomes free is open to them. A response over several labs then has another ETag, although nothing was received.
 func TestCatalog_LabsFreeAndPaid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")

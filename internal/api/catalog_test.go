@@ -142,7 +142,8 @@ func TestCatalog_AddedGPUAndRegion(t *testing.T) {
 	f("premium", "/api/gpu/Ada%2FL40S/index-history?region=sa-east", 200, `"gpu_type":"Ada/L40S","region":"sa-east","access":"premium","granularity":"daily","count":1,`)
 }
 
-// The latest day is that of the GPUs that a caller may see: a newer one of a paid GPU must neither show nor hide the rest.
+// The latest day is that of the GPUs that a caller may see: a newer one of a paid GPU must neither show nor hide the
+// rest.
 func TestDailyIndexAll_LatestDayIsTheCallers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -158,7 +159,7 @@ func TestDailyIndexAll_LatestDayIsTheCallers(t *testing.T) {
 	f("premium", `"access":"premium","date":"2026-02-04T21:00:00.000Z","count":1,`)
 }
 
-// A GPU that becomes paid is closed to callers without a key at once, also to those who have an answer of before, and open
+// A GPU that becomes paid is closed to callers without a key at once, even with an older response in a cache, and open
 // as before when it is free again. Callers with a key notice nothing.
 func TestCatalog_FreeToPaidAndBack(t *testing.T) {
 	if testing.Short() {
@@ -215,8 +216,8 @@ func TestCatalog_FreeToPaidAndBack(t *testing.T) {
 	}
 }
 
-// FuzzCatalog_EveryNameIsReachable adds whatever name the catalog takes: its GPU can be asked for, in the path and in the
-// query, and the answer tells its name.
+// FuzzCatalog_EveryNameIsReachable adds whatever name the catalog takes: its GPU can be requested, in the path and in
+// the query, and the response has its name.
 func FuzzCatalog_EveryNameIsReachable(f *testing.F) {
 	for _, name := range []string{"MI300X", "A/B", "A//B", "a%2Fb", "a%", "x?y=1&z", "x#y", "Ångström", "5090", `a\b`, `q"<&>`, "a+b", "a.", "1/..", "../x", "all"} {
 		f.Add(name)
@@ -303,7 +304,8 @@ func TestOpenAPI_FollowsTheCatalog(t *testing.T) {
 	}
 }
 
-// compareEnums walks two documents that may differ in their enumerations only, which f hears without the words beside them.
+// compareEnums compares two documents that may differ in their enumerations only, and passes those to f, without the
+// words beside them.
 func compareEnums(t *testing.T, path string, a, b any, f func(path string, a, b []string)) {
 	t.Helper()
 	switch a := a.(type) {
@@ -371,8 +373,8 @@ func TestOpenAPI_EnumerationsAreWhole(t *testing.T) {
 	}
 }
 
-// Names that YAML would take for something else are enumerated as they are. A catalog of an old database may lack a kind
-// altogether; its enumeration is then empty.
+// Names that YAML would take for something else are enumerated as they are. A catalog of an old database may lack a
+// kind altogether; its enumeration is then empty.
 func TestOpenAPI_OddCatalogs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")

@@ -102,7 +102,7 @@ func TestCorrections_Refused(t *testing.T) {
 }
 
 // TestCorrections_ApplyToAnOldCopy follows a story: a reader that copies the series once and then only applies pages of
-// corrections has, for all that it copied or was told of, what a reader of the series has.
+// corrections has, for everything that it copied or received, what a reader of the series has.
 func TestCorrections_ApplyToAnOldCopy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })

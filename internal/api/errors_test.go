@@ -81,7 +81,7 @@ func TestErrors(t *testing.T) {
 	f("full", "/api/gpu/H100%20SXM/rolling-24h-average", 404, "Not found", "No data found for H100 SXM in the region global")
 }
 
-// TestParameters: a bad parameter is answered with its name, its value and what is allowed.
+// TestParameters: the response to a bad parameter has its name, its value and the allowed values.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzRequest sends whatever path and query: the answer is described in openapi.yaml, is no 5xx and leaks no key.
+// FuzzRequest sends any path and query: the response is described in openapi.yaml, is no 5xx and leaks no key.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		"/api/gpu/H100%20SXM?region=global", "/api/gpu/%2F/history?datetime=2026-01-01", "/api/gpu/%00", "/api/gpu/%ff%fe/hourly",
@@ -59,7 +59,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzAuthorization sends whatever Authorization header: only the right key opens the door, and nothing of it is logged.
+// FuzzAuthorization sends any Authorization header: only the right key is accepted, and no part of it is logged.
 func FuzzAuthorization(f *testing.F) {
 	r := newRig(f)
 	for _, seed := range []string{"", "Bearer", "bearer x", "BEARER sk_live_", "Basic YTpi", "Bearer " + r.Keys["revoked"], "Bearer \x00", "Bearer " + strings.Repeat("k", 5000)} {

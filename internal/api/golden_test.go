@@ -72,7 +72,7 @@ func TestGolden(t *testing.T) {
 	f("publications-latest", "anonymous", "/api/publications/latest")
 }
 
-// TestNotShown names what must not be in an answer.
+// TestNotShown names what must not be in a response.
 func TestNotShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// TestRespond_KeptOrNot: a series keeps the answers to some ranges only, and nobody can tell which from the text.
+// TestRespond_KeptOrNot: a series caches the responses to some ranges only, and the text is the same either way.
 func TestRespond_KeptOrNot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

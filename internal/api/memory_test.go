@@ -106,7 +106,7 @@ var badRanges = [][3]string{
 	{"startDate=2026-01-01&startDate=2026-01-01", "startDate", "once"},
 }
 
-// wantRefused checks that a bad parameter is answered with its name, its value and what is allowed.
+// wantRefused checks that the response to a bad parameter has its name, its value and the allowed values.
 func (r *rig) wantRefused(target, name, value, allowed string) {
 	r.Test.Helper()
 	got := r.Get("premium", target)
@@ -178,7 +178,7 @@ var observedTargets = []string{
 	"/api/llm-coding/history?product=cc-vs-codex-merge&startDate=2026-01-20&order=desc",
 }
 
-// TestObserved_AnswersWhatWasServed asks everything as the observations come in, and again as of then when all are there.
+// TestObserved_AnswersWhatWasServed sends every request as the observations come in, and again with as_of at the end.
 func TestObserved_AnswersWhatWasServed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })

@@ -53,7 +53,7 @@ func TestGolden_Sites(t *testing.T) {
 	f("sites-map-premium", "premium", "/api/neocloud/map")
 }
 
-// names are the names of the sites in an answer, in order.
+// names returns the names of the sites in a response, in order.
 func names(t *testing.T, got apitest.Reply) (names []string) {
 	t.Helper()
 	var body struct {
@@ -203,7 +203,8 @@ func TestSites_BadParameters(t *testing.T) {
 	}
 }
 
-// TestSites_BucketsAreWhatIsListed reads every country's bucket through the list, page by page, and finds every site once.
+// TestSites_BucketsAreWhatIsListed reads every country's bucket through the list, page by page, and finds every site
+// once.
 func TestSites_BucketsAreWhatIsListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
@@ -269,7 +270,7 @@ func (r *rig) listed(country, scope string, limit int, seen map[string]bool) sit
 	}
 }
 
-// siteTargets ask every site route in every way in which its answers are made.
+// siteTargets request every site route in every form of its responses.
 var siteTargets = []string{
 	"/api/neocloud/sites?city=oslo", "/api/neocloud/sites?country=no&scope=all", "/api/neocloud/sites?lat=60&lng=10&radius_km=500",
 	"/api/neocloud/sites/aggregate", "/api/neocloud/sites/aggregate?by=gpu_type&scope=all", "/api/neocloud/map", "/api/neocloud/map?scope=all",
@@ -383,7 +384,7 @@ func TestSites_NothingOnFile(t *testing.T) {
 	f("/api/neocloud/map?country=no", `{"success":true,"access":"full","count":0,"data":{"type":"FeatureCollection","features":[]}}`)
 }
 
-// unpack returns the body of an answer without its content coding.
+// unpack returns the body of a response without its content encoding.
 func unpack(t *testing.T, got apitest.Reply) string {
 	t.Helper()
 	var reader io.Reader = strings.NewReader(got.Text)

@@ -44,7 +44,7 @@ func TestTokens_Edges(t *testing.T) {
 		}
 	}
 	const empty = `"count":0,"has_more":false,"data":[]}`
-	// The latest settled day is that of what is asked for; the running day is in no answer.
+	// The latest settled day is that of the requested labs; the running day is in no response.
 	f("", "/api/otpi", 200, `"date":"2026-02-03","count":3,`)
 	f("premium", "/api/otpi", 200, `"date":"2026-02-03","count":4,`)
 	f("", "/api/otpi?lab=google", 200, `"date":"2026-02-02","count":1,`)
@@ -79,7 +79,7 @@ func TestTokens_Edges(t *testing.T) {
 	f("premium", "/api/otpi?lab=anthropic&date=2026-01-30&as_of=2026-02-02T09:00:00Z", 200, `"computedAt":"2026-02-02T09:00:00.000Z"`)
 	f("", "/api/otpi?lab=anthropic&as_of=2026-02-02T00:30:00Z", 200, `"date":"2026-01-31"`)
 	f("", "/api/otpi?as_of=2030-01-01", 200, `"date":"2026-02-03"`)
-	// Whoever has no key: free labs, and nothing before the window.
+	// Without a key: free labs, and nothing before the window.
 	f("", "/api/otpi?lab=minimax", 401, "key_required")
 	f("", "/api/otpi?date=2026-01-03", 401, "outside_free_window")
 	f("", "/api/otpi?startDate=2026-01-03T23:59:59Z", 401, "outside_free_window")
@@ -226,7 +226,7 @@ func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
 	}
 }
 
-// TestTokens_ETags: an answer that differs has another tag, and one that was sent back is 304.
+// TestTokens_ETags: a response that differs has another tag, and one that was sent back is 304.
 func TestTokens_ETags(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -294,7 +294,7 @@ func TestTokens_RowsAreJSON(t *testing.T) {
 	}
 }
 
-// Compressed, whether before or on the way, an answer is the same.
+// A compressed response is the same, whether it was compressed before or while sending.
 func TestTokens_Compressed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

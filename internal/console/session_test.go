@@ -38,7 +38,7 @@ func credentials(email, password string) string {
 	return fmt.Sprintf(`{"email":%q,"password":%q}`, email, password)
 }
 
-// cookie is the session's cookie of an answer.
+// cookie returns the session cookie of a response.
 func cookie(t *testing.T, got apitest.Reply) *http.Cookie {
 	t.Helper()
 	for _, c := range got.Cookies() {
@@ -117,7 +117,8 @@ func TestSession_SecureCookie(t *testing.T) {
 	}
 }
 
-// TestSession_AsCaller: a session reads as its plan allows, on the routes that look at a caller, and only without a key.
+// TestSession_AsCaller: a session reads as its plan allows, on the routes that look at a caller, and only without a
+// key.
 func TestSession_AsCaller(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -194,7 +195,7 @@ func TestSession_LimitByAccount(t *testing.T) {
 	}
 }
 
-// TestSignIn_Refused: whoever does not know the password learns nothing.
+// TestSignIn_Refused: a caller without the password learns nothing.
 func TestSignIn_Refused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -212,7 +213,8 @@ func TestSignIn_Refused(t *testing.T) {
 	}
 }
 
-// TestSignIn_Guessing: ten attempts an account and thirty an address in any five minutes, whether the account exists or not.
+// TestSignIn_Guessing: ten attempts an account and thirty an address in any five minutes, whether the account exists or
+// not.
 func TestSignIn_Guessing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -408,7 +410,7 @@ func TestNoSecrets(t *testing.T) {
 	}
 }
 
-// TestOwnRoutes_DatabaseAway: who wants to change something is told to come back; reading goes on.
+// TestOwnRoutes_DatabaseAway: changes get a 503 with Retry-After; reading continues.
 func TestOwnRoutes_DatabaseAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

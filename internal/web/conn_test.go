@@ -17,8 +17,8 @@ import (
 type watchedServer struct {
 	*conns
 	address string
-	states  chan http.ConnState // every state that conns has been told of
-	release chan struct{}       // lets one answer at /slow go on
+	states  chan http.ConnState // every state that conns has received
+	release chan struct{}       // lets one response at /slow continue
 }
 
 func newWatchedServer(t *testing.T) *watchedServer {
@@ -78,7 +78,7 @@ func (s *watchedServer) dial(t *testing.T) *client {
 	return &client{conn, bufio.NewReader(conn), t}
 }
 
-// waitFor waits until the server tells of a state.
+// waitFor waits until the server reports a state.
 func (s *watchedServer) waitFor(t *testing.T, want http.ConnState) {
 	t.Helper()
 	timeout := time.After(10 * time.Second)
@@ -107,7 +107,7 @@ func (c *client) send(text string) {
 	}
 }
 
-// answered reads an answer.
+// answered reads a response.
 func (c *client) answered() {
 	c.t.Helper()
 	response, err := http.ReadResponse(c.Reader, nil)
@@ -139,7 +139,7 @@ func (c *client) closed(s *watchedServer) {
 const (
 	someRequest  = "GET / HTTP/1.1\r\nHost: assay\r\n\r\n"
 	slowRequest  = "GET /slow HTTP/1.1\r\nHost: assay\r\n\r\n"
-	longRequest  = "GET / HTTP/1.1\r\nHost: assay\r\nX-Padding: " // goes on drop by drop
+	longRequest  = "GET / HTTP/1.1\r\nHost: assay\r\nX-Padding: " // continues byte by byte
 	withoutBody  = "POST / HTTP/1.1\r\nHost: assay\r\nContent-Length: 5\r\n\r\n"
 	endOfRequest = "\r\n\r\n"
 )
@@ -214,7 +214,7 @@ func TestConns_WhileAnswering(t *testing.T) {
 	c.closed(s)
 }
 
-// net/http waits for a request's body before it answers, though nobody wants it.
+// net/http waits for a request's body before it responds, although no handler reads it.
 func TestConns_BodyNeverComes(t *testing.T) {
 	s := newWatchedServer(t)
 	c := s.dial(t)
@@ -236,7 +236,7 @@ func TestConns_LastWordIsRead(t *testing.T) {
 	}
 }
 
-// An answer that is held back goes out in one piece when it is complete, and is not lost when the connection ends with it.
+// A response that is held back is sent in one piece when it is complete, and is not lost when the connection ends.
 func TestConns_HeldAnswer(t *testing.T) {
 	s := newWatchedServer(t)
 	for _, header := range []string{"", "Connection: close\r\n"} {

@@ -20,8 +20,8 @@ func withDashboard(t *testing.T) func(*apitest.Config) {
 	}
 }
 
-// TestDashboard: pages are answered beside the API, with an id and a log line as every request, under no limiter and whoever
-// asks.
+// TestDashboard: pages are served beside the API, with an id and a log line like every request, without a limit and
+// for any caller.
 func TestDashboard(t *testing.T) {
 	r := newRig(t, withDashboard(t))
 	for range web.PublicLimit + 1 {

@@ -30,7 +30,7 @@ func TestServe_OverTheNetwork(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions} {
 			for name, value := range map[string]string{"Accept-Encoding": "gzip", "If-None-Match": "*", "Origin": "https://page.example", "Connection": "close"} {
 				for _, caller := range []string{"", "full"} {
-					address := fmt.Sprintf("192.0.%d.%d", r.Sent/256, r.Sent%256) // each pair has a limit of its own
+					address := fmt.Sprintf("192.0.%d.%d", r.Sent/256, r.Sent%256) // each pair has its own limit
 					want := r.Do(method, caller, target, name, value, "X-Request-Id", "same", "X-Forwarded-For", address, "peer", "127.0.0.1:1")
 					request, err := http.NewRequestWithContext(ctx, method, "http://"+l.Addr().String()+target, nil)
 					if err != nil {
@@ -61,7 +61,7 @@ func TestServe_OverTheNetwork(t *testing.T) {
 	}
 }
 
-// compare holds an answer of the network against the handler's. The network adds a date, a length and its own words on
+// compare compares a response of the network with the handler's. The network adds a date, a length and its own words on
 // the connection.
 func compare(t *testing.T, what string, want, got apitest.Reply) {
 	t.Helper()

@@ -20,7 +20,7 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// targets are answers of every form: ready bodies large and small, rows in one piece, rows one by one.
+// targets are responses of every form: ready bodies large and small, rows in one piece, rows one by one.
 var targets = []string{
 	"/api/gpu/H200",
 	"/api/gpu-types",
@@ -125,8 +125,8 @@ func TestRespond_NotModified(t *testing.T) {
 	}
 }
 
-// TestRespond_ETagFollowsTheData: another caller, range or publication is another ETag; the same is the same, also after
-// the clock has moved.
+// TestRespond_ETagFollowsTheData: another caller, range or publication is another ETag; the same is the same, also
+// after the clock has moved.
 func TestRespond_ETagFollowsTheData(t *testing.T) {
 	r := newRig(t)
 	seen := map[string]string{}
@@ -196,7 +196,7 @@ func TestRespond_CacheControl(t *testing.T) {
 	brief(covered.Add(90*time.Second), "", "/api/publications/latest", "public, max-age=30")
 }
 
-// TestAllocations: no allocation of an answer grows with the range it covers.
+// TestAllocations: no allocation of a response grows with the range it covers.
 func TestAllocations(t *testing.T) {
 	r := newRig(t)
 	r.LogTo(nil)
@@ -229,7 +229,7 @@ func TestAllocations(t *testing.T) {
 			if longSize < 2*shortSize && coding == "identity" {
 				t.Fatalf("%s has %d bytes, %s %d: nothing is compared", pair[0], shortSize, pair[1], longSize)
 			}
-			// The longer answers have hundreds of rows more, and none may cost anything. What a pool has lost to the collector
+			// The longer responses have hundreds of rows more, and none may cost anything. What a pool has lost to the collector
 			// may: the race detector makes it lose a quarter.
 			if long > short+30 {
 				t.Errorf("%s in %s: %.0f allocations, %s: %.0f", pair[0], coding, short, pair[1], long)

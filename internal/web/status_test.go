@@ -84,7 +84,7 @@ func TestContact_CallerLeaves(t *testing.T) {
 	}
 }
 
-// The database may answer while the snapshot cannot be brought up to date.
+// The database may respond while the snapshot cannot be brought up to date.
 func TestContact_SnapshotFallsBehind(t *testing.T) {
 	behind := time.Duration(0)
 	r := newRig(t, func(c *apitest.Config) { c.Status.Behind = func() time.Duration { return behind } })
@@ -114,7 +114,7 @@ func TestDrain(t *testing.T) {
 	r.want("/health", 503, "5", `"status":"draining"`, `"database":"disconnected"`)
 }
 
-// Before there is a snapshot, only /health is answered.
+// Before there is a snapshot, only /health is served.
 func TestServe_Starting(t *testing.T) {
 	r := newRig(t, func(c *apitest.Config) { c.Status.Role = web.NodeRead })
 	whole := r.Snapshots.Load()
