@@ -265,6 +265,9 @@ func decoded(t *testing.T, text string) (document any) {
 
 func TestOpenAPI_FollowsTheCatalog(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	r := newRig(t)
 	old := r.Get("", "/openapi.json")
 	r.UseCatalog(grown(t, added))

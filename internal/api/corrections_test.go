@@ -105,6 +105,9 @@ func TestCorrections_Refused(t *testing.T) {
 // corrections has, for everything that it copied or received, what a reader of the series has.
 func TestCorrections_ApplyToAnOldCopy(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	tell := &story{rng: rand.New(rand.NewPCG(5, 5)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}

@@ -207,6 +207,9 @@ func TestSites_BadParameters(t *testing.T) {
 // once.
 func TestSites_BucketsAreWhatIsListed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	rng := rand.New(rand.NewPCG(1, 2))
 	countries := []string{"", "", "Norway", "Brazil", "Fiji", "Côte d'Ivoire", "Türkiye", "South Korea", "United States", "United States", "United States"}

@@ -176,6 +176,9 @@ func TestTokens_FollowTheMethodology(t *testing.T) {
 // TestTokens_AsOfAnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
 func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	targets := []string{
 		"/api/otpi?", "/api/otpi?lab=anthropic", "/api/otpi?date=2026-01-12", "/api/otpi?startDate=2026-01-08&order=desc&limit=5",
 		"/api/workload?", "/api/workload?family=all&limit=30&order=desc", "/api/workload?lab=openai&startDate=2026-01-10",

@@ -67,6 +67,9 @@ func mustBring(t *testing.T, d *Demo, family assay.Family, from, until int64) {
 // Every memory type has a plausible price on every weekday.
 func TestMemory_TwoYears(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	db := storetest.Open(t)
 	begin := assay.MonthsBack(halfPast, months)
 	mustBring(t, openedDemo(t, db, 0, halfPast), assay.FamilyMemory, begin, halfPast)
@@ -91,6 +94,9 @@ func TestMemory_TwoYears(t *testing.T) {
 // Memory types move together, those of one category more.
 func TestMemory_TypesCorrelate(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	types := assay.DefaultCatalog().MemoryTypes
 	m := NewMarket(1, assay.DefaultCatalog())
 	prices := map[string][]fixing{}
@@ -115,6 +121,9 @@ func TestMemory_TypesCorrelate(t *testing.T) {
 // Every tool has plausible numbers on every day: more from year to year, fewer on weekends.
 func TestCoding_TwoYears(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	db := storetest.Open(t)
 	begin := assay.MonthsBack(halfPast, months)
 	mustBring(t, openedDemo(t, db, 0, halfPast), assay.FamilyCoding, begin, halfPast)

@@ -26,6 +26,9 @@ func modelHistory() (known []assay.Observed[assay.ModelDay]) {
 
 func TestModels_ArePlausible(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	labs, known := assay.DefaultCatalog().Labs, modelHistory()
 	models, seen := map[string]map[string]bool{}, map[string]bool{}
 	for _, o := range known {
@@ -61,6 +64,9 @@ func TestModels_ArePlausible(t *testing.T) {
 
 func TestModels_CostsMove(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	families := map[string][]string{}
 	moved := map[string][3]bool{}
 	for _, c := range tokens.Costs(modelHistory(), assay.DefaultCatalog().Labs) {
@@ -94,6 +100,9 @@ func TestModels_CostsMove(t *testing.T) {
 // has one whose folder is from before the demo had models.
 func TestModels_SameHistory(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	history := func(fed ...int64) []string {
 		db := storetest.Open(t)
 		d := openedDemo(t, db, 3, halfPast)

@@ -296,6 +296,9 @@ func TestMarket_UtilizationFollowsTightness(t *testing.T) {
 // Every seed has all regimes, and no seed and no date takes a factor to extremes.
 func TestPath_AllSeeds(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	const years = 12
 	for seed := range uint64(20) {
 		p := &path{seed: mix(seed, 1)}

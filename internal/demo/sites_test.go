@@ -36,6 +36,9 @@ func siteDemo(db *store.DB) *Demo {
 
 func TestSites_CoverTheWorld(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	db := storetest.Open(t)
 	mustBring(t, siteDemo(db), assay.FamilySites, math.MinInt64, halfPast)
 	stored := storedSites(t, db)
@@ -98,6 +101,9 @@ func TestSites_FollowFromTheSeed(t *testing.T) {
 // Step by step or at once, the sites become the same; a change is a new revision.
 func TestSites_ChangeOverTime(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
+	}
 	const days = 20
 	stepped, direct := storetest.Open(t), storetest.Open(t)
 	var clock int64
