@@ -101,7 +101,8 @@ func (h *house) key(account int64) keys.Secret {
 // wantActive wants a key to count now, with the tier of its prefix.
 func (h *house) wantActive(secret keys.Secret, tier assay.Tier) {
 	h.t.Helper()
-	if caller, err := h.Keys.Lookup(secret.Reveal(), h.at); err != nil || caller.Tier != tier || caller.KeyID != secret.ID() {
+	caller, err := h.Keys.Lookup(secret.Reveal(), h.at)
+	if err != nil || caller.Tier != tier || caller.KeyID != secret.ID() {
 		h.t.Errorf("the key is of %+v (%v), want an active one of %s", caller, err, tier)
 	}
 }

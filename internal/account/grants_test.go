@@ -32,7 +32,8 @@ func TestDecideGrant(t *testing.T) {
 	grant := func(id int64, plan assay.Plan, from, until int64) assay.Grant {
 		return assay.Grant{ID: id, Plan: plan, StartsAt: from, EndsAt: until}
 	}
-	trial, premium, full := GrantAsk{Plan: assay.PlanTrial}, GrantAsk{Plan: assay.PlanPremium}, GrantAsk{Plan: assay.PlanFull}
+	trial, premium := GrantAsk{Plan: assay.PlanTrial}, GrantAsk{Plan: assay.PlanPremium}
+	full := GrantAsk{Plan: assay.PlanFull}
 	f(nil, trial, now, now+assay.TrialLength)
 	f(nil, GrantAsk{Plan: assay.PlanTrial, From: day(2)}, day(2), day(5))
 	f(nil, premium, now, 0)
@@ -45,10 +46,14 @@ func TestDecideGrant(t *testing.T) {
 	f([]assay.Grant{grant(3, assay.PlanTrial, day(-1), day(2))}, premium, now, 0, 3)
 	f([]assay.Grant{grant(3, assay.PlanTrial, day(-9), day(-6))}, premium, now, 0)  // over long ago
 	f([]assay.Grant{grant(4, assay.PlanPremium, day(-9), day(9))}, premium, now, 0) // extended
-	f([]assay.Grant{grant(4, assay.PlanPremium, day(-9), day(9))}, GrantAsk{Plan: assay.PlanPremium, From: day(9), Until: day(19)}, day(9), day(19))
-	f([]assay.Grant{grant(5, assay.PlanFull, day(9), 0)}, GrantAsk{Plan: assay.PlanPremium, Until: day(9)}, now, day(9)) // until the other begins
-	f([]assay.Grant{{ID: 6, Plan: assay.PlanFull, StartsAt: day(9), EndedAt: day(-1)}}, premium, now, 0)                 // called off before it began
-	f([]assay.Grant{grant(7, assay.PlanTrial, day(-9), day(-6))}, GrantAsk{Plan: assay.PlanTrial, Again: true}, now, now+assay.TrialLength)
+	f([]assay.Grant{grant(4, assay.PlanPremium, day(-9), day(9))},
+		GrantAsk{Plan: assay.PlanPremium, From: day(9), Until: day(19)}, day(9), day(19))
+	f([]assay.Grant{grant(5, assay.PlanFull, day(9), 0)},
+		GrantAsk{Plan: assay.PlanPremium, Until: day(9)}, now, day(9)) // until the other begins
+	f([]assay.Grant{{ID: 6, Plan: assay.PlanFull, StartsAt: day(9), EndedAt: day(-1)}},
+		premium, now, 0) // ended before it began
+	f([]assay.Grant{grant(7, assay.PlanTrial, day(-9), day(-6))},
+		GrantAsk{Plan: assay.PlanTrial, Again: true}, now, now+assay.TrialLength)
 
 	refused := func(has []assay.Grant, ask GrantAsk, why string) {
 		t.Helper()
@@ -63,7 +68,8 @@ func TestDecideGrant(t *testing.T) {
 	refused(nil, GrantAsk{Plan: assay.PlanTrial, Until: day(9)}, "a trial lasts 72 hours")
 	refused([]assay.Grant{grant(7, assay.PlanTrial, day(-9), day(-6))}, trial, "the account has had a trial, from ")
 	refused(open, premium, "the account is granted premium for that time already (grant 1)")
-	refused([]assay.Grant{grant(4, assay.PlanPremium, day(-9), day(9))}, GrantAsk{Plan: assay.PlanPremium, Until: day(9)}, "already (grant 4)")
+	refused([]assay.Grant{grant(4, assay.PlanPremium, day(-9), day(9))},
+		GrantAsk{Plan: assay.PlanPremium, Until: day(9)}, "already (grant 4)")
 	refused([]assay.Grant{grant(5, assay.PlanFull, day(9), 0)}, premium, "end grant 5 first")
 	refused(open, trial, "the account has premium access, which a trial would take away")
 }

@@ -126,9 +126,11 @@ func TestVolumeMetrics(t *testing.T) {
 	f("premium", all+"startDate=soon", 400, `for \"startDate\": must be`)
 	f("", all, 401, "key_required")
 	one, two := r.Get("full", all+"order=asc").Header.Get("Etag"), r.Get("full", all+"order=desc").Header.Get("Etag")
-	r.Use(r.Snapshots.Load().With(snapshot.Update{Version: 7, Covered: r.Snapshots.Load().Covered, Utilization: []assay.UtilizationReading{
+	readings := []assay.UtilizationReading{
 		{Source: "c", GPU: "H200", At: apitest.Instant("2026-01-01"), Rented: 1, Tracked: 1000, Received: 1},
-	}}))
+	}
+	snap := r.Snapshots.Load()
+	r.Use(snap.With(snapshot.Update{Version: 7, Covered: snap.Covered, Utilization: readings}))
 	if three := r.Get("full", all+"order=asc").Header.Get("Etag"); one == two || one == three {
 		t.Errorf("the ETag does not follow the rows: %s, %s, %s", one, two, three)
 	}

@@ -44,7 +44,9 @@ func (s *story) next() snapshot.Update {
 			revisions = s.published(grain, from)
 		}
 		if len(revisions) > 0 {
-			u.Series = append(u.Series, snapshot.SeriesUpdate{Line: storyLine, Grain: grain, Revisions: revisions, Version: s.version, Published: p.PublishedAt})
+			u.Series = append(u.Series, snapshot.SeriesUpdate{
+				Line: storyLine, Grain: grain, Revisions: revisions, Version: s.version, Published: p.PublishedAt,
+			})
 		}
 	}
 	return u
@@ -77,7 +79,8 @@ func (s *story) restated(grain assay.Grain) (revisions []assay.Revision) {
 func (s *story) learned(until int64) (readings []assay.UtilizationReading) {
 	for range 4 {
 		readings = append(readings, assay.UtilizationReading{
-			At: until - s.rng.Int64N(2)*s.rng.Int64N(3*assay.Day), GPU: storyLine.GPU, Rented: s.rng.Int64N(100), Tracked: 100, Received: until,
+			At: until - s.rng.Int64N(2)*s.rng.Int64N(3*assay.Day), GPU: storyLine.GPU,
+			Rented: s.rng.Int64N(100), Tracked: 100, Received: until,
 		})
 	}
 	return readings
@@ -124,7 +127,9 @@ func TestAsOf_AnswersWhatWasServed(t *testing.T) {
 	for range 11 {
 		r.Use(r.Snapshots.Load().With(tell.next()))
 		r.Clock = time.UnixMilli(tell.now + 1500 + tell.rng.Int64N(5*assay.Hour)).UTC()
-		r.Use(r.Snapshots.Load().With(snapshot.Update{Version: tell.version, Covered: tell.now, Utilization: tell.learned(r.Clock.UnixMilli())}))
+		r.Use(r.Snapshots.Load().With(snapshot.Update{
+			Version: tell.version, Covered: tell.now, Utilization: tell.learned(r.Clock.UnixMilli()),
+		}))
 		moments = append(moments, r.Clock)
 		for _, caller := range []string{"", "premium", "full"} {
 			for _, target := range storyTargets {
@@ -137,7 +142,8 @@ func TestAsOf_AnswersWhatWasServed(t *testing.T) {
 		for _, target := range storyTargets {
 			now, changed := r.Get(caller, target), false
 			for _, then := range moments {
-				was, got := served[fmt.Sprint(then, caller, target)], r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
+				was := served[fmt.Sprint(then, caller, target)]
+				got := r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
 				if got.WithoutID() != was.WithoutID() || got.StatusCode != was.StatusCode || got.Header.Get("Last-Modified") != was.Header.Get("Last-Modified") || got.Header.Get("Etag") != was.Header.Get("Etag") {
 					t.Fatalf("%s as %q as of %s:\n got %d %.400s\nserved was %d %.400s", target, caller, then, got.StatusCode, got.WithoutID(), was.StatusCode, was.WithoutID())
 				}

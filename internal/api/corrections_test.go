@@ -35,7 +35,8 @@ type correctionsPage struct {
 func (r *rig) corrections(caller, query string) (page correctionsPage) {
 	r.Test.Helper()
 	got := r.Get(caller, "/api/corrections?"+query)
-	if err := json.Unmarshal([]byte(got.Text), &page); err != nil || got.StatusCode != 200 || page.Count != len(page.Data) {
+	err := json.Unmarshal([]byte(got.Text), &page)
+	if err != nil || got.StatusCode != 200 || page.Count != len(page.Data) {
 		r.Test.Fatalf("%s: %d %s", query, got.StatusCode, got.Text)
 	}
 	return page
@@ -173,7 +174,8 @@ func FuzzCursor(f *testing.F) {
 	f.Add(int64(7), true, int64(1769720400000), "us-east", "H100 SXM", "x")
 	f.Add(int64(-1), false, int64(-1<<63), "", "a\x00b", api.Cursor(snapshot.Position{}))
 	f.Fuzz(func(t *testing.T, version int64, hourly bool, at int64, region, gpu, text string) {
-		p := snapshot.Position{Version: version, Line: assay.Line{GPU: gpu, Region: strings.ReplaceAll(region, "\x00", "")}, At: at}
+		line := assay.Line{GPU: gpu, Region: strings.ReplaceAll(region, "\x00", "")}
+		p := snapshot.Position{Version: version, Line: line, At: at}
 		if hourly {
 			p.Grain = assay.Hourly
 		}
@@ -200,7 +202,9 @@ func TestMethodologyAndPublications(t *testing.T) {
 	f("/api/methodology?version=9", 404, `"error":"No data available","message":"No methodology has the version 9."`)
 	f("/api/methodology?version=1&version=2", 400, `for \"version\": must be given once.`)
 	f("/api/publications/latest", 200, `"version":7,"published_at":"2026-02-04T12:00:01.000Z","methodology":"1.0.0","reason":null,"manifest":{"day":"2026-02-03"`)
-	r.Use(r.Snapshots.Load().With(snapshot.Update{Version: 8, Publications: []assay.Publication{{Version: 8, PublishedAt: 1, Methodology: "1.0.0", Reason: "why"}}}))
+	publication := assay.Publication{Version: 8, PublishedAt: 1, Methodology: "1.0.0", Reason: "why"}
+	update := snapshot.Update{Version: 8, Publications: []assay.Publication{publication}}
+	r.Use(r.Snapshots.Load().With(update))
 	f("/api/publications/latest", 200, `"reason":"why"`)
 	r.Clock = r.Clock.AddDate(0, 2, 0)
 	f("/api/methodology", 200, `"version":"1.1.0","count":2`)

@@ -218,7 +218,8 @@ func TestSites_BucketsAreWhatIsListed(t *testing.T) {
 		s := assay.Site{
 			ID: fmt.Sprint(i), Company: fmt.Sprint("c", rng.IntN(9)), SiteName: fmt.Sprint("site ", i), Country: countries[rng.IntN(len(countries))],
 			GPUTypes: []string{"H100", "A100 / H100", "abacus", "B200"}[rng.IntN(4)], GPUQty: rng.Int64N(5000), Power: assay.Micros(rng.Int64N(50_000_000)),
-			Latitude: assay.Micros(rng.Int64N(180e6) - 90e6), Longitude: assay.Micros(rng.Int64N(360e6) - 180e6), IsNeocloud: rng.IntN(3) > 0,
+			Latitude: assay.Micros(rng.Int64N(180e6) - 90e6), Longitude: assay.Micros(rng.Int64N(360e6) - 180e6),
+			IsNeocloud: rng.IntN(3) > 0,
 		}
 		observed = append(observed, assay.Observed[assay.Site]{Value: s, Key: s.ID, Received: 1})
 	}
@@ -417,7 +418,8 @@ func BenchmarkSites(b *testing.B) {
 		town := rand.New(rand.NewPCG(3, rng.Uint64N(300)))
 		s := assay.Site{
 			ID: fmt.Sprint(i), Company: "Fjordline Compute", SiteName: fmt.Sprint("Site ", i), City: "Oslo", Country: "Norway", GPUTypes: "H100", IsNeocloud: true,
-			Latitude: assay.Micros(town.Int64N(120e6) - 60e6 + rng.Int64N(1e6)), Longitude: assay.Micros(town.Int64N(350e6) - 175e6 + rng.Int64N(1e6)),
+			Latitude:  assay.Micros(town.Int64N(120e6) - 60e6 + rng.Int64N(1e6)),
+			Longitude: assay.Micros(town.Int64N(350e6) - 175e6 + rng.Int64N(1e6)),
 		}
 		observed[i] = assay.Observed[assay.Site]{Value: s, Key: s.ID, Received: 1}
 	}

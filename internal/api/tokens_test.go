@@ -160,9 +160,12 @@ func TestTokens_FollowTheMethodology(t *testing.T) {
 	before := r.Get("premium", "/api/otpi?startDate=2026-01-29&endDate=2026-01-31")
 	second := strings.Replace(apitest.Methodology("1.0.1", "2026-01-31", 2), "minimum =", "otpi = {minimum_models = 2, minimum_requests = 2000}\nminimum =", 1)
 	u := apitest.Update()
-	r.Use(r.Snapshots.Load().With(snapshot.Update{Version: u.Version, Covered: u.Covered, Methodologies: []assay.MethodologyFile{
-		u.Methodologies[0], {Version: "1.0.1", Effective: apitest.Instant("2026-01-31"), Text: second},
-	}}))
+	r.Use(r.Snapshots.Load().With(snapshot.Update{
+		Version: u.Version, Covered: u.Covered,
+		Methodologies: []assay.MethodologyFile{
+			u.Methodologies[0], {Version: "1.0.1", Effective: apitest.Instant("2026-01-31"), Text: second},
+		},
+	}))
 	after := r.Get("premium", "/api/otpi?startDate=2026-01-29&endDate=2026-01-31")
 	if !strings.Contains(before.Text, `"count":12,`) || !strings.Contains(after.Text, `"count":6,`) || before.Header.Get("Etag") == after.Header.Get("Etag") {
 		t.Errorf("before %s\n%s\nafter %s\n%s", before.Header.Get("Etag"), before.Text, after.Header.Get("Etag"), after.Text)
@@ -195,10 +198,14 @@ func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
 		for range 12 {
 			name := apitest.Models[rng.IntN(len(apitest.Models))]
 			m := assay.ModelDay{
-				Day: assay.StartOfDay(r.Clock.UnixMilli()) - rng.Int64N(5)*assay.Day, Lab: name.Lab, Model: name.Model, Family: name.Family,
-				Requests: 1 + rng.Int64N(900), InputTokens: 1 + rng.Int64N(90_000), Dollars: assay.Nanos(rng.Int64N(int64(assay.One))),
+				Day: assay.StartOfDay(r.Clock.UnixMilli()) - rng.Int64N(5)*assay.Day,
+				Lab: name.Lab, Model: name.Model, Family: name.Family,
+				Requests: 1 + rng.Int64N(900), InputTokens: 1 + rng.Int64N(90_000),
+				Dollars: assay.Nanos(rng.Int64N(int64(assay.One))),
 			}
-			learned = append(learned, assay.Observed[assay.ModelDay]{Value: m, Key: m.Key(), Revision: revisions[m.Key()], Received: r.Clock.UnixMilli()})
+			learned = append(learned, assay.Observed[assay.ModelDay]{
+				Value: m, Key: m.Key(), Revision: revisions[m.Key()], Received: r.Clock.UnixMilli(),
+			})
 			revisions[m.Key()]++
 		}
 		r.Use(r.Snapshots.Load().With(snapshot.Update{
@@ -216,7 +223,8 @@ func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
 		for _, target := range targets {
 			now, changed := r.Get(caller, target), false
 			for _, then := range moments {
-				was, got := served[fmt.Sprint(then, caller, target)], r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
+				was := served[fmt.Sprint(then, caller, target)]
+				got := r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
 				if got.WithoutID() != was.WithoutID() || got.StatusCode != was.StatusCode || got.Header.Get("Last-Modified") != was.Header.Get("Last-Modified") || got.Header.Get("Etag") != was.Header.Get("Etag") {
 					t.Fatalf("%s as %q as of %s:\n got %d %.400s\nserved was %d %.400s", target, caller, then, got.StatusCode, got.WithoutID(), was.StatusCode, was.WithoutID())
 				}

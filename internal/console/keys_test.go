@@ -44,7 +44,8 @@ func TestKeys_Lifecycle(t *testing.T) {
 			t.Errorf("%s sees %s", caller, got.Text)
 		}
 		for _, target := range []string{"/api/keys/" + made.Data.ID, "/api/keys/nobody"} {
-			if got := r.Do(http.MethodDelete, caller, target); got.StatusCode != 404 || !strings.Contains(got.Text, `"code":"unknown_key"`) {
+			got := r.Do(http.MethodDelete, caller, target)
+			if got.StatusCode != 404 || !strings.Contains(got.Text, `"code":"unknown_key"`) {
 				t.Errorf("%s revokes %s: %d %s", caller, target, got.StatusCode, got.Text)
 			}
 			if got := r.Write(http.MethodPost, caller, target+"/rotate", `{}`); got.StatusCode != 404 && got.StatusCode != 403 {
@@ -72,7 +73,8 @@ func TestKeys_WhoMayCreate(t *testing.T) {
 		name string
 		plan assay.Plan
 	}{{"floor", assay.PlanPremium}, {"tried", assay.PlanTrial}, {"none", assay.PlanNone}} {
-		token, _, err := r.Accounts.SignInAs(context.Background(), "https://issuer.example", o.name, o.name+"@example.com", "")
+		email := o.name + "@example.com"
+		token, _, err := r.Accounts.SignInAs(context.Background(), "https://issuer.example", o.name, email, "")
 		r.Must(err)
 		r.Sessions[o.name] = web.SessionCookie + "=" + token.Reveal()
 		r.Organization("The "+o.name, o.plan, o.name+"@example.com")

@@ -22,8 +22,8 @@ func withProvider(t *testing.T, now func() time.Time) (*oidctest.Provider, func(
 	return far, func(c *apitest.Config) {
 		c.Web.PublicURL, c.Console.OIDCName = "https://data.example", "Example SSO"
 		c.Console.OIDC = oidc.New(oidc.Config{
-			Issuer: far.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, RedirectURL: c.Web.PublicURL + console.OIDCCallback, Now: now,
-			Log: slog.New(slog.DiscardHandler),
+			Issuer: far.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret,
+			RedirectURL: c.Web.PublicURL + console.OIDCCallback, Now: now, Log: slog.New(slog.DiscardHandler),
 		})
 	}
 }

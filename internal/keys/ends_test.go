@@ -29,9 +29,11 @@ func TestEnds(t *testing.T) {
 	f(premium, store.Directory{}, 50) // nothing to hang on
 	f(premium, grants(assay.Grant{Plan: assay.PlanPremium, StartsAt: 10}), 0)
 	f(premium, grants(assay.Grant{Plan: assay.PlanTrial, StartsAt: 10, EndsAt: 90}), 90)
-	f(premium, grants(assay.Grant{Plan: assay.PlanTrial, StartsAt: 10, EndsAt: 90, EndedAt: 80}, assay.Grant{Plan: assay.PlanFull, StartsAt: 80}), 0)
-	f(full, grants(assay.Grant{Plan: assay.PlanFull, StartsAt: 10, EndedAt: 80}, assay.Grant{Plan: assay.PlanPremium, StartsAt: 80}), 80)
-	f(full, grants(assay.Grant{Plan: assay.PlanFull, StartsAt: 10, EndedAt: 80}, assay.Grant{Plan: assay.PlanFull, StartsAt: 81}), 80)
+	endedTrial := assay.Grant{Plan: assay.PlanTrial, StartsAt: 10, EndsAt: 90, EndedAt: 80}
+	endedFull := assay.Grant{Plan: assay.PlanFull, StartsAt: 10, EndedAt: 80}
+	f(premium, grants(endedTrial, assay.Grant{Plan: assay.PlanFull, StartsAt: 80}), 0)
+	f(full, grants(endedFull, assay.Grant{Plan: assay.PlanPremium, StartsAt: 80}), 80)
+	f(full, grants(endedFull, assay.Grant{Plan: assay.PlanFull, StartsAt: 81}), 80)
 	soon := premium
 	soon.ExpiresAt = 60
 	f(soon, grants(assay.Grant{Plan: assay.PlanPremium, StartsAt: 10, EndsAt: 90}), 60)
@@ -49,8 +51,10 @@ func TestEnds(t *testing.T) {
 		return store.OrgPlan{OrgID: 1, Plan: plan, From: from, Until: until}
 	}
 	f(member, store.Directory{Memberships: seats, Plans: []store.OrgPlan{floor(20, 0, assay.PlanFull)}}, 0)
-	f(member, store.Directory{Memberships: seats, Plans: []store.OrgPlan{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanPremium)}}, 80)
-	f(member, store.Directory{Memberships: seats, Plans: []store.OrgPlan{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanFull)}}, 0)
+	fullThenPremium := []store.OrgPlan{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanPremium)}
+	fullThenFull := []store.OrgPlan{floor(20, 80, assay.PlanFull), floor(80, 0, assay.PlanFull)}
+	f(member, store.Directory{Memberships: seats, Plans: fullThenPremium}, 80)
+	f(member, store.Directory{Memberships: seats, Plans: fullThenFull}, 0)
 	f(member, store.Directory{Memberships: seats[:1], Plans: []store.OrgPlan{floor(20, 0, assay.PlanFull)}}, 60)
 	f(member, store.Directory{Plans: []store.OrgPlan{floor(20, 0, assay.PlanFull)}}, 50)
 	// A grant of its own does not hold a key that hangs on an organization.

@@ -40,10 +40,11 @@ func newKeyring(t *testing.T, db *store.DB) *Keyring {
 func TestMintAndSave_GivesUp(t *testing.T) {
 	t.Parallel()
 	drawn := map[string]bool{}
-	_, _, err := MintAndSave(t.Context(), store.Key{Tier: assay.Full}, func(_ context.Context, k store.Key) (store.Key, error) {
+	save := func(_ context.Context, k store.Key) (store.Key, error) {
 		drawn[k.ID] = true
 		return k, errors.Join(io.ErrUnexpectedEOF, store.ErrKeyIDExists)
-	})
+	}
+	_, _, err := MintAndSave(t.Context(), store.Key{Tier: assay.Full}, save)
 	if !errors.Is(err, store.ErrKeyIDExists) || !errors.Is(err, io.ErrUnexpectedEOF) || len(drawn) != mintAttempts {
 		t.Errorf("%d ids were drawn, with the error %v; want %d and the store's error", len(drawn), err, mintAttempts)
 	}
@@ -52,12 +53,13 @@ func TestMintAndSave_GivesUp(t *testing.T) {
 func TestMintAndSave_DrawsAgain(t *testing.T) {
 	t.Parallel()
 	var drawn []string
-	secret, key, err := MintAndSave(t.Context(), store.Key{Tier: assay.Full}, func(_ context.Context, k store.Key) (store.Key, error) {
+	save := func(_ context.Context, k store.Key) (store.Key, error) {
 		if drawn = append(drawn, k.ID); len(drawn) == 1 {
 			return store.Key{}, store.ErrKeyIDExists
 		}
 		return k, nil
-	})
+	}
+	secret, key, err := MintAndSave(t.Context(), store.Key{Tier: assay.Full}, save)
 	if err != nil || len(drawn) != 2 || key.ID != drawn[1] || secret.ID() != drawn[1] {
 		t.Errorf("drew %q and got the key %s, with the error %v", drawn, key.ID, err)
 	}
@@ -137,7 +139,10 @@ func TestCreate_KeepsOnlyTheHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := store.Key{ID: secret.ID(), Hash: secret.Hash(), Tier: assay.Premium, Name: "a name", CreatedAt: key.CreatedAt, ExpiresAt: now}
+	want := store.Key{
+		ID: secret.ID(), Hash: secret.Hash(), Tier: assay.Premium, Name: "a name",
+		CreatedAt: key.CreatedAt, ExpiresAt: now,
+	}
 	if key != want || key.CreatedAt == 0 {
 		t.Errorf("got %+v, want %+v", key, want)
 	}

@@ -109,7 +109,8 @@ func TestSecret_NeverPrinted(t *testing.T) {
 	check := func(how, out string) {
 		t.Helper()
 		hidden := secretPart(secret.Reveal())
-		for _, form := range []string{hidden, hex.EncodeToString([]byte(hidden)), strings.ToUpper(hex.EncodeToString([]byte(hidden)))} {
+		inHex := hex.EncodeToString([]byte(hidden))
+		for _, form := range []string{hidden, inHex, strings.ToUpper(inHex)} {
 			if strings.Contains(out, form) {
 				t.Errorf("%s shows the secret: %s", how, out)
 			}

@@ -9,7 +9,8 @@ import (
 
 const noStore = "no-store"
 
-// cacheControl makes the Cache-Control header. Nearly all requests of a second need the same, so the last one is kept.
+// cacheControl makes the Cache-Control header. Nearly all requests of a second need the same, so the last one is
+// cached.
 type cacheControl struct{ last atomic.Pointer[cacheHeaders] }
 
 // cacheHeaders are the headers of one second for responses that expire at the same time.
@@ -21,7 +22,7 @@ type cacheHeaders struct {
 type lifetime struct{ public, private string }
 
 // header lets caches keep a response until it expires, and a short-lived one at most to the end of the minute. A
-// response that should have been replaced already may be kept for a second.
+// response that should have been replaced already may be cached for a second.
 func (c *cacheControl) header(now, expires int64, shortLived, anonymous bool) string {
 	made := c.last.Load()
 	if made == nil || made.second != now || made.expires != expires {

@@ -110,10 +110,10 @@ func (r Response) As(contentType []string) Response { r.contentType = contentTyp
 // ByAccept says that another Accept header gets another form.
 func (r Response) ByAccept() Response { r.byAccept = true; return r }
 
-// BodyCache keeps bodies by their tag.
+// BodyCache holds bodies by their tag.
 type BodyCache = cache.Cache[string, *Body]
 
-// NewBodyCache makes a cache. Callers choose the ranges of their requests, so there is no end to what could be kept:
+// NewBodyCache makes a cache. Callers choose the ranges of their requests, so there is no end to what could be cached:
 // the limits are what one family of data may take.
 func NewBodyCache() *BodyCache {
 	return cache.New[string](cache.Limits[*Body]{Entries: 512, Bytes: 16 << 20, Size: (*Body).Size})

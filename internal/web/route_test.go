@@ -22,7 +22,10 @@ func TestMethods(t *testing.T) {
 				want = "GET, HEAD, OPTIONS"
 			}
 			target := pathVariable.ReplaceAllString(path, "H200")
-			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, "BREW"} {
+			methods := []string{
+				http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, "BREW",
+			}
+			for _, method := range methods {
 				if strings.Contains(want, method) {
 					continue
 				}
