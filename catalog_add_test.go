@@ -28,8 +28,11 @@ func TestCatalog_With(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := DefaultCatalog()
-	want.GPUs, want.Regions, want.Labs = append(want.GPUs, added.GPUs...), append(want.Regions, added.Regions...), append(want.Labs, added.Labs...)
-	want.MemoryTypes, want.CodingProducts = append(want.MemoryTypes, added.MemoryTypes...), append(want.CodingProducts, added.CodingProducts...)
+	want.GPUs = append(want.GPUs, added.GPUs...)
+	want.Regions = append(want.Regions, added.Regions...)
+	want.Labs = append(want.Labs, added.Labs...)
+	want.MemoryTypes = append(want.MemoryTypes, added.MemoryTypes...)
+	want.CodingProducts = append(want.CodingProducts, added.CodingProducts...)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -21,13 +21,15 @@ var goodCoding = map[string]string{"date": "2026-01-02", "tool": "cc", "prs": "2
 
 func TestCoding_EveryFormat(t *testing.T) {
 	t.Parallel()
-	want := assay.CodingDay{Day: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC).UnixMilli(), Tool: "cc", PRs: 200, Merged: 150, Commits: 900}
+	want := assay.CodingDay{Day: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC).UnixMilli(), Tool: "cc", PRs: 200,
+		Merged: 150, Commits: 900}
 	f := func(name, content string) {
 		t.Helper()
 		db := storetest.Open(t)
 		importInto(t, db, coding.Family, false, name, content).want(t, 1, 0, 0)
 		importInto(t, db, coding.Family, true, name, content).want(t, 0, 1, 0)
-		if got := storedObservations[assay.CodingDay](t, db, assay.FamilyCoding); !slices.Equal(got, []assay.CodingDay{want}) {
+		got := storedObservations[assay.CodingDay](t, db, assay.FamilyCoding)
+		if !slices.Equal(got, []assay.CodingDay{want}) {
 			t.Errorf("%s became %+v, want %+v", name, got, want)
 		}
 	}
@@ -95,7 +97,8 @@ func TestParquet_DayIsNoInstant(t *testing.T) {
 	t.Parallel()
 	columns, row := stringColumns(memory.Family.Schema.Names()), textRow(goodMemory)
 	columns["recorded_at"], row["recorded_at"] = parquet.Date(), int32(20455)
-	out := importInto(t, storetest.Open(t), memory.Family, false, "a.parquet", parquetFile(t, columns, []map[string]any{row}))
+	out := importInto(t, storetest.Open(t), memory.Family, false, "a.parquet",
+		parquetFile(t, columns, []map[string]any{row}))
 	if len(out.rejects) != 1 || !strings.Contains(out.rejects[0].Reason, `recorded_at "2026-01-02" has no time of day`) {
 		t.Errorf("rejected are %+v (%v)", out.rejects, out.err)
 	}
@@ -110,7 +113,8 @@ func FuzzCodingCells(f *testing.F) {
 	c := family.NewChecker(assay.DefaultCatalog(), "", func() int64 { return notAfter })
 	f.Fuzz(func(t *testing.T, date, tool, opened, merged, commits string) {
 		var d, again assay.CodingDay
-		if coding.Family.Parse(c, []string{date, tool, opened, merged, commits}, &d) != nil || coding.Family.Check(c, &d) != nil {
+		cells := []string{date, tool, opened, merged, commits}
+		if coding.Family.Parse(c, cells, &d) != nil || coding.Family.Check(c, &d) != nil {
 			return
 		}
 		if d.Day%assay.Day != 0 || d.Day > notAfter || d.Merged < 0 || d.Merged > d.PRs || d.PRs > 50_000_000 || d.Commits < 0 || d.Commits > 50_000_000 {

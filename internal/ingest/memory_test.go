@@ -59,7 +59,8 @@ func TestMemory_EveryFormat(t *testing.T) {
 		db := storetest.Open(t)
 		importInto(t, db, memory.Family, false, name, content).want(t, 1, 0, 0)
 		importInto(t, db, memory.Family, true, name, content).want(t, 0, 1, 0)
-		if got := storedObservations[assay.MemoryReading](t, db, assay.FamilyMemory); !slices.Equal(got, []assay.MemoryReading{want}) {
+		got := storedObservations[assay.MemoryReading](t, db, assay.FamilyMemory)
+		if !slices.Equal(got, []assay.MemoryReading{want}) {
 			t.Errorf("%s became %+v, want %+v", name, got, want)
 		}
 	}
@@ -101,7 +102,8 @@ func testMemoryRejects(t *testing.T, db *store.DB) {
 	f("price", "$5", `price "$5" is not a plain decimal number`+allowed)
 	f("price", "5.1234567891", `price "5.1234567891" has more than 9 decimals`+allowed)
 	f("price", "6", `the price of memory_type "mem_ddr5_16gb" at 2026-01-02T03:04:00.000Z is known with different content; the first version stays. Use --revise to add a new revision.`)
-	if got := storedObservations[assay.MemoryReading](t, db, assay.FamilyMemory); len(got) != 1 || got[0].Price != 5_125_000_000 {
+	got := storedObservations[assay.MemoryReading](t, db, assay.FamilyMemory)
+	if len(got) != 1 || got[0].Price != 5_125_000_000 {
 		t.Errorf("stored are %+v, want the good reading", got)
 	}
 	importInto(t, db, memory.Family, true, "a.ndjson", jsonLine(changed(goodMemory, "price", "6"))).want(t, 1, 0, 0)

@@ -30,10 +30,11 @@ func importSites(t *testing.T, db *store.DB, revise bool, name, content string) 
 // storedSites are all revisions of all sites, in the order of receipt.
 func storedSites(t *testing.T, db *store.DB) (all []assay.Observed[assay.Site]) {
 	t.Helper()
-	err := db.EachObservation(t.Context(), assay.FamilySites, 0, math.MaxInt64, func(o store.Observation, revision int, _ int64) error {
-		all = append(all, assay.Observed[assay.Site]{Key: o.Key, Revision: revision})
-		return json.Unmarshal(o.Body, &all[len(all)-1].Value)
-	})
+	err := db.EachObservation(t.Context(), assay.FamilySites, 0, math.MaxInt64,
+		func(o store.Observation, revision int, _ int64) error {
+			all = append(all, assay.Observed[assay.Site]{Key: o.Key, Revision: revision})
+			return json.Unmarshal(o.Body, &all[len(all)-1].Value)
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,8 @@ func testSitesRejects(t *testing.T, db *store.DB) {
 	f("is_neocloud", "", `is_neocloud is missing`)
 	f("is_neocloud", "maybe", `is_neocloud "maybe": must be true or false`)
 	f("gpu_qty", "2049", `the site with id "gru-1" is known with different content; the first version stays. Use --revise to add a new revision.`)
-	if diff := cmp.Diff([]assay.Observed[assay.Site]{{Value: goodSiteValue(), Key: "gru-1"}}, storedSites(t, db)); diff != "" {
+	if diff := cmp.Diff([]assay.Observed[assay.Site]{{Value: goodSiteValue(), Key: "gru-1"}},
+		storedSites(t, db)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -166,7 +168,8 @@ func testSitesRevise(t *testing.T, db *store.DB) {
 	importSites(t, db, true, "a.ndjson", jsonLine(siteWith("gpu_qty", "4096"))).want(t, 0, 1, 0)
 	second := goodSiteValue()
 	second.GPUQty = 4096
-	want := []assay.Observed[assay.Site]{{Value: goodSiteValue(), Key: "gru-1"}, {Value: second, Key: "gru-1", Revision: 1}}
+	want := []assay.Observed[assay.Site]{{Value: goodSiteValue(), Key: "gru-1"},
+		{Value: second, Key: "gru-1", Revision: 1}}
 	if diff := cmp.Diff(want, storedSites(t, db)); diff != "" {
 		t.Error(diff)
 	}

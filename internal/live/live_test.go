@@ -48,9 +48,11 @@ func hour(n int64, lines ...assay.Line) store.Publication {
 	p := store.Publication{Methodology: "1.0.0", PublishedAt: 1000 + n, Covers: store.Coverage{}}
 	for _, line := range lines {
 		p.Series = append(p.Series, store.SeriesRecords{Line: line, Grain: assay.Hourly, Records: []assay.Determination{{
-			Line: line, Grain: assay.Hourly, At: (n + 1) * assay.Hour, From: n * assay.Hour, HasValue: true, Value: assay.Nanos(n),
+			Line: line, Grain: assay.Hourly, At: (n + 1) * assay.Hour, From: n * assay.Hour,
+			HasValue: true, Value: assay.Nanos(n),
 		}}})
-		p.Covers[store.CoverageKey{GPU: line.GPU, Grain: assay.Hourly}] = []store.Span{{From: n * assay.Hour, To: (n + 1) * assay.Hour}}
+		p.Covers[store.CoverageKey{GPU: line.GPU, Grain: assay.Hourly}] = []store.Span{{From: n * assay.Hour,
+			To: (n + 1) * assay.Hour}}
 	}
 	return p
 }
@@ -112,7 +114,8 @@ func sign(t *testing.T, db *store.DB) {
 	if !ok {
 		return
 	}
-	m := assay.Manifest{Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes), Previous: u.Previous}
+	m := assay.Manifest{Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes),
+		Previous: u.Previous}
 	proof.Sign(&m, signingKey)
 	if err := db.AddManifest(t.Context(), u, m); err != nil {
 		t.Fatal(err)
@@ -124,7 +127,8 @@ func tick(t *testing.T, db *store.DB, minute int64, lines ...assay.Line) {
 	t.Helper()
 	var prints []store.LinePrint
 	for _, line := range lines {
-		prints = append(prints, store.LinePrint{Line: line, RealtimePrint: assay.RealtimePrint{At: minute * assay.Minute, Value: assay.Nanos(minute)}})
+		prints = append(prints, store.LinePrint{Line: line,
+			RealtimePrint: assay.RealtimePrint{At: minute * assay.Minute, Value: assay.Nanos(minute)}})
 	}
 	if err := db.AppendRealtime(t.Context(), prints, minute*assay.Minute); err != nil {
 		t.Fatal(err)
@@ -157,7 +161,8 @@ func describe(s *snapshot.Snapshot) string {
 func describeLine(b *strings.Builder, line *snapshot.Line, version int64) {
 	for _, grain := range assay.Grains {
 		series := line.Series(grain)
-		fmt.Fprintln(b, version, grain, series.Version(), series.Modified(), series.Len(), string(series.Rows(0, series.Len())))
+		fmt.Fprintln(b, version, grain, series.Version(), series.Modified(), series.Len(),
+			string(series.Rows(0, series.Len())))
 	}
 }
 
@@ -504,7 +509,8 @@ func TestLoad_CatalogChangeRebuildsModels(t *testing.T) {
 
 func testLoadCatalogChangeRebuildsModels(t *testing.T, db *store.DB) {
 	f := newFollower(db)
-	if _, err := db.AppendObservations(t.Context(), assay.FamilyCoding, []store.Observation{{Key: "k", Body: []byte(`{"tool":"cc"}`)}}, false); err != nil {
+	if _, err := db.AppendObservations(t.Context(), assay.FamilyCoding,
+		[]store.Observation{{Key: "k", Body: []byte(`{"tool":"cc"}`)}}, false); err != nil {
 		t.Fatal(err)
 	}
 	made := 0
@@ -599,7 +605,8 @@ func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
 	})
 	for seen := first; seen.Version < versions && !t.Failed(); {
 		seen = f.Holder.Load()
-		a, b := seen.Line(global.GPU, global.Region).Series(assay.Hourly), seen.Line(east.GPU, east.Region).Series(assay.Hourly)
+		a := seen.Line(global.GPU, global.Region).Series(assay.Hourly)
+		b := seen.Line(east.GPU, east.Region).Series(assay.Hourly)
 		n := int(seen.Version)
 		if a.Len() != n || !bytes.Equal(a.Rows(0, n), b.Rows(0, b.Len())) {
 			t.Errorf("version %d has %d and %d points", n, a.Len(), b.Len())

@@ -79,7 +79,8 @@ func TestBuild_Rules(t *testing.T) {
 	start := time.Date(2025, 2, 20, 0, 0, 0, 0, zone)
 	for range 200 {
 		var readings []assay.Observed[assay.MemoryReading]
-		for at := start.UnixMilli(); at < start.AddDate(0, 1, 0).UnixMilli(); at += 1 + rng.Int64N(int64(1+rng.IntN(40))*assay.Hour) {
+		end := start.AddDate(0, 1, 0).UnixMilli()
+		for at := start.UnixMilli(); at < end; at += 1 + rng.Int64N(int64(1+rng.IntN(40))*assay.Hour) {
 			if rng.IntN(3) == 0 { // exactly at a fixing, or beside it
 				at = fixings.NextSlot(assay.Daily, at) + rng.Int64N(3) - 1
 			}
@@ -92,7 +93,8 @@ func TestBuild_Rules(t *testing.T) {
 			if fixing.Weekday() == time.Saturday || fixing.Weekday() == time.Sunday {
 				continue
 			}
-			if p, ok := pointByRule(readings, before.UnixMilli(), time.Date(2025, 2, 20+day-7, 16, 0, 0, 0, zone).UnixMilli(), fixing.UnixMilli()); ok {
+			if p, ok := pointByRule(readings, before.UnixMilli(), time.Date(2025, 2, 20+day-7, 16, 0, 0, 0, zone).UnixMilli(),
+				fixing.UnixMilli()); ok {
 				if len(want) > 0 {
 					p.ChangePct = changeByRule(p.Price, want[len(want)-1].Price)
 				}

@@ -65,7 +65,8 @@ func TestFind_NearIsGreatCircleDistance(t *testing.T) {
 	m := New(observe(random(rng, 1000)...))
 	found := 0
 	for range 10_000 {
-		center := Circle{math.Asin(2*rng.Float64()-1) * 180 / math.Pi, rng.Float64()*360 - 180, math.Pow(rng.Float64(), 2)*499 + 1}
+		center := Circle{math.Asin(2*rng.Float64()-1) * 180 / math.Pi, rng.Float64()*360 - 180,
+			math.Pow(rng.Float64(), 2)*499 + 1}
 		switch rng.IntN(6) {
 		case 0:
 			center.Longitude = []float64{180, -180, 179.5, -179.5}[rng.IntN(4)]
@@ -427,7 +428,8 @@ func TestFind_IndexBeatsScan(t *testing.T) {
 		fast += time.Since(begun)
 		begun, n := time.Now(), 0
 		for k := range m.sites {
-			if haversine(q.Near.Latitude, q.Near.Longitude, m.sites[k].Latitude.Float(), m.sites[k].Longitude.Float()) <= q.Near.RadiusKm {
+			if haversine(q.Near.Latitude, q.Near.Longitude, m.sites[k].Latitude.Float(),
+				m.sites[k].Longitude.Float()) <= q.Near.RadiusKm {
 				n++
 			}
 		}

@@ -202,7 +202,8 @@ func TestSeries_ExtendedShares(t *testing.T) {
 		if at > 10_000 {
 			t.Fatal("every extension copied what was there")
 		}
-		if &next.times[0] == &old.times[0] && &next.values[0] == &old.values[0] && &next.rows[0] == &old.rows[0] && &next.ends[0] == &old.ends[0] && &next.versions[0] == &old.versions[0] {
+		if &next.times[0] == &old.times[0] && &next.values[0] == &old.values[0] && &next.rows[0] == &old.rows[0] &&
+			&next.ends[0] == &old.ends[0] && &next.versions[0] == &old.versions[0] {
 			return
 		}
 		old = next

@@ -27,7 +27,8 @@ func TestUtilization(t *testing.T) {
 			t.Errorf("%s [%d, %d] known at %d: got %v, want %v", region, from, to, known, got, want)
 		}
 	}
-	f(s, assay.Global, math.MinInt64, math.MaxInt64, math.MaxInt64, Utilization{100, 9, 16, 150}, Utilization{150, 7, 7, 300}, Utilization{200, 0, 10, 210})
+	f(s, assay.Global, math.MinInt64, math.MaxInt64, math.MaxInt64, Utilization{100, 9, 16, 150},
+		Utilization{150, 7, 7, 300}, Utilization{200, 0, 10, 210})
 	f(s, assay.Global, 100, 150, 300, Utilization{100, 9, 16, 150}, Utilization{150, 7, 7, 300})
 	f(s, assay.Global, 101, 149, 300)
 	f(s, assay.Global, 0, 999, 110, Utilization{100, 6, 12, 110})
@@ -82,7 +83,8 @@ func TestRealtime_KeepsTwoDays(t *testing.T) {
 	}
 	s := New(assay.DefaultCatalog(), 1)
 	add := func(from, to int64) {
-		s = s.With(Update{Realtime: []RealtimeUpdate{{Line: global, Prints: prints(from, to)}, {Line: assay.Line{GPU: "gone"}, Prints: prints(0, 1)}}})
+		s = s.With(Update{Realtime: []RealtimeUpdate{{Line: global, Prints: prints(from, to)},
+			{Line: assay.Line{GPU: "gone"}, Prints: prints(0, 1)}}})
 	}
 	f := func(from, to int64) {
 		t.Helper()
@@ -113,7 +115,8 @@ func TestRealtime_KeepsTwoDays(t *testing.T) {
 func TestWith_MethodologiesAndManifest(t *testing.T) {
 	t.Parallel()
 	first, second := &assay.Manifest{Day: 1}, &assay.Manifest{Day: 2}
-	s := New(assay.DefaultCatalog(), 1).With(Update{Manifest: first, Methodologies: []assay.MethodologyFile{{Version: "2", Effective: 5}, {Version: "1"}}})
+	s := New(assay.DefaultCatalog(), 1).With(Update{Manifest: first,
+		Methodologies: []assay.MethodologyFile{{Version: "2", Effective: 5}, {Version: "1"}}})
 	if s.Manifest != first || len(s.Methodologies) != 2 || s.Methodologies[0].Version != "1" {
 		t.Errorf("got %+v, %+v", s.Manifest, s.Methodologies)
 	}

@@ -37,7 +37,8 @@ var schema = &family.Schema{
 	Example: [][]string{
 		{"2026-01-02", "anthropic", "claude-opus-4.5", "opus", "125000", "910000000", "83000000", "6625.5", "false", "false"},
 		{
-			"2026-01-02", "anthropic", "claude-haiku-4.5", "haiku", "480000", "1650000000", "140000000", "2350", "false", "false",
+			"2026-01-02", "anthropic", "claude-haiku-4.5", "haiku",
+			"480000", "1650000000", "140000000", "2350", "false", "false",
 		},
 		{"2026-01-02", "deepseek", "deepseek-v3.2", "chat", "210000", "640000000", "71000000", "198.25", "true", "false"},
 	},

@@ -89,7 +89,8 @@ func TestDecompose(t *testing.T) {
 		}
 		var c Cost
 		c.setEffects(e, to-from)
-		for _, pair := range [][2]float64{{c.Price.Float(), e.price}, {c.Intensity.Float(), e.intensity}, {c.Mix.Float(), e.mix}} {
+		for _, pair := range [][2]float64{{c.Price.Float(), e.price}, {c.Intensity.Float(), e.intensity},
+			{c.Mix.Float(), e.mix}} {
 			if math.Abs(pair[0]-pair[1]) > 3e-9+1e-13*size {
 				t.Fatalf("%+v became %+v", e, c)
 			}
@@ -115,7 +116,8 @@ func TestCosts_UnchangedPricesKeepTheIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	moved := false
 	for range 10 {
-		for _, c := range Costs(randomUse(rng, func(model int) int64 { return []int64{0, 1, 70, 901, 12345}[model] }), labs()) {
+		for _, c := range Costs(randomUse(rng, func(model int) int64 { return []int64{0, 1, 70, 901, 12345}[model] }),
+			labs()) {
 			if c.Index != 100*assay.One || c.Price != 0 {
 				t.Fatalf("the prices stayed, and the row is %+v", c)
 			}
