@@ -291,8 +291,10 @@ func TestAppendMicros(t *testing.T) {
 		}
 	}
 	const most = math.MaxInt64 / 1000 // what billionths can say
-	for _, n := range []int64{0, 1, 10, 999_999, 1_000_000, 1_000_001, 1_100_000, 12_500_000, most - 1, most, most + 1,
-		math.MaxInt64 - 1, math.MaxInt64} {
+	for _, n := range []int64{
+		0, 1, 10, 999_999, 1_000_000, 1_000_001, 1_100_000, 12_500_000, most - 1, most, most + 1,
+		math.MaxInt64 - 1, math.MaxInt64,
+	} {
 		f(n)
 	}
 	f(9_223_372_036_854_000_000) // large and whole

@@ -89,8 +89,10 @@ func TestBuild_AnyOrder(t *testing.T) {
 	for day := range int64(60) {
 		for _, tool := range []string{"cc", "codex", "devin"} {
 			if prs := rng.Int64N(5); rng.IntN(4) > 0 {
-				days = append(days, observed(assay.CodingDay{Day: day * assay.Day, Tool: tool, PRs: prs,
-					Merged: rng.Int64N(prs + 1), Commits: rng.Int64N(9)}))
+				days = append(days, observed(assay.CodingDay{
+					Day: day * assay.Day, Tool: tool, PRs: prs,
+					Merged: rng.Int64N(prs + 1), Commits: rng.Int64N(9),
+				}))
 			}
 		}
 	}

@@ -21,8 +21,10 @@ var goodCoding = map[string]string{"date": "2026-01-02", "tool": "cc", "prs": "2
 
 func TestCoding_EveryFormat(t *testing.T) {
 	t.Parallel()
-	want := assay.CodingDay{Day: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC).UnixMilli(), Tool: "cc", PRs: 200,
-		Merged: 150, Commits: 900}
+	want := assay.CodingDay{
+		Day: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC).UnixMilli(), Tool: "cc", PRs: 200,
+		Merged: 150, Commits: 900,
+	}
 	f := func(name, content string) {
 		t.Helper()
 		db := storetest.Open(t)

@@ -168,8 +168,10 @@ func testSitesRevise(t *testing.T, db *store.DB) {
 	importSites(t, db, true, "a.ndjson", jsonLine(siteWith("gpu_qty", "4096"))).want(t, 0, 1, 0)
 	second := goodSiteValue()
 	second.GPUQty = 4096
-	want := []assay.Observed[assay.Site]{{Value: goodSiteValue(), Key: "gru-1"},
-		{Value: second, Key: "gru-1", Revision: 1}}
+	want := []assay.Observed[assay.Site]{
+		{Value: goodSiteValue(), Key: "gru-1"},
+		{Value: second, Key: "gru-1", Revision: 1},
+	}
 	if diff := cmp.Diff(want, storedSites(t, db)); diff != "" {
 		t.Error(diff)
 	}

@@ -51,8 +51,10 @@ func hour(n int64, lines ...assay.Line) store.Publication {
 			Line: line, Grain: assay.Hourly, At: (n + 1) * assay.Hour, From: n * assay.Hour,
 			HasValue: true, Value: assay.Nanos(n),
 		}}})
-		p.Covers[store.CoverageKey{GPU: line.GPU, Grain: assay.Hourly}] = []store.Span{{From: n * assay.Hour,
-			To: (n + 1) * assay.Hour}}
+		p.Covers[store.CoverageKey{GPU: line.GPU, Grain: assay.Hourly}] = []store.Span{{
+			From: n * assay.Hour,
+			To:   (n + 1) * assay.Hour,
+		}}
 	}
 	return p
 }
@@ -114,8 +116,10 @@ func sign(t *testing.T, db *store.DB) {
 	if !ok {
 		return
 	}
-	m := assay.Manifest{Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes),
-		Previous: u.Previous}
+	m := assay.Manifest{
+		Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes),
+		Previous: u.Previous,
+	}
 	proof.Sign(&m, signingKey)
 	if err := db.AddManifest(t.Context(), u, m); err != nil {
 		t.Fatal(err)
@@ -127,8 +131,10 @@ func tick(t *testing.T, db *store.DB, minute int64, lines ...assay.Line) {
 	t.Helper()
 	var prints []store.LinePrint
 	for _, line := range lines {
-		prints = append(prints, store.LinePrint{Line: line,
-			RealtimePrint: assay.RealtimePrint{At: minute * assay.Minute, Value: assay.Nanos(minute)}})
+		prints = append(prints, store.LinePrint{
+			Line:          line,
+			RealtimePrint: assay.RealtimePrint{At: minute * assay.Minute, Value: assay.Nanos(minute)},
+		})
 	}
 	if err := db.AppendRealtime(t.Context(), prints, minute*assay.Minute); err != nil {
 		t.Fatal(err)

@@ -65,8 +65,10 @@ func TestFind_NearIsGreatCircleDistance(t *testing.T) {
 	m := New(observe(random(rng, 1000)...))
 	found := 0
 	for range 10_000 {
-		center := Circle{math.Asin(2*rng.Float64()-1) * 180 / math.Pi, rng.Float64()*360 - 180,
-			math.Pow(rng.Float64(), 2)*499 + 1}
+		center := Circle{
+			math.Asin(2*rng.Float64()-1) * 180 / math.Pi, rng.Float64()*360 - 180,
+			math.Pow(rng.Float64(), 2)*499 + 1,
+		}
 		switch rng.IntN(6) {
 		case 0:
 			center.Longitude = []float64{180, -180, 179.5, -179.5}[rng.IntN(4)]

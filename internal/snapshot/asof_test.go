@@ -68,8 +68,10 @@ func (m *market) publish() Update {
 		}
 		if revisions := m.revise(grain, version, slots, kind == 0); len(revisions) > 0 {
 			m.touched[grain] = version
-			u.Series = append(u.Series, SeriesUpdate{Line: global, Grain: grain, Revisions: revisions, Version: version,
-				Published: p.PublishedAt})
+			u.Series = append(u.Series, SeriesUpdate{
+				Line: global, Grain: grain, Revisions: revisions, Version: version,
+				Published: p.PublishedAt,
+			})
 		}
 	}
 	m.remember()
@@ -82,8 +84,10 @@ func (m *market) revise(grain assay.Grain, version int64, slots []int64, restate
 		if m.numbers[grain][at] > 0 && !restate {
 			continue // a regular publication leaves alone what is there
 		}
-		r := assay.Revision{Point: assay.Point{At: at, Value: assay.Nanos(m.rng.Int64N(1e12))}, Number: m.numbers[grain][at],
-			Version: version}
+		r := assay.Revision{
+			Point: assay.Point{At: at, Value: assay.Nanos(m.rng.Int64N(1e12))}, Number: m.numbers[grain][at],
+			Version: version,
+		}
 		if r.Gone = restate && m.numbers[grain][at] > 0 && m.rng.IntN(3) == 0; r.Gone {
 			delete(m.shown[grain], at)
 		} else {
@@ -103,8 +107,10 @@ func (m *market) everything() Update {
 		all := slices.SortedFunc(slices.Values(m.revisions[grain]), func(a, b assay.Revision) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Number, b.Number))
 		})
-		u.Series = append(u.Series, SeriesUpdate{Line: global, Grain: grain, Revisions: all, Version: m.touched[grain],
-			Published: 1000 * m.touched[grain]})
+		u.Series = append(u.Series, SeriesUpdate{
+			Line: global, Grain: grain, Revisions: all, Version: m.touched[grain],
+			Published: 1000 * m.touched[grain],
+		})
 	}
 	return u
 }
@@ -155,8 +161,10 @@ func TestLineAsOf_SharesWhatItCan(t *testing.T) {
 	t.Parallel()
 	s := New(assay.DefaultCatalog(), 1)
 	for v := int64(1); v <= 20; v++ {
-		s = s.With(Update{Version: v, Publications: []assay.Publication{{Version: v, PublishedAt: 100 * v}},
-			Series: []SeriesUpdate{change(assay.Hourly, v, pointsAt(v)...)}})
+		s = s.With(Update{
+			Version: v, Publications: []assay.Publication{{Version: v, PublishedAt: 100 * v}},
+			Series: []SeriesUpdate{change(assay.Hourly, v, pointsAt(v)...)},
+		})
 	}
 	s = s.With(Update{Version: 21, Series: []SeriesUpdate{change(assay.Daily, 21, pointsAt(1)...)}})
 	line := s.Line(gpu, assay.Global)
@@ -230,13 +238,17 @@ func TestVersionAt(t *testing.T) {
 	}
 	f(0, 0)
 	f(1<<60, 0)
-	s = s.With(Update{Version: 2, Publications: []assay.Publication{{Version: 1, PublishedAt: 10},
-		{Version: 2, PublishedAt: 20}}})
+	s = s.With(Update{Version: 2, Publications: []assay.Publication{
+		{Version: 1, PublishedAt: 10},
+		{Version: 2, PublishedAt: 20},
+	}})
 	old := s
 	s = s.With(Update{Version: 6, Publications: []assay.Publication{
 		{Version: 2, PublishedAt: 20}, // comes again
-		{Version: 3, PublishedAt: 20}, {Version: 5, PublishedAt: 15, Reason: "the clock was set back"}, {Version: 6,
-			PublishedAt: 30},
+		{Version: 3, PublishedAt: 20}, {Version: 5, PublishedAt: 15, Reason: "the clock was set back"}, {
+			Version:     6,
+			PublishedAt: 30,
+		},
 	}})
 	f(9, 0)
 	f(10, 1)
@@ -259,15 +271,21 @@ func TestVersionAt(t *testing.T) {
 func BenchmarkLineAsOf(b *testing.B) {
 	var hours []assay.Revision
 	for i := range int64(26_280) {
-		hours = append(hours, assay.Revision{Point: assay.Point{At: i * assay.Hour,
-			Value: assay.One + assay.Nanos(i)*assay.Unit(4)}, Version: 1 + i/24})
+		hours = append(hours, assay.Revision{Point: assay.Point{
+			At:    i * assay.Hour,
+			Value: assay.One + assay.Nanos(i)*assay.Unit(4),
+		}, Version: 1 + i/24})
 	}
-	update := Update{Version: 2000, Series: []SeriesUpdate{{Line: global, Grain: assay.Hourly, Revisions: hours,
-		Version: 1095}}}
+	update := Update{Version: 2000, Series: []SeriesUpdate{{
+		Line: global, Grain: assay.Hourly, Revisions: hours,
+		Version: 1095,
+	}}}
 	grown := New(assay.DefaultCatalog(), 1).With(update)
 	restated := grown.With(Update{Version: 2001, Series: []SeriesUpdate{{
-		Line: global, Grain: assay.Hourly, Version: 2001, Revisions: []assay.Revision{{Point: hours[5].Point, Number: 1,
-			Version: 2001}},
+		Line: global, Grain: assay.Hourly, Version: 2001, Revisions: []assay.Revision{{
+			Point: hours[5].Point, Number: 1,
+			Version: 2001,
+		}},
 	}}})
 	measure := func(name string, s *Snapshot, fresh bool) {
 		b.Run(name, func(b *testing.B) {

@@ -84,11 +84,13 @@ func TestCorrections_Order(t *testing.T) {
 	}
 	gone := at(20, 0)
 	gone.Gone = true
-	s = s.With(first).With(Update{Version: 2,
+	s = s.With(first).With(Update{
+		Version:      2,
 		Publications: []assay.Publication{{Version: 2, PublishedAt: 20, Reason: "late"}}, Series: []SeriesUpdate{
 			restated(east, assay.Daily, 2, at(10, 1)), restated(global, assay.Hourly, 2, at(10, 2)), restated(global,
 				assay.Daily, 2, at(10, 3), gone, at(30, 4)),
-		}})
+		},
+	})
 	type seen struct {
 		line     assay.Line
 		grain    assay.Grain

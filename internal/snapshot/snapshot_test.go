@@ -15,8 +15,10 @@ var global = assay.Line{GPU: gpu, Region: assay.Global}
 
 // change is an update of one series of the global line.
 func change(grain assay.Grain, version int64, points ...assay.Point) SeriesUpdate {
-	return SeriesUpdate{Line: global, Grain: grain, Revisions: made(version, points), Version: version,
-		Published: 100 * version}
+	return SeriesUpdate{
+		Line: global, Grain: grain, Revisions: made(version, points), Version: version,
+		Published: 100 * version,
+	}
 }
 
 func TestNew(t *testing.T) {

@@ -83,8 +83,10 @@ func TestRealtime_KeepsTwoDays(t *testing.T) {
 	}
 	s := New(assay.DefaultCatalog(), 1)
 	add := func(from, to int64) {
-		s = s.With(Update{Realtime: []RealtimeUpdate{{Line: global, Prints: prints(from, to)},
-			{Line: assay.Line{GPU: "gone"}, Prints: prints(0, 1)}}})
+		s = s.With(Update{Realtime: []RealtimeUpdate{
+			{Line: global, Prints: prints(from, to)},
+			{Line: assay.Line{GPU: "gone"}, Prints: prints(0, 1)},
+		}})
 	}
 	f := func(from, to int64) {
 		t.Helper()
@@ -115,8 +117,10 @@ func TestRealtime_KeepsTwoDays(t *testing.T) {
 func TestWith_MethodologiesAndManifest(t *testing.T) {
 	t.Parallel()
 	first, second := &assay.Manifest{Day: 1}, &assay.Manifest{Day: 2}
-	s := New(assay.DefaultCatalog(), 1).With(Update{Manifest: first,
-		Methodologies: []assay.MethodologyFile{{Version: "2", Effective: 5}, {Version: "1"}}})
+	s := New(assay.DefaultCatalog(), 1).With(Update{
+		Manifest:      first,
+		Methodologies: []assay.MethodologyFile{{Version: "2", Effective: 5}, {Version: "1"}},
+	})
 	if s.Manifest != first || len(s.Methodologies) != 2 || s.Methodologies[0].Version != "1" {
 		t.Errorf("got %+v, %+v", s.Manifest, s.Methodologies)
 	}

@@ -89,8 +89,11 @@ func TestDecompose(t *testing.T) {
 		}
 		var c Cost
 		c.setEffects(e, to-from)
-		for _, pair := range [][2]float64{{c.Price.Float(), e.price}, {c.Intensity.Float(), e.intensity},
-			{c.Mix.Float(), e.mix}} {
+		for _, pair := range [][2]float64{
+			{c.Price.Float(), e.price},
+			{c.Intensity.Float(), e.intensity},
+			{c.Mix.Float(), e.mix},
+		} {
 			if math.Abs(pair[0]-pair[1]) > 3e-9+1e-13*size {
 				t.Fatalf("%+v became %+v", e, c)
 			}
