@@ -113,6 +113,58 @@ var storyTargets = []string{
 	"/api/gpu-utilization?",
 }
 
+// pastReplies are the replies to requests at several moments, to be compared with as_of later.
+type pastReplies struct {
+	targets []string
+	moments []time.Time
+	served  map[string]apitest.Reply
+}
+
+var everyCaller = []string{"", "premium", "full"}
+
+// record sends every request as every caller, now.
+func (p *pastReplies) record(r *rig) {
+	p.moments = append(p.moments, r.Clock)
+	for _, caller := range everyCaller {
+		for _, target := range p.targets {
+			p.served[fmt.Sprint(r.Clock, caller, target)] = r.Get(caller, target)
+		}
+	}
+}
+
+// wantAsOf sends every request again as of each of the moments, and wants the replies of then. A request whose reply
+// never changed has tested nothing, and fails.
+func (p *pastReplies) wantAsOf(t *testing.T, r *rig) {
+	t.Helper()
+	for _, caller := range everyCaller {
+		for _, target := range p.targets {
+			now, changed := r.Get(caller, target), false
+			for _, then := range p.moments {
+				was := p.served[fmt.Sprint(then, caller, target)]
+				got := r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
+				wantSameReply(t, fmt.Sprintf("%s as %q as of %s", target, caller, then), got, was)
+				changed = changed || was.WithoutID() != now.WithoutID()
+			}
+			if !changed && now.StatusCode == http.StatusOK {
+				t.Errorf("%s has the same reply for %q at every moment: nothing was tested", target, caller)
+			}
+		}
+	}
+}
+
+// wantSameReply wants the status, text and validators of an earlier reply.
+func wantSameReply(t *testing.T, request string, got, was apitest.Reply) {
+	t.Helper()
+	same := got.WithoutID() == was.WithoutID() && got.StatusCode == was.StatusCode
+	for _, header := range []string{"Last-Modified", "Etag"} {
+		same = same && got.Header.Get(header) == was.Header.Get(header)
+	}
+	if !same {
+		t.Fatalf("%s:\n got %d %.400s\nserved was %d %.400s",
+			request, got.StatusCode, got.WithoutID(), was.StatusCode, was.WithoutID())
+	}
+}
+
 // TestAsOf_AnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
 func TestAsOf_AnswersWhatWasServed(t *testing.T) {
 	if testing.Short() {
@@ -122,38 +174,17 @@ func TestAsOf_AnswersWhatWasServed(t *testing.T) {
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	tell := &story{rng: rand.New(rand.NewPCG(7, 7)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
-	served := map[string]apitest.Reply{}
-	var moments []time.Time
+	past := pastReplies{targets: storyTargets, served: map[string]apitest.Reply{}}
 	for range 11 {
 		r.Use(r.Snapshots.Load().With(tell.next()))
 		r.Clock = time.UnixMilli(tell.now + 1500 + tell.rng.Int64N(5*assay.Hour)).UTC()
 		r.Use(r.Snapshots.Load().With(snapshot.Update{
 			Version: tell.version, Covered: tell.now, Utilization: tell.learned(r.Clock.UnixMilli()),
 		}))
-		moments = append(moments, r.Clock)
-		for _, caller := range []string{"", "premium", "full"} {
-			for _, target := range storyTargets {
-				served[fmt.Sprint(r.Clock, caller, target)] = r.Get(caller, target)
-			}
-		}
+		past.record(r)
 	}
 	r.Clock = r.Clock.Add(5 * 24 * time.Hour)
-	for _, caller := range []string{"", "premium", "full"} {
-		for _, target := range storyTargets {
-			now, changed := r.Get(caller, target), false
-			for _, then := range moments {
-				was := served[fmt.Sprint(then, caller, target)]
-				got := r.Get(caller, target+"&as_of="+assay.FormatInstant(then.UnixMilli()))
-				if got.WithoutID() != was.WithoutID() || got.StatusCode != was.StatusCode || got.Header.Get("Last-Modified") != was.Header.Get("Last-Modified") || got.Header.Get("Etag") != was.Header.Get("Etag") {
-					t.Fatalf("%s as %q as of %s:\n got %d %.400s\nserved was %d %.400s", target, caller, then, got.StatusCode, got.WithoutID(), was.StatusCode, was.WithoutID())
-				}
-				changed = changed || was.WithoutID() != now.WithoutID()
-			}
-			if !changed && now.StatusCode == http.StatusOK {
-				t.Errorf("%s answers %q the same whenever it is asked: nothing was tested", target, caller)
-			}
-		}
-	}
+	past.wantAsOf(t, r)
 }
 
 func TestAsOf_Edges(t *testing.T) {
