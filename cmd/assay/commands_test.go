@@ -45,16 +45,17 @@ func TestHelp(t *testing.T) {
 		t.Fatalf("help shows %d commands", len(commands))
 	}
 	for _, c := range commands {
+		// Here, not in the subtest: a command's list of flags also writes to its parents, which the subtests share.
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s: --%s has no text", c.CommandPath(), f.Name)
+			}
+		})
 		t.Run(c.CommandPath(), func(t *testing.T) {
 			t.Parallel()
 			if c.Short == "" || strings.HasSuffix(c.Short, ".") || strings.Contains(c.Short, "\n") {
 				t.Errorf("the short text is %q: one line without a period is expected", c.Short)
 			}
-			c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				if f.Usage == "" {
-					t.Errorf("--%s has no text", f.Name)
-				}
-			})
 			code, out, errs := runAssay(t, "", append(commandWords(c), "--help")...)
 			if code != exitOK || errs != "" {
 				t.Fatalf("--help ends with %d:\n%s", code, errs)
