@@ -127,7 +127,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 	scripts/fuzz $(FUZZTIME)
 
 fuzz-short:
-	scripts/fuzz 5000x
+	scripts/fuzz 2000x
 
 RUNS ?= 50
 PKG  ?= ./...

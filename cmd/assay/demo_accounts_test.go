@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // The demo's keys and accounts stay the same from start to start. A folder whose file has no accounts yet keeps its
 // keys and gets accounts; one whose file was lost gets new passwords for its accounts.
 func TestDemoKeys(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	dir := t.TempDir()
 	db := storetest.OpenIn(t, dir)
 	start := func() demoKeySet {

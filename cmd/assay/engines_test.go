@@ -19,6 +19,7 @@ import (
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/store/storetest"
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // engineNode is a server on one of the engines, built as the program builds it.
@@ -152,9 +153,7 @@ var moreTargets = []string{
 // On both engines, every route responds to every caller with the same bytes.
 func TestAPI_EqualOnBothEngines(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	who := readers{keys.Mint(assay.Premium), keys.Mint(assay.Full)}
 	postgres, sqlite := newEngineNode(t, storetest.Postgres(t), who), newEngineNode(t, t.TempDir(), who)
 	succeeded := map[string]bool{} // paths with a 200 for at least one caller

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // pathVariable is what of a route's path the caller chooses.
@@ -50,9 +51,7 @@ var asks = map[string][]string{
 // TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the
 // response names them, access and granularity.
 func TestAccessMatrix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	t.Parallel()
 	callers := []string{
 		"anonymous", "premium", "full", "revoked", "ended trial", "unknown key", "free session", "trial session",

@@ -12,6 +12,7 @@ import (
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // story is a market that is published every few hours and now and then restated, told as updates of a snapshot.
@@ -167,9 +168,7 @@ func wantSameReply(t *testing.T, request string, got, was apitest.Reply) {
 
 // TestAsOf_AnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
 func TestAsOf_AnswersWhatWasServed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	tell := &story{rng: rand.New(rand.NewPCG(7, 7)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}

@@ -7,14 +7,13 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // A lab that becomes paid is closed to callers without a key at once, even with an older response in a cache; one that
 // becomes free is open to them. A response over several labs then has another ETag, although nothing was received.
 func TestCatalog_LabsFreeAndPaid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	t.Parallel()
 	r := newRig(t)
 	f := func(caller, target string, status int, want ...string) apitest.Reply {
@@ -60,9 +59,7 @@ func TestCatalog_LabsFreeAndPaid(t *testing.T) {
 
 // What is added is known at once, and has no data at first; messages list it last.
 func TestCatalog_AddedToTheOtherFamilies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	t.Parallel()
 	r := newRig(t)
 	f := func(target string, status int, want string) {
@@ -94,9 +91,7 @@ func TestCatalog_AddedToTheOtherFamilies(t *testing.T) {
 
 // A product over tools that are reported already has their whole history at once.
 func TestCatalog_AddedProductOfKnownTools(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	t.Parallel()
 	r := newRig(t)
 	r.UseCatalog(grown(t, assay.Catalog{CodingProducts: []assay.CodingProduct{{

@@ -18,6 +18,7 @@ import (
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // added is one more of everything that a catalog lists, by names that sort to different places.
@@ -89,6 +90,7 @@ func TestCatalogs_FollowTheCatalog(t *testing.T) {
 // A GPU and a region are known as soon as they are added, have no data at first, and are then like any other.
 func TestCatalog_AddedGPUAndRegion(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	f := func(caller, target string, status int, want string) {
 		t.Helper()
@@ -162,9 +164,7 @@ func TestDailyIndexAll_LatestDayIsTheCallers(t *testing.T) {
 // A GPU that becomes paid is closed to callers without a key at once, even with an older response in a cache, and open
 // as before when it is free again. Callers with a key notice nothing.
 func TestCatalog_FreeToPaidAndBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	t.Parallel()
 	r := newRig(t)
 	targets := []string{
@@ -265,9 +265,7 @@ func decoded(t *testing.T, text string) (document any) {
 
 func TestOpenAPI_FollowsTheCatalog(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	old := r.Get("", "/openapi.json")
 	r.UseCatalog(grown(t, added))
@@ -379,9 +377,7 @@ func TestOpenAPI_EnumerationsAreWhole(t *testing.T) {
 // Names that YAML would take for something else are enumerated as they are. A catalog of an old database may lack a
 // kind altogether; its enumeration is then empty.
 func TestOpenAPI_OddCatalogs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	t.Parallel()
 	var odd assay.Catalog
 	for _, name := range []string{"5090", "true", "null", "1e5", "2026-01-01", "a: b # c", `q"'\`, "Ångström", "no", "0x1F"} {

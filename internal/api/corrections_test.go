@@ -13,6 +13,7 @@ import (
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 type correctionsPage struct {
@@ -106,9 +107,7 @@ func TestCorrections_Refused(t *testing.T) {
 // corrections has, for everything that it copied or received, what a reader of the series has.
 func TestCorrections_ApplyToAnOldCopy(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	tell := &story{rng: rand.New(rand.NewPCG(5, 5)), now: apitest.Instant("2026-01-05"), slots: map[assay.Grain]map[int64]int{assay.Daily: {}, assay.Hourly: {}}}

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // TestDatabaseCutOff serves every market route with the database closed, and gets the same bytes as before.
 func TestDatabaseCutOff(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	callers := []string{"", "premium", "full", "revoked", "unknown key", "free session", "full session"}
 	type request struct{ name, caller, target string }

@@ -15,6 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 func TestMemory_Edges(t *testing.T) {
@@ -181,9 +182,7 @@ var observedTargets = []string{
 // TestObserved_AnswersWhatWasServed sends every request as the observations come in, and again with as_of at the end.
 func TestObserved_AnswersWhatWasServed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	readings, days := apitest.MemoryReadings(), apitest.CodingDays()

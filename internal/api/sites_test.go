@@ -21,6 +21,7 @@ import (
 	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // siteBatch is an update of sites only.
@@ -207,9 +208,7 @@ func TestSites_BadParameters(t *testing.T) {
 // once.
 func TestSites_BucketsAreWhatIsListed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })
 	rng := rand.New(rand.NewPCG(1, 2))
 	countries := []string{"", "", "Norway", "Brazil", "Fiji", "Côte d'Ivoire", "Türkiye", "South Korea", "United States", "United States", "United States"}

@@ -15,6 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/tokens"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 func TestGolden_Tokens(t *testing.T) {
@@ -179,9 +180,7 @@ func TestTokens_FollowTheMethodology(t *testing.T) {
 // TestTokens_AsOfAnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
 func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	targets := []string{
 		"/api/otpi?", "/api/otpi?lab=anthropic", "/api/otpi?date=2026-01-12", "/api/otpi?startDate=2026-01-08&order=desc&limit=5",
 		"/api/workload?", "/api/workload?family=all&limit=30&order=desc", "/api/workload?lab=openai&startDate=2026-01-10",
@@ -288,6 +287,7 @@ func TestTokens_RowsAreJSON(t *testing.T) {
 // A compressed response is the same, whether it was compressed before or while sending.
 func TestTokens_Compressed(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	f := func(target string, length bool) {
 		t.Helper()

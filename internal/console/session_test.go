@@ -19,6 +19,7 @@ import (
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // pathVariable is a variable segment of a route's path.
@@ -217,6 +218,7 @@ func TestSignIn_Refused(t *testing.T) {
 // not.
 func TestSignIn_Guessing(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	attempt := func(email, peer string) apitest.Reply {
 		return r.Write(http.MethodPost, "", "/api/session", credentials(email, "wrong horse battery"), "peer", peer)

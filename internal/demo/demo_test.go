@@ -19,6 +19,7 @@ import (
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // halfPast is when the demos of these tests begin: in the middle of an hour, half an hour after a fixing.
@@ -38,15 +39,6 @@ func runningDemo(db *store.DB, days int, now func() time.Time) *Demo {
 }
 
 func silent(string, float64) {}
-
-// skipInShort skips a test that does a lot of work in one goroutine: the race detector, which runs the short form,
-// would find nothing in it.
-func skipInShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("long and in one goroutine")
-	}
-}
 
 func mustPrepare(t *testing.T, d *Demo) {
 	t.Helper()
@@ -152,7 +144,7 @@ func arrivals(begin, by int64) []Arrival {
 
 func TestPrepare_NewStore(t *testing.T) {
 	t.Parallel()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	const days = 3
 	begin := assay.StartOfDay(halfPast) - days*assay.Day
@@ -243,7 +235,7 @@ var clean struct {
 
 func TestPrepare_FollowsFromTheSeed(t *testing.T) {
 	t.Parallel()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	want := oneDay(t)
 	t.Run("the same", func(t *testing.T) {
 		t.Parallel()
@@ -266,7 +258,7 @@ func TestPrepare_FollowsFromTheSeed(t *testing.T) {
 // Interrupted at one step after another and repeated, the demo arrives where it would have arrived at once.
 func TestPrepare_InterruptedAndRepeated(t *testing.T) {
 	t.Parallel()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	db, want := storetest.Open(t), oneDay(t)
 	f := func(name string, ctx context.Context, d *Demo, progress Progress, reached func(outcome) bool) {
 		t.Helper()
@@ -317,7 +309,7 @@ func (c cancelling) Enabled(context.Context, slog.Level) bool {
 
 func TestPrepare_RestartAfterThreeDays(t *testing.T) {
 	t.Parallel()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	const days = 2
 	begin, later := assay.StartOfDay(halfPast)-days*assay.Day, halfPast+3*assay.Day
@@ -343,7 +335,7 @@ func TestPrepare_RestartAfterThreeDays(t *testing.T) {
 // not delivered yet.
 func TestPrepare_HourEndsMeanwhile(t *testing.T) {
 	t.Parallel()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	begin := assay.StartOfDay(halfPast) - assay.Day
 	f := func(now int64) {
@@ -445,7 +437,7 @@ func TestFeed_DeliversBeforeTheHourEnds(t *testing.T) {
 // A demo that is stopped while it feeds and started again has every row once.
 func TestFeed_StoppedAndStarted(t *testing.T) {
 	t.Parallel()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	now := halfPast
 	clock := func() time.Time { return time.UnixMilli(now) }

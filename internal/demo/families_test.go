@@ -9,6 +9,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 func TestGenerators_EveryFamily(t *testing.T) {
@@ -67,9 +68,7 @@ func mustBring(t *testing.T, d *Demo, family assay.Family, from, until int64) {
 // Every memory type has a plausible price on every weekday.
 func TestMemory_TwoYears(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	begin := assay.MonthsBack(halfPast, months)
 	mustBring(t, openedDemo(t, db, 0, halfPast), assay.FamilyMemory, begin, halfPast)
@@ -94,9 +93,7 @@ func TestMemory_TwoYears(t *testing.T) {
 // Memory types move together, those of one category more.
 func TestMemory_TypesCorrelate(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	types := assay.DefaultCatalog().MemoryTypes
 	m := NewMarket(1, assay.DefaultCatalog())
 	prices := map[string][]fixing{}
@@ -121,9 +118,7 @@ func TestMemory_TypesCorrelate(t *testing.T) {
 // Every tool has plausible numbers on every day: more from year to year, fewer on weekends.
 func TestCoding_TwoYears(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	begin := assay.MonthsBack(halfPast, months)
 	mustBring(t, openedDemo(t, db, 0, halfPast), assay.FamilyCoding, begin, halfPast)

@@ -12,6 +12,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 func marketAt(year int, month time.Month, day int) int64 {
@@ -100,7 +101,7 @@ func TestMarket_StaysTheSame(t *testing.T) {
 
 func TestMarket_Rows(t *testing.T) {
 	t.Parallel()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	newYork, err := time.LoadLocation("America/New_York")
 	if err != nil {
 		t.Fatal(err)

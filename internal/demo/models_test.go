@@ -11,6 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 	"github.com/assaydata/assay/internal/tokens"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // modelHistory is the models' days of the two years before November 2026.
@@ -26,9 +27,7 @@ func modelHistory() (known []assay.Observed[assay.ModelDay]) {
 
 func TestModels_ArePlausible(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	labs, known := assay.DefaultCatalog().Labs, modelHistory()
 	models, seen := map[string]map[string]bool{}, map[string]bool{}
 	for _, o := range known {
@@ -64,9 +63,7 @@ func TestModels_ArePlausible(t *testing.T) {
 
 func TestModels_CostsMove(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	families := map[string][]string{}
 	moved := map[string][3]bool{}
 	for _, c := range tokens.Costs(modelHistory(), assay.DefaultCatalog().Labs) {
@@ -100,9 +97,7 @@ func TestModels_CostsMove(t *testing.T) {
 // has one whose folder is from before the demo had models.
 func TestModels_SameHistory(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	history := func(fed ...int64) []string {
 		db := storetest.Open(t)
 		d := openedDemo(t, db, 3, halfPast)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // These tests measure the market as a trader would: on the published fixings of two years.
@@ -296,9 +297,7 @@ func TestMarket_UtilizationFollowsTightness(t *testing.T) {
 // Every seed has all regimes, and no seed and no date takes a factor to extremes.
 func TestPath_AllSeeds(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	const years = 12
 	for seed := range uint64(20) {
 		p := &path{seed: mix(seed, 1)}

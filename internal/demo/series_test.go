@@ -6,6 +6,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // fixing is a published value of one day, and what it was computed from.
@@ -31,7 +32,7 @@ var methodology = index.Plain()
 // twoYears publishes two years of the market of seed 1, once for all tests that read it.
 func twoYears(t *testing.T) history {
 	t.Helper()
-	skipInShort(t)
+	testenv.OneGoroutine(t)
 	return publishOnce()
 }
 

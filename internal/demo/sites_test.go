@@ -11,6 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // storedSites reads all revisions of the sites in a store.
@@ -36,9 +37,7 @@ func siteDemo(db *store.DB) *Demo {
 
 func TestSites_CoverTheWorld(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	mustBring(t, siteDemo(db), assay.FamilySites, math.MinInt64, halfPast)
 	stored := storedSites(t, db)
@@ -101,9 +100,7 @@ func TestSites_FollowFromTheSeed(t *testing.T) {
 // Step by step or at once, the sites become the same; a change is a new revision.
 func TestSites_ChangeOverTime(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	const days = 20
 	stepped, direct := storetest.Open(t), storetest.Open(t)
 	var clock int64

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // The bounds of what ingest accepts.
@@ -275,9 +276,7 @@ func TestHHI(t *testing.T) {
 // TestHHI_AgainstOracle compares the index with the sum of the squares of exact shares.
 func TestHHI_AgainstOracle(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 500 {
 		batch := randomTransactions(rng, 1+rng.IntN(300), i%5 == 0)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // slowSlot computes a slot rule by rule, as a person would, with fractions of big numbers.
@@ -168,9 +169,7 @@ func lopsided(rng *rand.Rand, batch []assay.Transaction) {
 
 func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	var winsorized, capped, several int
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(8, seed))
@@ -211,9 +210,7 @@ func TestCompute_OutlierRulesAgainstOracle(t *testing.T) {
 // TestCapped_NoShareExceedsTheCap derives the final shares only from how many of the largest providers were cut.
 func TestCapped_NoShareExceedsTheCap(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	rounds := 0
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(9, seed))

@@ -16,6 +16,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // stringColumns is a schema in which every column is text that may be null.
@@ -78,9 +79,7 @@ func textRow(row map[string]string) map[string]any {
 // Every way in which a column can be written comes to the same transaction.
 func TestParquet_ColumnTypes(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	f := func(column string, node parquet.Node, value any, change func(*assay.Transaction)) {
 		t.Helper()
 		db, columns, row, want := storetest.Open(t), stringColumns(TransactionColumns), textRow(good()), goodTransaction()
@@ -258,9 +257,7 @@ func TestParquet_Unreadable(t *testing.T) {
 // A file with a wrong byte is an error, a reject or a row that can be believed; it never ends the program.
 func TestParquet_WrongBytes(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db := storetest.Open(t)
 	whole := []byte(parquetFile(t, stringColumns(TransactionColumns), []map[string]any{textRow(good())}))
 	for i := 0; i < len(whole); i += 11 {

@@ -11,6 +11,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // outcome is everything about the published values that can be proven.
@@ -60,9 +61,7 @@ func publishAll(t *testing.T, db *store.DB) (o outcome) {
 // The same market has the same values, record hashes and signed manifests in both databases.
 func TestPublished_EqualOnBothEngines(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	postgres := publishAll(t, storetest.OpenIn(t, storetest.Postgres(t)))
 	sqlite := publishAll(t, storetest.Open(t))
 	if len(sqlite.ledger.Manifests) == 0 || len(sqlite.records) == 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // New York changes its clocks within these days, on 8 March 2026.
@@ -146,9 +147,7 @@ func load(t *testing.T, rng *rand.Rand, db *store.DB, all []assay.Transaction) {
 // TestPublished_EqualsMemory checks that the database, the windows and the order of arrival do not affect the digits.
 func TestPublished_EqualsMemory(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	rules := [][]string{
 		{"minimum 1 transactions 1 providers"},
 		{"minimum 3 transactions 2 providers"},
@@ -179,9 +178,7 @@ func TestPublished_EqualsMemory(t *testing.T) {
 // they had been known from the start.
 func TestRestated_EqualsMemory(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

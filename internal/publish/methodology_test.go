@@ -8,6 +8,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // adopt adopts the built-in methodology, and after it version 1.1.0, which differs in one line.
@@ -52,9 +53,7 @@ func wantGoverned(t *testing.T, db *store.DB, effective int64) {
 // A version governs exactly the slots that end at or after its effective instant, published and restated.
 func TestMethodology_TakesEffect(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	for name, effective := range map[string]int64{
 		"on the hour":    instant(7, 12, 0), // the slot that ends there is the first
 		"after the hour": instant(7, 12, 0) + 1,

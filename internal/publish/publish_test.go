@@ -16,6 +16,7 @@ import (
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // wantWholeChains follows every chain from its first record to its head.
@@ -89,9 +90,7 @@ func TestBackfill_AtOnce(t *testing.T) {
 // A backfill in pieces, in any order, publishes the same as one call.
 func TestBackfill_Pieces(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	want := publishedAtOnce(t)
 	all := store.Span{From: start, To: end}
 	clockChange, sixth := instant(8, 20, 0), instant(6, 21, 0)

@@ -8,6 +8,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 var global = assay.Line{GPU: "H100 SXM", Region: assay.Global}
@@ -95,9 +96,7 @@ func TestRealtime_TrailingHour(t *testing.T) {
 // Missed prints are made as far back as the API shows them, and no further.
 func TestRealtime_LongGap(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db := loaded(t)
 	all := rentals(start, end)
 	first, later := instant(6, 12, 0), instant(9, 12, 0)

@@ -8,6 +8,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 func restate(t *testing.T, p *Publisher, gpu string, from, to int64) Restated {
@@ -215,9 +216,7 @@ func TestRestate_NothingPublished(t *testing.T) {
 // Many late rows, restated in pieces, give the same values as if all of them had arrived in time.
 func TestRestate_Pieces(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db, p := published(t)
 	var late []assay.Transaction
 	for at := start + 10*assay.Minute; at < end; at += 7 * assay.Hour {

@@ -13,6 +13,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // model is a simple implementation of AppendTransactions.
@@ -153,9 +154,7 @@ func weakHash(mask int64) func(source, id string) int64 {
 
 func TestAppend_EqualsTheModel(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		for seed := range uint64(2) {
 			r, db, m := rand.New(rand.NewPCG(seed, 0)), open(), newModel()
@@ -177,9 +176,7 @@ func TestAppend_EqualsTheModel(t *testing.T) {
 // The same rows in the same order result in the same tables and totals, however they are split into batches.
 func TestAppend_SplitDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		for seed := range uint64(2) {
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -213,9 +210,7 @@ func TestAppend_SplitDoesNotMatter(t *testing.T) {
 // Rows that do not contradict each other may arrive in any order.
 func TestAppend_OrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	eachHash(t, func(t *testing.T, open func() *store.DB) {
 		r := rand.New(rand.NewPCG(7, 7))
 		m := newModel()

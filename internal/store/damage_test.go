@@ -10,6 +10,7 @@ import (
 
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // wantDamaged reads everything and checks that the error names the damaged segment.
@@ -24,9 +25,7 @@ func wantDamaged(t *testing.T, db *store.DB, what string) {
 // A read detects every flipped bit of a segment.
 func TestAppendWindow_FlippedBits(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine and a lot of work: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"), rental("b"))
 		for _, column := range []string{"segment", "rows", "checksum"} {

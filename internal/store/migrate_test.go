@@ -13,6 +13,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // makeOld creates a database with only the first migration, and runs statements on it.
@@ -208,6 +209,7 @@ func TestMigrate_InParts(t *testing.T) {
 // A canceled migration leaves the old database unchanged, and the next opening completes it.
 func TestMigrate_Canceled(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	dir := t.TempDir()
 	makeOld(t, dir, oldMarket...)
 	tried := 0

@@ -23,6 +23,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // exported exports the days in [from, to).
@@ -44,9 +45,7 @@ func verifyBundle(t *testing.T, dir string) (Report, error) {
 // A bundle of any consecutive days can be proven without the database.
 func TestBundle_AnyPeriod(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db := openMarket(t)
 	for from := 4; from <= 10; from++ {
 		for to := from + 1; to <= 11; to++ {
@@ -306,9 +305,7 @@ func (f *forger) replace(t *testing.T, name, old, replacement string) {
 // receipts between two publications.
 func TestBundle_Forged(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	for i, name := range []string{recordsFile, manifestsFile} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

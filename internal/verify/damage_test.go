@@ -14,6 +14,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // tampered is a market whose tables a test changes directly in SQL, and restores.
@@ -144,9 +145,7 @@ var tables = []struct {
 // TestDatabase_AnyColumn changes each column of each table, in single bits and by a lot.
 func TestDatabase_AnyColumn(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	for i, table := range tables {
 		t.Run(table.name, func(t *testing.T) {
 			t.Parallel()
@@ -284,9 +283,7 @@ func (m *tampered) change(table, column string, row map[string]any, value any) b
 
 func TestDatabase_AnyRowMissing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	for i, table := range tables {
 		t.Run(table.name, func(t *testing.T) {
 			t.Parallel()

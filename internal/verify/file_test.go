@@ -12,15 +12,14 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // TestDatabase_AnyByteOfTheFile flips bits in the database's file, in the pages of four tables: SQLite or Database must
 // detect it. A flip that neither detects must be in unused space: every row reads as before.
 func TestDatabase_AnyByteOfTheFile(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	file, err := marketFile()
 	if err != nil {
 		t.Fatal(err)

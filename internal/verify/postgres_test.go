@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // The market can be proven on PostgreSQL as on SQLite, and changes in SQL are detected. The tests of SQLite change
 // every column; the same code reads both, so one change per table is enough here.
 func TestDatabase_Postgres(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("long, and one goroutine: make unit runs it, without the race detector")
-	}
+	testenv.OneGoroutine(t)
 	db := storetest.OpenIn(t, storetest.Postgres(t))
 	market := openMarket(t)
 	if err := market.CopyTo(t.Context(), db, func(string, int) {}); err != nil {

@@ -1,10 +1,10 @@
-// Package testenv says which servers the tests may use. scripts/with-services starts PostgreSQL and Redis and names
-// them in the environment.
+// Package testenv says which servers the tests may use, and leaves out of the race detector's run what is long and has
+// nothing for it to find.
 //
-// A test that needs a missing server is skipped with a reason that begins with NOT COVERED, which fails
-// the run of scripts/go-test. ASSAY_TEST_ENGINES leaves servers out on purpose: ASSAY_TEST_ENGINES=sqlite runs only
-// what needs neither PostgreSQL nor Redis, and each test it leaves out is skipped with a reason that begins with LEFT
-// OUT.
+// scripts/with-services starts PostgreSQL and Redis and names them in the environment. A test that needs a missing
+// server is skipped with a reason that begins with NOT COVERED, which fails the run of scripts/go-test.
+// ASSAY_TEST_ENGINES leaves servers out on purpose: ASSAY_TEST_ENGINES=sqlite runs only what needs neither PostgreSQL
+// nor Redis, and each test it leaves out is skipped with a reason that begins with LEFT OUT.
 package testenv
 
 import (
@@ -48,6 +48,15 @@ func Require(t testing.TB, e Engine) {
 	}
 	if !found {
 		t.Skipf("LEFT OUT: %s; %s=%s", e, enginesVariable, chosen)
+	}
+}
+
+// OneGoroutine skips a long test that works in one goroutine, in the short form: that is what the race detector runs, and
+// it would find nothing.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long, and in one goroutine: make unit runs it, without the race detector")
 	}
 }
 
