@@ -51,8 +51,8 @@ func Require(t testing.TB, e Engine) {
 	}
 }
 
-// OneGoroutine skips a long test that works in one goroutine, in the short form: that is what the race detector runs, and
-// it would find nothing.
+// OneGoroutine skips a long test that works in one goroutine, in the short form: the race detector runs that form, and
+// would find nothing.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
