@@ -60,7 +60,7 @@ func createDemoAccount(ctx context.Context, accounts *account.Service, a demoAcc
 	}
 	view, err := accounts.AccountByEmail(a.Email)
 	if err == nil && a.Plan != assay.PlanNone && len(view.Grants) == 0 {
-		_, err = accounts.AddGrant(ctx, a.Email, account.GrantAsk{Plan: a.Plan})
+		_, err = accounts.AddGrant(ctx, a.Email, account.GrantRequest{Plan: a.Plan})
 	}
 	if err == nil && a.Organization != "" {
 		err = accounts.AddMember(ctx, a.Organization, a.Email, assay.RoleMember)

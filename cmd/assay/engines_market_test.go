@@ -247,7 +247,7 @@ func (r readers) admit(m *market, accounts *account.Service) map[string][2]strin
 	const email, password = "ann@example.com", "correct horse battery"
 	_, err := accounts.AddAccount(ctx, email, "Ann", password)
 	m.must(err)
-	_, err = accounts.AddGrant(ctx, email, account.GrantAsk{Plan: assay.PlanPremium})
+	_, err = accounts.AddGrant(ctx, email, account.GrantRequest{Plan: assay.PlanPremium})
 	m.must(err)
 	token, _, err := accounts.SignIn(ctx, email, password, "192.0.2.1")
 	m.must(err)

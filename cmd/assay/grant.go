@@ -34,7 +34,7 @@ var grantPlans = []string{string(assay.PlanTrial), string(assay.PlanPremium), st
 
 func newGrantAddCommand(s *streams) *cobra.Command {
 	var location databaseLocation
-	var request account.GrantAsk
+	var request account.GrantRequest
 	cmd := &cobra.Command{
 		Use:   "add EMAIL PLAN",
 		Short: "Give an account a trial, Premium or full access",
@@ -61,7 +61,7 @@ func newGrantAddCommand(s *streams) *cobra.Command {
 }
 
 func addGrant(
-	ctx context.Context, accounts *account.Service, email string, request account.GrantAsk, s *streams,
+	ctx context.Context, accounts *account.Service, email string, request account.GrantRequest, s *streams,
 ) error {
 	g, err := accounts.AddGrant(ctx, email, request)
 	if errors.Is(err, account.ErrHadTrial) {

@@ -75,9 +75,9 @@ func (h *house) add(email string) int64 {
 	return a.ID
 }
 
-func (h *house) grant(email string, ask GrantAsk) assay.Grant {
+func (h *house) grant(email string, request GrantRequest) assay.Grant {
 	h.t.Helper()
-	g, err := h.AddGrant(h.ctx(), email, ask)
+	g, err := h.AddGrant(h.ctx(), email, request)
 	h.must(err)
 	return g
 }

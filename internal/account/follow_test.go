@@ -24,7 +24,7 @@ func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
 	token := there.signIn("ann@example.com")
 	here.wantSession(token, a.ID, assay.Anonymous) // at once: a session that is not known is looked for
 
-	g := there.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	g := there.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	storetest.Eventually(t, "the grant arrives", func() bool {
 		session, ok := here.Identify(here.ctx(), token.Reveal())
 		return ok && session.Caller.Tier == assay.Full
@@ -45,11 +45,11 @@ func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
 }
 
 // What was granted by another process a moment ago counts when a key is asked for, before anything has been followed.
-func TestCreateKey_LooksFirst(t *testing.T) {
+func TestCreateKey_RefreshesFirst(t *testing.T) {
 	t.Parallel()
 	here := newHouse(t)
 	id := here.add("ann@example.com")
-	here.another().grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	here.another().grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	here.wantActive(here.key(id), assay.Full)
 }
 

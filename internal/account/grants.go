@@ -12,8 +12,8 @@ import (
 // ErrHadTrial is the error for a second trial that was not explicitly requested.
 var ErrHadTrial = errors.New("the account has had a trial")
 
-// GrantAsk describes access to be granted to an account.
-type GrantAsk struct {
+// GrantRequest describes access to be granted to an account.
+type GrantRequest struct {
 	Plan  assay.Plan
 	From  int64 // 0: now
 	Until int64 // 0: open, or the length of a trial
@@ -22,10 +22,10 @@ type GrantAsk struct {
 
 // AddGrant grants access to an account. A grant of another plan ends the one in force when it begins, which upgrades or
 // downgrades the account. A grant of the same plan extends it.
-func (s *Service) AddGrant(ctx context.Context, email string, ask GrantAsk) (g assay.Grant, err error) {
+func (s *Service) AddGrant(ctx context.Context, email string, request GrantRequest) (g assay.Grant, err error) {
 	err = s.change(ctx, email, func(a assay.Account) error {
 		g, err = s.Store.ChangeGrants(ctx, a.ID, func(has []assay.Grant, now int64) (store.GrantChange, error) {
-			return decideGrant(has, ask, now)
+			return decideGrant(has, request, now)
 		})
 		return err
 	})
@@ -43,14 +43,14 @@ func (s *Service) EndGrant(ctx context.Context, grantID int64) error {
 
 // decideGrant decides how an account's grants change when another is added. No grant begins in the past: it would
 // revive keys that have ended.
-func decideGrant(has []assay.Grant, ask GrantAsk, now int64) (store.GrantChange, error) {
-	g, err := newGrant(ask, now)
+func decideGrant(has []assay.Grant, request GrantRequest, now int64) (store.GrantChange, error) {
+	g, err := newGrant(request, now)
 	if err != nil {
 		return store.GrantChange{}, err
 	}
-	change := store.GrantChange{At: g.StartsAt, Add: g, Again: ask.Again}
+	change := store.GrantChange{At: g.StartsAt, Add: g, Again: request.Again}
 	for _, old := range has {
-		if old.Plan == assay.PlanTrial && g.Plan == assay.PlanTrial && !ask.Again {
+		if old.Plan == assay.PlanTrial && g.Plan == assay.PlanTrial && !request.Again {
 			return change, fmt.Errorf("%w, from %s", ErrHadTrial, assay.FormatInstant(old.StartsAt))
 		}
 		ends, err := replaces(old, g)
@@ -65,8 +65,8 @@ func decideGrant(has []assay.Grant, ask GrantAsk, now int64) (store.GrantChange,
 }
 
 // newGrant makes the requested grant, with defaults filled in.
-func newGrant(ask GrantAsk, now int64) (assay.Grant, error) {
-	g := assay.Grant{Plan: ask.Plan, StartsAt: ask.From, EndsAt: ask.Until}
+func newGrant(request GrantRequest, now int64) (assay.Grant, error) {
+	g := assay.Grant{Plan: request.Plan, StartsAt: request.From, EndsAt: request.Until}
 	if g.StartsAt == 0 {
 		g.StartsAt = now
 	}

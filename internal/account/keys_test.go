@@ -24,7 +24,7 @@ func TestCreateKey_WhoMay(t *testing.T) {
 		email := fmt.Sprintf("%d@example.com", rows)
 		id := h.add(email)
 		if own != assay.PlanNone {
-			h.grant(email, GrantAsk{Plan: own})
+			h.grant(email, GrantRequest{Plan: own})
 		}
 		for i, plan := range orgs {
 			h.organization(fmt.Sprintf("%d of %s", i, email), plan, email)
@@ -67,7 +67,7 @@ func TestKey_EndsWithTheTrial(t *testing.T) {
 func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	id := h.add("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanTrial})
 	h.at += assay.Hour
 	secret := h.key(id)
 	h.at = start + assay.TrialLength - 1
@@ -82,7 +82,7 @@ func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
 	}
 
 	h.at += assay.Day
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanPremium})
 	h.wantInactive(secret) // granting again does not revive it
 	h.wantActive(h.key(id), assay.Premium)
 }
@@ -96,11 +96,11 @@ func TestKey_GoesOnWithoutAGap(t *testing.T) {
 func testKeyGoesOnWithoutAGap(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	id := h.add("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanTrial})
 	secret := h.key(id)
 	h.at += assay.Day
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium, Until: start + 10*assay.Day}) // ends the trial
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium, From: start + 10*assay.Day, Until: start + 20*assay.Day})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanPremium, Until: start + 10*assay.Day}) // ends the trial
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanPremium, From: start + 10*assay.Day, Until: start + 20*assay.Day})
 	h.at = start + 20*assay.Day - 1
 	h.wantActive(secret, assay.Premium)
 	h.at++
@@ -115,19 +115,19 @@ func TestKey_UpAndDown(t *testing.T) {
 func testKeyUpAndDown(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	id := h.add("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanPremium})
 	premium := h.key(id)
 	h.at += assay.Day
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	full := h.key(id)
 	h.wantActive(premium, assay.Premium) // the prefix is the tier
 	h.wantActive(full, assay.Full)
 	h.at += assay.Day
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanPremium})
 	h.wantActive(premium, assay.Premium)
 	h.wantInactive(full)
 	h.at += assay.Day
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	h.wantInactive(full)
 	h.wantActive(premium, assay.Premium)
 }
@@ -136,7 +136,7 @@ func TestKey_EndsWithTheGrant(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	id := h.add("ann@example.com")
-	g := h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	g := h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	secret := h.key(id)
 	h.at += assay.Day
 	h.must(h.EndGrant(h.ctx(), g.ID))
@@ -190,7 +190,7 @@ func TestKey_EndsWithTheAccount(t *testing.T) {
 func testKeyEndsWithTheAccount(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	id := h.add("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	secret := h.key(id)
 	h.at += assay.Day
 	h.must(h.CloseAccount(h.ctx(), "ann@example.com"))
@@ -205,7 +205,7 @@ func TestRotateKey(t *testing.T) {
 		t.Helper()
 		h := newHouse(t)
 		id := h.add("ann@example.com")
-		h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+		h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 		old := h.key(id)
 		h.at += assay.Day
 		next, view, err := h.RotateKey(h.ctx(), id, old.ID(), grace)
@@ -237,7 +237,7 @@ func TestRotateKey_TheEarlierEndHolds(t *testing.T) {
 func testRotateKeyTheEarlierEndHolds(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	id := h.add("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanTrial})
 	old := h.key(id)
 	next, _, err := h.RotateKey(h.ctx(), id, old.ID(), MaxGrace)
 	h.must(err)
@@ -254,7 +254,7 @@ func TestRotateKey_Refused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanPremium})
 	secret := h.key(ann)
 	for _, grace := range []time.Duration{-1, MaxGrace + 1} {
 		_, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), grace)
@@ -266,7 +266,7 @@ func TestRotateKey_Refused(t *testing.T) {
 	wantCode(t, err, assay.NotFound, "unknown_key")
 
 	// An upgraded owner's key stays Premium.
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	premium, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), 0)
 	h.must(err)
 	h.wantActive(premium, assay.Premium)
@@ -274,7 +274,7 @@ func TestRotateKey_Refused(t *testing.T) {
 	// A member with a Full key gets a Premium grant of its own: that goes first, and makes no Full key.
 	h.organization("Fund", assay.PlanFull, "bob@example.com")
 	full := h.key(bob)
-	h.grant("bob@example.com", GrantAsk{Plan: assay.PlanPremium})
+	h.grant("bob@example.com", GrantRequest{Plan: assay.PlanPremium})
 	h.wantActive(full, assay.Full)
 	_, _, err = h.RotateKey(h.ctx(), bob, full.ID(), 0)
 	wantCode(t, err, assay.Forbidden, "key_creation_refused")
@@ -289,7 +289,7 @@ func TestRevokeKey(t *testing.T) {
 func testRevokeKey(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	ann, bob := h.add("ann@example.com"), h.add("bob@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	secret := h.key(ann)
 	wantCode(t, h.RevokeKey(h.ctx(), bob, secret.ID()), assay.NotFound, "unknown_key")
 	wantCode(t, h.RevokeKey(h.ctx(), ann, "zzzzzz"), assay.NotFound, "unknown_key")
@@ -308,7 +308,7 @@ func TestCreateKey_Names(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	id := h.add("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	secret := h.key(id)
 	for _, bad := range []string{"", strings.Repeat("x", 65), "two\nlines", "\xff", "my " + secret.Reveal()} {
 		_, _, err := h.CreateKey(h.ctx(), id, bad)
@@ -328,7 +328,7 @@ func TestCreateKey_NotWithoutEnd(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	id := h.add("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	first := h.key(id)
 	for range maxKeys - 1 { // past the service, which would load them all each time
 		k := store.Key{Tier: assay.Full, AccountID: id, Basis: string(access.OnGrant)}

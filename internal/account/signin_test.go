@@ -59,7 +59,7 @@ func testSignIn(t *testing.T, db *store.DB) {
 		t.Errorf("the token ends at %d and has %d characters", token.Expires, len(token.Reveal()))
 	}
 	h.wantSession(token, a.ID, assay.Anonymous)
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanTrial})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanTrial})
 	h.wantSession(token, a.ID, assay.Premium)
 	h.organization("Fund", assay.PlanFull, "ann@example.com")
 	h.wantSession(token, a.ID, assay.Full)
@@ -246,7 +246,7 @@ func TestDatabase_HoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	a := h.enrol("ann@example.com")
-	h.grant("ann@example.com", GrantAsk{Plan: assay.PlanFull})
+	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	token, key := h.signIn("ann@example.com"), h.key(a.ID)
 	next, _, err := h.RotateKey(h.ctx(), a.ID, key.ID(), 0)
 	h.must(err)

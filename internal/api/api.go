@@ -127,8 +127,8 @@ type scheduleKey struct {
 	newest   string
 }
 
-// schedule returns the methodology's versions of a snapshot. They were checked when they were adopted; should they not
-// be readable all the same, the plain rules apply.
+// schedule returns the methodology's versions of a snapshot. They were checked when they were adopted; should one still
+// not be readable, the versions before it apply.
 func (a *API) schedule(snap *snapshot.Snapshot) index.Schedule {
 	files := snap.Methodologies
 	if len(files) == 0 {
@@ -136,11 +136,13 @@ func (a *API) schedule(snap *snapshot.Snapshot) index.Schedule {
 	}
 	key := scheduleKey{len(files), files[len(files)-1].Version}
 	return a.schedules.Get(key, func() index.Schedule {
-		schedule, err := index.ParseSchedule(files)
-		if err != nil {
-			a.Log.Error("read the methodology", "error", err)
-			return index.Schedule{index.Plain()}
+		for n := len(files); n > 0; n-- {
+			schedule, err := index.ParseSchedule(files[:n])
+			if err == nil {
+				return schedule
+			}
+			a.Log.Error("read the methodology", "version", files[n-1].Version, "error", err)
 		}
-		return schedule
+		return index.Schedule{index.Plain()}
 	})
 }

@@ -166,8 +166,8 @@ func wantSameReply(t *testing.T, request string, got, was apitest.Reply) {
 	}
 }
 
-// TestAsOf_AnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
-func TestAsOf_AnswersWhatWasServed(t *testing.T) {
+// TestAsOf_EqualsWhatWasServed asks everything when it is new, and again as of then when the story is over.
+func TestAsOf_EqualsWhatWasServed(t *testing.T) {
 	testenv.OneGoroutine(t)
 	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })

@@ -7,8 +7,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// TestRespond_KeptOrNot: a series caches the responses to some ranges only, and the text is the same either way.
-func TestRespond_KeptOrNot(t *testing.T) {
+// TestRespond_CachedOrNot: a series caches the responses to some ranges only, and the text is the same either way.
+func TestRespond_CachedOrNot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	series := r.Snapshots.Load().Line("H200", assay.Global).Series(assay.Daily)

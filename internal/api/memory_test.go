@@ -179,8 +179,8 @@ var observedTargets = []string{
 	"/api/llm-coding/history?product=cc-vs-codex-merge&startDate=2026-01-20&order=desc",
 }
 
-// TestObserved_AnswersWhatWasServed sends every request as the observations come in, and again with as_of at the end.
-func TestObserved_AnswersWhatWasServed(t *testing.T) {
+// TestObserved_EqualsWhatWasServed sends every request as the observations come in, and again with as_of at the end.
+func TestObserved_EqualsWhatWasServed(t *testing.T) {
 	t.Parallel()
 	testenv.OneGoroutine(t)
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 1_000_000 })

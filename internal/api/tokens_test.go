@@ -177,8 +177,29 @@ func TestTokens_FollowTheMethodology(t *testing.T) {
 	}
 }
 
-// TestTokens_AsOfAnswersWhatWasServed asks everything when it is new, and again as of then when the story is over.
-func TestTokens_AsOfAnswersWhatWasServed(t *testing.T) {
+// With a damaged version, reads follow the ones before it.
+func TestTokens_DamagedMethodology(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u := apitest.Update()
+	strict := assay.MethodologyFile{Version: "1.0.1", Text: apitest.Methodology("1.0.1", "1970-01-01", 4)}
+	strict.Text = strings.Replace(strict.Text, "minimum =", "otpi = {minimum_models = 2, minimum_requests = 2000}\nminimum =", 1)
+	read := func(versions ...assay.MethodologyFile) string {
+		r.Use(r.Snapshots.Load().With(snapshot.Update{Version: u.Version, Covered: u.Covered, Methodologies: versions}))
+		return r.Get("premium", "/api/otpi?startDate=2026-01-29&endDate=2026-01-31").WithoutID()
+	}
+	plain, sound := read(u.Methodologies[0]), read(strict)
+	damaged := read(strict, assay.MethodologyFile{Version: "1.0.2", Effective: apitest.Instant("2026-01-30"), Text: "version = ["})
+	if damaged != sound || damaged == plain {
+		t.Errorf("with a damaged version: %s\nwithout it: %s", damaged, sound)
+	}
+	if logs := r.Logs.String(); !strings.Contains(logs, `"version":"1.0.2"`) {
+		t.Errorf("the log does not name the version: %s", logs)
+	}
+}
+
+// TestTokens_AsOfEqualsWhatWasServed asks everything when it is new, and again as of then when the story is over.
+func TestTokens_AsOfEqualsWhatWasServed(t *testing.T) {
 	t.Parallel()
 	testenv.OneGoroutine(t)
 	targets := []string{

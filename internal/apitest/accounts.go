@@ -42,7 +42,7 @@ func (r *Rig) Session(caller string) string {
 // Grant gives an account a plan.
 func (r *Rig) Grant(email string, plan assay.Plan) assay.Grant {
 	r.Test.Helper()
-	g, err := r.Accounts.AddGrant(context.Background(), email, account.GrantAsk{Plan: plan})
+	g, err := r.Accounts.AddGrant(context.Background(), email, account.GrantRequest{Plan: plan})
 	r.Must(err)
 	return g
 }

@@ -120,7 +120,7 @@ func TestKeys_EndWithTheirBasis(t *testing.T) {
 	}
 	f("member session", func() error { return r.Accounts.SetPlan(ctx, "Fund", assay.PlanPremium) })
 	f("full session", func() error {
-		_, err := r.Accounts.AddGrant(ctx, "full@example.com", account.GrantAsk{Plan: assay.PlanPremium})
+		_, err := r.Accounts.AddGrant(ctx, "full@example.com", account.GrantRequest{Plan: assay.PlanPremium})
 		return err
 	})
 	f("premium session", func() error { return r.Accounts.CloseAccount(ctx, "premium@example.com") })

@@ -201,7 +201,7 @@ func TestConns_NextRequest(t *testing.T) {
 	c.closed(s)
 }
 
-func TestConns_WhileAnswering(t *testing.T) {
+func TestConns_WhileResponding(t *testing.T) {
 	s := newWatchedServer(t)
 	c := s.dial(t)
 	c.send(slowRequest)
@@ -237,7 +237,7 @@ func TestConns_LastWordIsRead(t *testing.T) {
 }
 
 // A response that is held back is sent in one piece when it is complete, and is not lost when the connection ends.
-func TestConns_HeldAnswer(t *testing.T) {
+func TestConns_HeldResponse(t *testing.T) {
 	s := newWatchedServer(t)
 	for _, header := range []string{"", "Connection: close\r\n"} {
 		c := s.dial(t)

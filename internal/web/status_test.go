@@ -30,7 +30,7 @@ func (r *rig) lookAfter(d time.Duration) {
 	_ = r.Status.CheckDatabase(r.Test.Context())
 }
 
-func TestContact_StaleAnswersSaySo(t *testing.T) {
+func TestStatus_StaleResponsesSaySo(t *testing.T) {
 	r := newRig(t)
 	r.want("/health", 200, "", `"database":"connected","role":"all","age_seconds":0,`)
 	r.want("/api/gpu/H200", 200, "")
@@ -51,7 +51,7 @@ func TestContact_StaleAnswersSaySo(t *testing.T) {
 	r.want("/health", 200, "", `"age_seconds":0,`)
 }
 
-func TestContact_LogHearsOfTheLossOnce(t *testing.T) {
+func TestStatus_LogHearsOfTheLossOnce(t *testing.T) {
 	r := newRig(t)
 	r.PingErr = errors.New("away")
 	for range 4 {
@@ -73,7 +73,7 @@ func TestContact_LogHearsOfTheLossOnce(t *testing.T) {
 }
 
 // A caller of /health who leaves is not taken for a database that is away.
-func TestContact_CallerLeaves(t *testing.T) {
+func TestStatus_CallerLeaves(t *testing.T) {
 	r := newRig(t)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -85,7 +85,7 @@ func TestContact_CallerLeaves(t *testing.T) {
 }
 
 // The database may respond while the snapshot cannot be brought up to date.
-func TestContact_SnapshotFallsBehind(t *testing.T) {
+func TestStatus_SnapshotFallsBehind(t *testing.T) {
 	behind := time.Duration(0)
 	r := newRig(t, func(c *apitest.Config) { c.Status.Behind = func() time.Duration { return behind } })
 	behind = 7 * time.Second
@@ -94,7 +94,7 @@ func TestContact_SnapshotFallsBehind(t *testing.T) {
 	r.want("/health", 200, "7", `"age_seconds":7,`)
 }
 
-func TestContact_ClockSetBack(t *testing.T) {
+func TestStatus_ClockSetBack(t *testing.T) {
 	r := newRig(t)
 	r.PingErr = errors.New("away")
 	r.lookAfter(-time.Hour)
