@@ -23,12 +23,13 @@ type condition struct {
 }
 
 // health reports the state of the node. It is 503 when the database cannot be reached, although every read route still
-// responds from memory, and when the node has no data yet or is shutting down.
+// responds from memory, and when the node has no data yet or is shutting down. What it says of the database is what the
+// last check found: a flood of requests must not become a flood of queries.
 func health(q query) (web.Response, error) {
 	status := q.api.Status
 	database := "connected"
-	err := status.CheckDatabase(q.Context())
-	if err != nil {
+	responds := status.DatabaseResponds()
+	if !responds {
 		database = "disconnected"
 	}
 	is := condition{
@@ -40,7 +41,7 @@ func health(q query) (web.Response, error) {
 		return q.unhealthy(is, "draining", "The node is shutting down.")
 	case q.snap == nil && status.Role.Reads():
 		return q.unhealthy(is, "starting", "The node is starting and has no data yet.")
-	case err != nil:
+	case !responds:
 		return q.unhealthy(is, "unhealthy", "The database is unreachable.")
 	}
 	return web.NoStore(http.StatusOK, struct {

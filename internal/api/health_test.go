@@ -42,6 +42,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("healthy: %d %s", got.StatusCode, got.Text)
 	}
 	r.PingErr = errors.New("disk gone, secret path /srv/x")
+	r.Status.CheckDatabase(t.Context())
 	got := r.Get("", "/health")
 	if got.StatusCode != 503 || !strings.Contains(got.Text, `"error":"Service unavailable"`) || !strings.Contains(got.Text, `"database":"disconnected"`) {
 		t.Errorf("unhealthy: %d %s", got.StatusCode, got.Text)
@@ -54,6 +55,7 @@ func TestHealth(t *testing.T) {
 	}
 	r.Use(snapshot.New(assay.DefaultCatalog(), 2))
 	r.PingErr = nil
+	r.Status.CheckDatabase(t.Context())
 	if got := r.Get("", "/health"); !strings.Contains(got.Text, `"latest":null,"age_seconds":null`) {
 		t.Errorf("without data: %s", got.Text)
 	}

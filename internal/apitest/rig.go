@@ -46,7 +46,7 @@ type Rig struct {
 	Keys      map[string]string // caller to key
 	Sessions  map[string]string // caller to the session's cookie
 	PingErr   error             // what a ping of the database fails with
-	Panic     bool              // a ping of the database panics
+	Panic     bool              // reading a record panics
 	RecordErr error             // what reading a record fails with
 	Sent      int               // requests so far; each comes from another address unless it names one
 	Dir       string            // of the database
@@ -165,9 +165,6 @@ func (r *Rig) newKeyring() *keys.Keyring {
 func (r *Rig) now() time.Time { return r.Clock }
 
 func (r *Rig) ping(context.Context) error {
-	if r.Panic {
-		panic("a bug")
-	}
 	return r.PingErr
 }
 
@@ -180,6 +177,9 @@ func (r *Rig) sessionInMemory(_ context.Context, token string) (assay.Caller, bo
 func (r *Rig) determinations(
 	_ context.Context, line assay.Line, grain assay.Grain, at int64,
 ) (records []assay.Determination, err error) {
+	if r.Panic {
+		panic("a bug")
+	}
 	u := Update()
 	for _, series := range u.Series {
 		if series.Line != line || series.Grain != grain {

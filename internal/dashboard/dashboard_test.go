@@ -198,7 +198,6 @@ func TestSecurityHeaders(t *testing.T) {
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Permissions-Policy":         "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 		"Referrer-Policy":            "same-origin",
-		"X-Content-Type-Options":     "nosniff",
 	}
 	for _, files := range []fstest.MapFS{built, {}} {
 		d := dashboard(t, files)

@@ -18,15 +18,15 @@ const (
 	revalidate = "no-cache"
 )
 
-// security are the headers of every response: nothing from other origins, no script or style within a document, no
-// frame around it. The application draws maps and downloads, hence data: and blob: for images.
+// security are the headers of every response, besides those that the server adds to all of its responses: nothing from
+// other origins, no script or style within a document, no frame around it. The application draws maps and downloads,
+// hence data: and blob: for images.
 var security = [][2]string{
 	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 		"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 	{"Cross-Origin-Opener-Policy", "same-origin"},
 	{"Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"},
 	{"Referrer-Policy", "same-origin"},
-	{"X-Content-Type-Options", "nosniff"},
 }
 
 // file is one file of the build.

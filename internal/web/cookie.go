@@ -35,7 +35,10 @@ func (r *Request) overTLS() bool {
 	if r.http.TLS != nil || strings.HasPrefix(r.server.config.PublicURL, "https://") {
 		return true
 	}
+	proto := r.http.Header["X-Forwarded-Proto"]
+	if len(proto) != 1 || !strings.EqualFold(proto[0], "https") {
+		return false
+	}
 	peer, err := netip.ParseAddrPort(r.http.RemoteAddr)
-	return err == nil && r.server.proxies.trusts(peer.Addr().Unmap().WithZone("")) &&
-		strings.EqualFold(r.http.Header.Get("X-Forwarded-Proto"), "https")
+	return err == nil && r.server.proxies.trusts(peer.Addr().Unmap().WithZone(""))
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/jub0bs/cors"
@@ -19,6 +20,13 @@ var exposed = []string{
 	"X-Request-Id", "X-Assay-Synthetic", "RateLimit", "RateLimit-Policy",
 	"Retry-After", "ETag", "Deprecation", "Sunset", "Link",
 }
+
+// exposedLine is the header that names them, as the middleware writes it: sorted and in lower case.
+var exposedLine = func() string {
+	names := strings.Split(strings.ToLower(strings.Join(exposed, ",")), ",")
+	slices.Sort(names)
+	return strings.Join(names, ",")
+}()
 
 func newCORS(origins []string) (c crossOrigin, err error) {
 	c.anonymous, err = cors.NewMiddleware(cors.Config{
@@ -42,6 +50,11 @@ func newCORS(origins []string) (c crossOrigin, err error) {
 func (c *crossOrigin) serve(r *Request, found *resource) error {
 	if middleware := c.middleware(r.http); middleware != nil {
 		return serveThrough(middleware, r, found)
+	}
+	if found == nil || found.public || !withKey(r.http) {
+		// Not only for a request with an origin: a shared cache may serve the response to one that has.
+		r.SetHeader("Access-Control-Allow-Origin", "*")
+		r.SetHeader("Access-Control-Expose-Headers", exposedLine)
 	}
 	return serveFound(r, found)
 }

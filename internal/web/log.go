@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/assaydata/assay"
@@ -9,7 +10,7 @@ import (
 
 // log writes the request's line, and the cause of a failure of the server.
 func (r *Request) log() {
-	if r.cause != nil {
+	if r.cause != nil && !r.abandoned() {
 		r.server.config.Log.Error("request failed", "id", r.id, "error", redact.Keys(r.cause.Error()))
 	}
 	if r.server.config.Requests == nil {
@@ -19,12 +20,18 @@ func (r *Request) log() {
 	_, _ = r.server.config.Requests.Write(r.logLine) // there is nowhere to report that the log cannot be written
 }
 
+// abandoned reports whether the request failed because its client went away, which is no failure of the server.
+func (r *Request) abandoned() bool {
+	_, panicked := errors.AsType[*panicError](r.cause)
+	return !panicked && r.http.Context().Err() != nil
+}
+
 // appendLogLine appends one JSON object in the form of the program's other log lines. It names the route rather than
 // the path, so that the log repeats what callers wrote only for paths that are not routes.
 func (r *Request) appendLogLine(dst []byte) []byte {
 	dst = assay.AppendInstant(append(dst, `{"time":"`...), r.now.UnixMilli())
 	dst = assay.AppendString(append(dst, `","level":"INFO","msg":"request","id":`...), r.id)
-	dst = assay.AppendString(append(dst, `,"method":`...), Shorten(r.http.Method))
+	dst = assay.AppendString(append(dst, `,"method":`...), shown(r.http.Method))
 	dst = assay.AppendString(append(dst, `,"path":`...), r.loggedPath())
 	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(r.out.status), 10)
 	dst = strconv.AppendInt(append(dst, `,"bytes":`...), r.out.bytes, 10)

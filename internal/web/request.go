@@ -42,6 +42,10 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 	}
 	r.out.conn, _ = hr.Context().Value(connKey{}).(*conn)
 	r.SetHeader("X-Request-Id", r.id)
+	r.SetHeader("X-Content-Type-Options", "nosniff")
+	if r.overTLS() {
+		r.SetHeader("Strict-Transport-Security", "max-age=31536000")
+	}
 	if data.Synthetic {
 		r.SetHeader("X-Assay-Synthetic", "true")
 	}

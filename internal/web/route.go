@@ -48,6 +48,7 @@ type resource struct {
 	allow       string // the header Allow
 	methods     string // the same in a sentence
 	withoutData bool
+	public      bool // no route asks who calls
 }
 
 // resources collects the routes of a group by path, in the order of the group.
@@ -56,11 +57,12 @@ func (g *Group) resources() (list []*resource) {
 	for _, route := range g.Routes {
 		found := byPath[route.Path]
 		if found == nil {
-			found = &resource{group: g, withoutData: route.WithoutData}
+			found = &resource{group: g, withoutData: route.WithoutData, public: true}
 			byPath[route.Path] = found
 			list = append(list, found)
 		}
 		found.routes = append(found.routes, route)
+		found.public = found.public && route.Rule == access.Public
 	}
 	for _, r := range list {
 		methods := r.listMethods()
@@ -97,6 +99,6 @@ func (r *resource) route(method string) (found *Route, ok bool) {
 func wrongMethod(methods, given string) error {
 	return &assay.Error{
 		Kind: assay.MethodNotAllowed, Code: "method_not_allowed",
-		Message: fmt.Sprintf("This path takes %s, not %s.", methods, Shorten(given)),
+		Message: fmt.Sprintf("This path takes %s, not %s.", methods, shown(given)),
 	}
 }

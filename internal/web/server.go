@@ -172,13 +172,16 @@ func (s *Server) servePage(r *Request) error {
 	return nil
 }
 
-// finish ends a request: a panic becomes a 500, the line is logged, the request returns to the pool.
+// finish ends a request: a panic becomes a 500 or, if the response has begun, the end of the connection; the line is
+// logged, the request returns to the pool.
 func (s *Server) finish(r *Request) {
+	abort := false
 	if p := recover(); p != nil {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
-		r.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		abort = r.out.status != 0
+		r.fail(&panicError{p, debug.Stack()})
 	}
 	if r.caller.KeyID != "" {
 		s.config.Count(r.caller.KeyID, r.route.Path, r.out.status, r.now.UnixMilli())
@@ -186,4 +189,17 @@ func (s *Server) finish(r *Request) {
 	r.log()
 	r.end()
 	s.pool.Put(r)
+	if abort {
+		// The client must not take what it has for the whole body, so the connection ends in the middle of it.
+		panic(http.ErrAbortHandler)
+	}
 }
+
+// panicError is a panic of a handler.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+// Error names the value and where it came from, for the log.
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }

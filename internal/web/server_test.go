@@ -1,20 +1,178 @@
 package web_test
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/web"
 )
 
 func TestServe_PanicIsA500WithoutInternals(t *testing.T) {
 	r := newRig(t)
 	r.Panic = true
-	got := r.Get("", "/health")
+	got := r.Get("full", "/api/gpu/H200/determination?date=2026-02-01")
 	if got.StatusCode != 500 || !strings.Contains(got.Text, `"error":"Internal server error"`) || strings.Contains(got.Text, "a bug") {
 		t.Errorf("%d %s", got.StatusCode, got.Text)
 	}
 	if !strings.Contains(r.Logs.String(), "a bug") || !strings.Contains(r.Logs.String(), got.Header.Get("X-Request-Id")) {
 		t.Errorf("the log does not tell of it: %s", r.Logs.String())
 	}
+}
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// smallServer serves one route over the network, and logs into logs. stop waits for the requests in flight.
+func smallServer(
+	t *testing.T, logs io.Writer, private bool, serve func(*web.Request) (web.Response, error),
+) (url string, stop func()) {
+	t.Helper()
+	log := slog.New(slog.NewJSONHandler(logs, nil))
+	s, err := web.New(web.Config{
+		Now: time.Now, Log: log, Requests: logs, KeyLimit: 1,
+		Data:   func() web.DataState { return web.DataState{Loaded: true} },
+		Status: web.NewNodeStatus(web.StatusConfig{Now: time.Now, Log: log}),
+	}, web.Group{Private: private, Routes: []web.Route{
+		{Method: http.MethodGet, Path: "/route", Rule: access.Public, Serve: serve},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	return "http://" + l.Addr().String() + "/route", func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A client must not take the beginning of a body for the whole.
+func TestServe_PanicInTheBody(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range []string{"identity", "gzip", "zstd"} {
+		for _, rows := range []int{1, 100_000} { // held back as a whole, and partly sent
+			t.Run(fmt.Sprintf("%s, %d rows", encoding, rows), func(t *testing.T) {
+				t.Parallel()
+				var logs lockedBuffer
+				url, stop := smallServer(t, &logs, false, func(*web.Request) (web.Response, error) {
+					return web.Rows(web.Version{Tag: "x"}, []byte("["), rows+1, func(dst []byte, k int) []byte {
+						if k == rows {
+							panic("a bug")
+						}
+						return append(dst, rand.Text()...)
+					}), nil
+				})
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("Accept-Encoding", encoding)
+				response, err := http.DefaultTransport.RoundTrip(request)
+				if err == nil {
+					_, err = io.ReadAll(response.Body)
+				}
+				if err == nil {
+					t.Error("the body ends as if it were whole")
+				}
+				stop()
+				if !strings.Contains(logs.String(), "panic: a bug") || strings.Count(logs.String(), `"msg":"request"`) != 1 {
+					t.Errorf("the log does not report it: %s", logs.String())
+				}
+			})
+		}
+	}
+}
+
+// A client that hangs up is no failure of the server.
+func TestServe_ClientHangsUp(t *testing.T) {
+	t.Parallel()
+	var logs lockedBuffer
+	ctx, hangUp := context.WithCancel(t.Context())
+	url, stop := smallServer(t, &logs, true, func(r *web.Request) (web.Response, error) {
+		hangUp()
+		<-r.Context().Done()
+		return web.Response{}, r.Context().Err()
+	})
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := http.DefaultTransport.RoundTrip(request); err == nil {
+		t.Errorf("the server responds %d to a client that is gone", response.StatusCode)
+	}
+	stop()
+	if strings.Contains(logs.String(), `"level":"ERROR"`) || !strings.Contains(logs.String(), `"msg":"request"`) {
+		t.Errorf("the log is %s", logs.String())
+	}
+}
+
+// A method is any word that a client likes, such as a key by mistake.
+func TestServe_MethodIsRedacted(t *testing.T) {
+	r := newRig(t)
+	key := r.Keys["full"]
+	for _, path := range []string{"/api/gpu/H200", "/nothing", "/"} {
+		if got := r.Do(key, "", path); strings.Contains(got.Text+r.Logs.String(), key) {
+			t.Errorf("%s: the key is repeated in %s or in the log:\n%s", path, got.Text, r.Logs.String())
+		}
+	}
+}
+
+// Browsers must not guess content types, and must not come back without TLS after they have come with it.
+func TestServe_SecurityHeaders(t *testing.T) {
+	r := newRig(t, apitest.TrustProxies("10.0.0.0/8"))
+	f := func(want, path string, headers ...string) {
+		t.Helper()
+		got := r.Get("", path, headers...)
+		if sniff := got.Header.Values("X-Content-Type-Options"); len(sniff) != 1 || sniff[0] != "nosniff" {
+			t.Errorf("%s: X-Content-Type-Options is %q", path, sniff)
+		}
+		if sts := got.Header.Get("Strict-Transport-Security"); sts != want {
+			t.Errorf("%s with %q: Strict-Transport-Security is %q, want %q", path, headers, sts, want)
+		}
+	}
+	const year = "max-age=31536000"
+	for _, path := range []string{"/api/gpu/H200", "/api/gpu/TPU", "/health", "/nothing", "/api/session", "/"} {
+		f("", path)
+		f("", path, "X-Forwarded-Proto", "https", "peer", "192.0.2.1:80") // not a trusted proxy
+		f("", path, "X-Forwarded-Proto", "http", "peer", "10.1.1.1:80")
+		f(year, path, "X-Forwarded-Proto", "https", "peer", "10.1.1.1:80")
+	}
+	r = newRig(t, func(c *apitest.Config) { c.Web.PublicURL = "https://assay.example" })
+	f(year, "/api/gpu/H200")
 }
 
 func TestServe_RequestID(t *testing.T) {

@@ -60,7 +60,7 @@ func (s *NodeStatus) Watch(ctx context.Context) error {
 	ticker := time.NewTicker(checkEvery)
 	defer ticker.Stop()
 	for {
-		_ = s.CheckDatabase(ctx) // the warning and the log report it
+		s.CheckDatabase(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -80,7 +80,7 @@ func (s *NodeStatus) Drain() {
 func (s *NodeStatus) Draining() bool { return s.draining.Load() }
 
 // CheckDatabase pings the database. The log reports when contact is lost and when it is back, not every check.
-func (s *NodeStatus) CheckDatabase(ctx context.Context) error {
+func (s *NodeStatus) CheckDatabase(ctx context.Context) {
 	pinging, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := s.Ping(pinging)
@@ -91,16 +91,25 @@ func (s *NodeStatus) CheckDatabase(ctx context.Context) error {
 		if s.unreachable.CompareAndSwap(true, false) {
 			s.Log.Info("the database responds again", "after", away.Round(time.Millisecond).String())
 		}
-	case ctx.Err() == nil && s.unreachable.CompareAndSwap(false, true): // otherwise it is the caller who went away
+	case ctx.Err() == nil && s.unreachable.CompareAndSwap(false, true): // otherwise the watch was ended
 		s.Log.Error("the database does not respond", "error", redact.Keys(err.Error()))
 	}
 	s.updateWarning()
-	return err
+}
+
+// DatabaseResponds reports what the last check found. It is also false when checks no longer end, as with a disk that
+// hangs: then nothing is known of the database.
+func (s *NodeStatus) DatabaseResponds() bool {
+	return !s.unreachable.Load() && s.sinceContact() < staleAfter
+}
+
+func (s *NodeStatus) sinceContact() time.Duration {
+	return time.Duration(s.Now().UnixMilli()-s.lastContact.Load()) * time.Millisecond
 }
 
 // DataAge is how long ago the data was last known to be current.
 func (s *NodeStatus) DataAge() time.Duration {
-	age := time.Duration(s.Now().UnixMilli()-s.lastContact.Load()) * time.Millisecond
+	age := s.sinceContact()
 	if s.Behind != nil {
 		age = max(age, s.Behind())
 	}

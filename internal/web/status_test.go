@@ -27,7 +27,7 @@ func (r *rig) want(path string, status int, stale string, inside ...string) {
 
 func (r *rig) lookAfter(d time.Duration) {
 	r.Clock = r.Clock.Add(d)
-	_ = r.Status.CheckDatabase(r.Test.Context())
+	r.Status.CheckDatabase(r.Test.Context())
 }
 
 func TestStatus_StaleResponsesSaySo(t *testing.T) {
@@ -51,6 +51,25 @@ func TestStatus_StaleResponsesSaySo(t *testing.T) {
 	r.want("/health", 200, "", `"age_seconds":0,`)
 }
 
+// A flood of requests for /health does not reach the database. It reports the last check, and does not trust a check
+// that is overdue.
+func TestHealth_Flood(t *testing.T) {
+	r := newRig(t)
+	r.PingErr = errors.New("away")
+	for range 100 {
+		r.want("/health", 200, "", `"database":"connected"`)
+	}
+	r.lookAfter(0)
+	for range 100 {
+		r.want("/health", 503, "", `"database":"disconnected"`)
+	}
+	r.PingErr = nil
+	r.lookAfter(0)
+	r.want("/health", 200, "", `"database":"connected"`)
+	r.Clock = r.Clock.Add(web.StaleAfter) // no check has ended since
+	r.want("/health", 503, "", `"database":"disconnected"`)
+}
+
 func TestStatus_LogHearsOfTheLossOnce(t *testing.T) {
 	r := newRig(t)
 	r.PingErr = errors.New("away")
@@ -72,13 +91,13 @@ func TestStatus_LogHearsOfTheLossOnce(t *testing.T) {
 	}
 }
 
-// A caller of /health who leaves is not taken for a database that is away.
-func TestStatus_CallerLeaves(t *testing.T) {
+// A check that is ended is not taken for a database that is away.
+func TestStatus_CheckEnded(t *testing.T) {
 	r := newRig(t)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	r.PingErr = context.Canceled
-	_ = r.Status.CheckDatabase(gone)
+	r.Status.CheckDatabase(gone)
 	if logs := r.Logs.String(); strings.Contains(logs, "ERROR") {
 		t.Errorf("logged:\n%s", logs)
 	}
@@ -145,5 +164,6 @@ func TestServe_PublishingNode(t *testing.T) {
 		t.Errorf("with a key the answer is %d", got.StatusCode)
 	}
 	r.PingErr = errors.New("away")
+	r.lookAfter(0)
 	r.want("/health", 503, "", `"status":"unhealthy"`)
 }
