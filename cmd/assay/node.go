@@ -189,7 +189,8 @@ func (n *node) newServer() (*web.Server, error) {
 		Determinations: n.determinations,
 	})
 	server, err := web.New(web.Config{
-		Now: n.now, Requests: requests, Log: n.log, TrustedProxies: config.trustedProxies, CORSOrigins: config.corsOrigins,
+		Now: n.now, Requests: requests, Log: n.log, TrustedProxies: config.trustedProxies,
+		ProxyHeader: config.proxyHeader, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, KeyLimit: config.keyLimit, Limits: n.limits, Status: n.status, Pages: pages,
 		Data: n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes())

@@ -92,10 +92,9 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 	}
 	v := &service{config: config, now: now, logs: newLogWriter(logs)}
 	v.log = newLog(v.logs, config.logLevel)
-	var err error
-	if v.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", config.addr); err != nil {
+	if err := v.listen(ctx); err != nil {
 		v.close()
-		return nil, fmt.Errorf("listen on --addr %s: %w", config.addr, err)
+		return nil, err
 	}
 	if !config.node.waits() {
 		if err := v.open(ctx); err != nil {
@@ -118,6 +117,21 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 		v.publisher = &publish.Publisher{Store: v.store, Key: key, Now: now, Log: v.log}
 	}
 	return v, nil
+}
+
+// listen takes the port, and warns if readers have to send keys and passwords in the clear: the server itself has no
+// TLS.
+func (v *service) listen(ctx context.Context) (err error) {
+	if v.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", v.config.addr); err != nil {
+		return fmt.Errorf("listen on --addr %s: %w", v.config.addr, err)
+	}
+	address := v.listener.Addr().String()
+	host, _, _ := net.SplitHostPort(address) // a listener's address has a port
+	if v.config.node.role.Reads() && len(v.config.trustedProxies) == 0 && !isLoopback(host) {
+		v.log.Warn("keys, passwords and cookies cross the network in the clear: put a proxy that terminates TLS in front, "+
+			"and name it in --trusted-proxies", "address", address)
+	}
+	return nil
 }
 
 // open opens the store. A node that only reads never creates a database: another node does.

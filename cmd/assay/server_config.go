@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ type serverConfig struct {
 	addr           string
 	location       databaseLocation
 	trustedProxies []netip.Prefix
+	proxyHeader    string
 	corsOrigins    []string
 	keyLimit       int
 	limits         string // may contain a password: openLimits checks it, and its errors do not show it
@@ -35,10 +37,13 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	flags.StringVar(&c.limits, "limits", "",
 		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)")
 	parsedFlag(flags, "trusted-proxies", listFlag, "",
-		"`CIDR,…` of proxies whose X-Forwarded-For or Forwarded header is trusted", func(text string) (err error) {
+		"`CIDR,…` of proxies whose --proxy-header and X-Forwarded-Proto are trusted", func(text string) (err error) {
 			c.trustedProxies, err = parsePrefixes(text)
 			return err
 		})
+	parsedFlag(flags, "proxy-header", textFlag, web.XForwardedFor,
+		"`HEADER` in which trusted proxies name the client: X-Forwarded-For or Forwarded", c.setProxyHeader)
+	completeFlag(cmd, "proxy-header", web.XForwardedFor, web.Forwarded)
 	parsedFlag(flags, "cors-origins", listFlag, "", "`ORIGIN,…` of web pages that may send API keys",
 		func(text string) error {
 			c.corsOrigins = splitList(text)
@@ -60,6 +65,16 @@ func (c *serverConfig) setAddr(text string) error {
 	}
 	c.addr = text
 	return nil
+}
+
+func (c *serverConfig) setProxyHeader(text string) error {
+	for _, header := range []string{web.XForwardedFor, web.Forwarded} {
+		if strings.EqualFold(text, header) {
+			c.proxyHeader = header
+			return nil
+		}
+	}
+	return fmt.Errorf("must be %s or %s", web.XForwardedFor, web.Forwarded)
 }
 
 func (c *serverConfig) setLogLevel(text string) error {

@@ -27,6 +27,9 @@ func (r *Rig) Session(caller string) string {
 	token, who, err := r.Accounts.SignInAs(context.Background(), "https://issuer.example", name, email, "")
 	r.Must(err)
 	r.Sessions[name] = web.SessionCookie + "=" + token.Reveal()
+	if strings.HasPrefix(r.web.PublicURL, "https://") {
+		r.Sessions[name] = web.HostPrefix + r.Sessions[name]
+	}
 	view, err := r.Accounts.Account(who.ID)
 	r.Must(err)
 	switch {

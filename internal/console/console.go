@@ -49,7 +49,7 @@ func (c *Console) Routes() web.Group {
 		route(get, "/api/session", web.Unlimited, access.Public, c.showSession),
 		route(post, "/api/session", web.Unlimited, access.Public, c.signIn),
 		route(del, "/api/session", web.Unlimited, access.Public, c.signOut),
-		route(get, ticketPath, web.PerAddress, access.Public, c.beginOIDC),
+		route(get, oidcPath, web.PerAddress, access.Public, c.beginOIDC),
 		route(get, OIDCCallback, web.PerAddress, access.Public, c.finishOIDC),
 
 		route(get, "/api/account", web.PerKey, access.SignedIn, c.showAccount),

@@ -9,14 +9,14 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// ticketCookie holds a sign-in's ticket while the browser is at the provider. Browsers send it to this path only.
-const (
-	ticketCookie = "assay_oidc"
-	ticketPath   = "/api/session/oidc"
-)
+// ticketCookie holds a sign-in's ticket while the browser is at the provider.
+const ticketCookie = "assay_oidc"
+
+// oidcPath is where a sign-in with the provider begins.
+const oidcPath = "/api/session/oidc"
 
 // OIDCCallback is the path that the provider sends browsers back to.
-const OIDCCallback = ticketPath + "/callback"
+const OIDCCallback = oidcPath + "/callback"
 
 var errNoOIDC = &assay.Error{Kind: assay.NotFound, Code: "no_oidc", Message: "This server has no sign-in provider."}
 
@@ -29,7 +29,7 @@ func (c *Console) beginOIDC(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return signInPage(r, err)
 	}
-	r.SetCookie(ticketCookie, ticket, ticketPath, int(oidc.TicketLength.Seconds()))
+	r.SetCookie(ticketCookie, ticket, int(oidc.TicketLength.Seconds()))
 	return web.Redirect(address), nil
 }
 
@@ -39,7 +39,7 @@ func (c *Console) finishOIDC(r *web.Request) (web.Response, error) {
 		return web.Response{}, errNoOIDC
 	}
 	ticket := r.Cookie(ticketCookie)
-	r.SetCookie(ticketCookie, "", ticketPath, -1) // a ticket is valid once
+	r.SetCookie(ticketCookie, "", -1) // a ticket is valid once
 	who, err := c.OIDC.Finish(r.Context(), ticket, r.Query())
 	if err != nil {
 		return signInPage(r, err)

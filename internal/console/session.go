@@ -79,7 +79,7 @@ func (c *Console) signOut(r *web.Request) (web.Response, error) {
 			return web.Response{}, err
 		}
 	}
-	r.SetCookie(web.SessionCookie, "", "/", -1)
+	r.SetCookie(web.SessionCookie, "", -1)
 	return done()
 }
 
@@ -109,5 +109,5 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 
 // setSession sends the browser the token of a session for as long as that lasts.
 func setSession(r *web.Request, token account.Token) {
-	r.SetCookie(web.SessionCookie, token.Reveal(), "/", int((token.Expires-r.Milli())/assay.Second))
+	r.SetCookie(web.SessionCookie, token.Reveal(), int((token.Expires-r.Milli())/assay.Second))
 }

@@ -39,13 +39,17 @@ func credentials(email, password string) string {
 	return fmt.Sprintf(`{"email":%q,"password":%q}`, email, password)
 }
 
-// cookie returns the session cookie of a response.
+// cookie returns the session cookie of a response. If it is Secure, its name says that only this host can have set it.
 func cookie(t *testing.T, got apitest.Reply) *http.Cookie {
 	t.Helper()
 	for _, c := range got.Cookies() {
-		if c.Name == web.SessionCookie {
-			return c
+		if strings.TrimPrefix(c.Name, web.HostPrefix) != web.SessionCookie {
+			continue
 		}
+		if strings.HasPrefix(c.Name, web.HostPrefix) != c.Secure || c.Path != "/" || c.Domain != "" {
+			t.Errorf("the cookie is %+v", c)
+		}
+		return c
 	}
 	t.Fatalf("no cookie: %d %v %s", got.StatusCode, got.Header, got.Text)
 	return nil
@@ -115,6 +119,20 @@ func TestSession_SecureCookie(t *testing.T) {
 	request.TLS = &tls.ConnectionState{}
 	if !cookie(t, r.Send(request)).Secure {
 		t.Error("over TLS the cookie is not Secure")
+	}
+}
+
+// Over TLS, a cookie that another host of the domain may have planted is not a session.
+func TestSession_PlantedCookie(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *apitest.Config) { c.Web.PublicURL = "https://data.example" })
+	set, planted := r.Session("full session"), strings.TrimPrefix(r.Session("free session"), web.HostPrefix)
+	if got := r.Get("", "/api/account", "Cookie", planted); got.StatusCode != 401 {
+		t.Errorf("a cookie without the prefix is accepted: %d %s", got.StatusCode, got.Text)
+	}
+	got := r.Get("", "/api/account", "Cookie", planted+"; "+set)
+	if got.StatusCode != 200 || !strings.Contains(got.Text, "full@example.com") {
+		t.Errorf("the cookie of this host: %d %s", got.StatusCode, got.Text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/netip"
@@ -8,14 +9,22 @@ import (
 	"github.com/realclientip/realclientip-go"
 )
 
-// proxies finds a request's client address. It trusts forwarding headers only from a trusted proxy.
+// The headers in which a proxy can name the client it forwards for.
+const (
+	XForwardedFor = "X-Forwarded-For"
+	Forwarded     = "Forwarded" // RFC 7239
+)
+
+// proxies finds a request's client address. It believes a trusted proxy, and of its headers the one that the proxy
+// sets: a proxy passes other headers on as the client wrote them.
 type proxies struct {
-	trusted    []netip.Prefix
-	strategies []realclientip.Strategy
+	trusted  []netip.Prefix
+	header   string
+	strategy realclientip.Strategy
 }
 
-func newProxies(trusted []netip.Prefix) *proxies {
-	p := &proxies{trusted: trusted}
+func newProxies(trusted []netip.Prefix, header string) *proxies {
+	p := &proxies{trusted: trusted, header: cmp.Or(header, XForwardedFor)}
 	if len(trusted) == 0 {
 		return p
 	}
@@ -23,10 +32,8 @@ func newProxies(trusted []netip.Prefix) *proxies {
 	for i, prefix := range trusted {
 		ranges[i] = net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())}
 	}
-	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
-		// The constructor refuses only an empty header name.
-		p.strategies = append(p.strategies, realclientip.Must(realclientip.NewRightmostTrustedRangeStrategy(header, ranges)))
-	}
+	// The constructor refuses only an empty header name.
+	p.strategy = realclientip.Must(realclientip.NewRightmostTrustedRangeStrategy(p.header, ranges))
 	return p
 }
 
@@ -39,13 +46,13 @@ func (p *proxies) client(r *http.Request) netip.Addr {
 	if !p.trusts(address) {
 		return address
 	}
-	if forwarded, ok := single(r.Header["X-Forwarded-For"]); ok && !p.trusts(forwarded) {
-		return forwarded
-	}
-	for _, strategy := range p.strategies {
-		if forwarded, err := netip.ParseAddr(strategy.ClientIP(r.Header, r.RemoteAddr)); err == nil {
-			return forwarded.Unmap().WithZone("")
+	if p.header == XForwardedFor {
+		if forwarded, ok := single(r.Header[XForwardedFor]); ok && !p.trusts(forwarded) {
+			return forwarded
 		}
+	}
+	if forwarded, err := netip.ParseAddr(p.strategy.ClientIP(r.Header, r.RemoteAddr)); err == nil {
+		return forwarded.Unmap().WithZone("")
 	}
 	return address
 }

@@ -6,15 +6,26 @@ import (
 	"strings"
 )
 
-// SessionCookie holds the token of a session in the browser.
+// SessionCookie holds the token of a session in the browser. Over TLS its name begins with __Host-.
 const SessionCookie = "assay_session"
 
 // SessionToken is the value of the session cookie, or empty.
 func (r *Request) SessionToken() string { return r.Cookie(SessionCookie) }
 
+// HostPrefix begins the names of cookies over TLS. A browser takes a cookie of such a name only over TLS and from this
+// very host, so no other host of the domain can plant a session.
+const HostPrefix = "__Host-"
+
+func (r *Request) cookieName(name string) string {
+	if r.overTLS() {
+		return HostPrefix + name
+	}
+	return name
+}
+
 // Cookie is the value of a cookie, or empty.
 func (r *Request) Cookie(name string) string {
-	for _, cookie := range r.http.CookiesNamed(name) {
+	for _, cookie := range r.http.CookiesNamed(r.cookieName(name)) {
 		return cookie.Value
 	}
 	return ""
@@ -22,9 +33,9 @@ func (r *Request) Cookie(name string) string {
 
 // SetCookie sets a cookie that scripts cannot read and that other sites cannot make the browser send with a write. A
 // negative age deletes it.
-func (r *Request) SetCookie(name, value, path string, seconds int) {
+func (r *Request) SetCookie(name, value string, seconds int) {
 	cookie := http.Cookie{ //nolint:gosec // G124: without TLS no cookie can be Secure
-		Name: name, Value: value, Path: path, MaxAge: seconds,
+		Name: r.cookieName(name), Value: value, Path: "/", MaxAge: seconds,
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.overTLS(),
 	}
 	r.SetHeader("Set-Cookie", cookie.String())

@@ -31,6 +31,7 @@ type Config struct {
 	Requests       io.Writer    // receives one line per request; nil for none
 	Log            *slog.Logger // receives failures of the server
 	TrustedProxies []netip.Prefix
+	ProxyHeader    string             // in which they name the client: XForwardedFor, also if empty, or Forwarded
 	CORSOrigins    []string           // origins that may send keys
 	PublicURL      string             // scheme and host that browsers use for this server; may be empty
 	KeyLimit       int                // requests per minute of one key on keyed routes
@@ -92,7 +93,7 @@ func New(config Config, groups ...Group) (*Server, error) {
 		config:   config,
 		started:  config.Now(),
 		idPrefix: newIDPrefix(),
-		proxies:  newProxies(config.TrustedProxies),
+		proxies:  newProxies(config.TrustedProxies, config.ProxyHeader),
 	}
 	s.pool.New = func() any { return new(Request) }
 	s.byAddress = NewLimiter(config.Limits, LimitConfig{
