@@ -117,7 +117,7 @@ func TestNodes_DatabaseAway(t *testing.T) {
 	db := storetest.OpenIn(t, filepath.Join(dir, "data"))
 	storetest.Exec(t, db, `ALTER TABLE series RENAME TO series_away`)
 	storetest.Exec(t, db, `ALTER TABLE counters RENAME TO counters_away`)
-	want(atOnce, "", "/health", http.StatusServiceUnavailable,
+	want(soon, "", "/health", http.StatusServiceUnavailable,
 		`"status":"unhealthy"`, `"database":"disconnected","role":"read"`)
 	want(atOnce, staying, nearestPath, http.StatusOK, `"index_value":2.35`)
 	want(atOnce, going, nearestPath, http.StatusOK, `"index_value":2.35`)
