@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -36,18 +37,19 @@ func openSQLite(ctx context.Context, dir string) (*sqliteEngine, error) {
 		return nil, fmt.Errorf("create the database folder: %w", err)
 	}
 	e := &sqliteEngine{path: filepath.Join(dir, FileName)}
+	if err := e.createFile(); err != nil {
+		return nil, fmt.Errorf("create the database: %w", err)
+	}
 	// The busy timeout comes first: every later pragma may have to wait for another process.
-	writer, err := sql.Open("sqlite",
-		e.dsn("immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)"))
+	writer, err := e.pool(1,
+		"immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)")
 	if err != nil {
 		return nil, err
 	}
-	writer.SetMaxOpenConns(1)
-	readers, err := sql.Open("sqlite", e.dsn("deferred", "busy_timeout(30000)", "query_only(1)", "cache_size(-8192)"))
+	readers, err := e.pool(4, "deferred", "busy_timeout(30000)", "query_only(1)", "cache_size(-8192)")
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	readers.SetMaxOpenConns(4)
 	e.writer, e.readers = writer, readers
 	if err := e.connect(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", e.path, err), e.close())
@@ -55,12 +57,73 @@ func openSQLite(ctx context.Context, dir string) (*sqliteEngine, error) {
 	return e, nil
 }
 
-// connect makes the first connection, which creates the file, and remembers which file it is. The busy timeout does not
-// cover the switch of a new file to WAL, so processes that create it at the same time retry.
+// createFile creates the database's file unless it exists, and remembers which file it is. Only its owner can read it,
+// whatever the folder allows; SQLite gives the files beside it the same permissions.
+func (e *sqliteEngine) createFile() error {
+	file, err := os.OpenFile(e.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	e.file, err = os.Stat(e.path)
+	return err
+}
+
+func (e *sqliteEngine) pool(connections int, lock string, pragmas ...string) (*sql.DB, error) {
+	path := url.URL{Path: filepath.ToSlash(e.path)} // a folder's name may contain # or %
+	query := url.Values{"mode": {"rw"}, "_txlock": {lock}, "_pragma": pragmas}
+	dsn := url.URL{Scheme: "file", Opaque: path.EscapedPath(), RawQuery: query.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(&sqliteConnector{Connector: connector, engine: e})
+	db.SetMaxOpenConns(connections)
+	return db, nil
+}
+
+// sqliteConnector connects only to the file that the engine opened. After the file is moved away, SQLite would connect
+// to another file in its place, and treat the log of the first one as its own.
+type sqliteConnector struct {
+	driver.Connector
+	engine *sqliteEngine
+}
+
+// Connect checks the file again once it is open, in case it was moved meanwhile.
+func (c *sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	if err := c.engine.checkFile(); err != nil {
+		return nil, err
+	}
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.engine.checkFile(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// checkFile checks that the path still leads to the opened file.
+func (e *sqliteEngine) checkFile() error {
+	file, err := os.Stat(e.path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(file, e.file) {
+		return fmt.Errorf("%s is not the file that was opened", e.path)
+	}
+	return nil
+}
+
+// connect makes the first connection. The busy timeout does not cover the switch of a new file to WAL, so processes that
+// open it at the same time retry.
 func (e *sqliteEngine) connect(ctx context.Context) (err error) {
 	for range connectAttempts {
 		if err = e.writer.PingContext(ctx); !isBusy(err) {
-			break
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -68,10 +131,6 @@ func (e *sqliteEngine) connect(ctx context.Context) (err error) {
 		case <-time.After(connectPause):
 		}
 	}
-	if err != nil {
-		return err
-	}
-	e.file, err = os.Stat(e.path)
 	return err
 }
 
@@ -84,12 +143,6 @@ const (
 func isBusy(err error) bool {
 	failure, ok := errors.AsType[*sqlite.Error](err)
 	return ok && failure.Code()&0xff == sqlite3.SQLITE_BUSY
-}
-
-func (e *sqliteEngine) dsn(lock string, pragmas ...string) string {
-	path := url.URL{Path: filepath.ToSlash(e.path)} // a folder's name may contain # or %
-	query := url.Values{"_txlock": {lock}, "_pragma": pragmas}
-	return (&url.URL{Scheme: "file", Opaque: path.EscapedPath(), RawQuery: query.Encode()}).String()
 }
 
 func (e *sqliteEngine) name() string { return filepath.Dir(e.path) }
@@ -126,12 +179,8 @@ func (e *sqliteEngine) close() error {
 // Ping checks that the database can be read and that its path still leads to the opened file: SQLite would keep writing
 // to a file that was moved away.
 func (e *sqliteEngine) Ping(ctx context.Context) error {
-	file, err := os.Stat(e.path)
-	if err != nil {
+	if err := e.checkFile(); err != nil {
 		return err
-	}
-	if !os.SameFile(file, e.file) {
-		return fmt.Errorf("%s is not the file that was opened", e.path)
 	}
 	var one int
 	return e.readers.QueryRowContext(ctx, `SELECT 1 FROM counters LIMIT 1`).Scan(&one)
@@ -229,15 +278,12 @@ func (e *sqliteEngine) copyTo(ctx context.Context, file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if _, err := e.writer.ExecContext(ctx, `VACUUM INTO $1`, file); err != nil {
-		return err
-	}
-	if err := os.Chmod(file, 0o600); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // VACUUM would let everyone read it
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	if _, err = e.writer.ExecContext(ctx, `VACUUM INTO $1`, file); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }

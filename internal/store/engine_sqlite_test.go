@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,6 +114,58 @@ func TestPing_FileMovedAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("")
+}
+
+// After its file is moved away, the store neither creates another one nor touches the log beside it, and goes on when the
+// file is back.
+func TestSQLite_FileMovedAway(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := storetest.OpenIn(t, dir)
+	mustAppend(t, db, rentals(10)...)
+	file, away := filepath.Join(dir, store.FileName), filepath.Join(dir, "away.db")
+	if err := os.Rename(file, away); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 20 { // more than there are connections, so that the pool tries to open some
+		wg.Go(func() { _, _ = db.Directory(t.Context()) })
+	}
+	wg.Wait()
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a new file in place of the one that was moved away (%v)", err)
+	}
+	if err := os.Rename(away, file); err != nil {
+		t.Fatal(err)
+	}
+	wantCount(t, storetest.OpenIn(t, dir), 10)
+}
+
+// Only the owner can read the database, the files beside it and a backup, whatever the folder and the umask allow.
+func TestSQLite_FilesArePrivate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the folder of a careless operator
+		t.Fatal(err)
+	}
+	db := storetest.OpenIn(t, dir)
+	mustAppend(t, db, rentals(10)...)
+	if err := db.Backup(t.Context(), filepath.Join(dir, "copy.db")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) < 4 {
+		t.Fatalf("the folder has %v (%v), want the database with its two files, and the copy", entries, err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v, want 0600", entry.Name(), info.Mode())
+		}
+	}
 }
 
 func TestPing_ContextEnded(t *testing.T) {
