@@ -99,8 +99,8 @@ unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redi
 NO_GOROUTINES := . ./internal/access ./internal/coding ./internal/dashboard ./internal/index/... ./internal/memory \
 	./internal/proof ./internal/sites ./internal/tokens ./scripts ./tools/bench ./tools/drill ./tools/report ./tools/testenv
 
-# SQLite itself, translated to Go, is not watched: it has no goroutines, and watching it takes three times as long as all the
-# rest. Its locks are, and so is everything that calls it.
+# SQLite itself, translated to Go, is not watched: it has no goroutines, and watching it takes most of the time of the tests
+# that use it. Everything that calls it is watched.
 export RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 .PHONY: race

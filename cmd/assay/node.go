@@ -58,6 +58,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		stop()
 		return errors.Join(err, group.Wait())
 	}
+	n.status.CheckDatabase(running)
 	if !v.config.node.waits() {
 		group.Go(serve)
 	}

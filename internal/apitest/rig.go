@@ -108,6 +108,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 func (r *Rig) NewServer(c Config) *web.Server {
 	r.Test.Helper()
 	r.Status = web.NewNodeStatus(c.Status)
+	r.Status.CheckDatabase(context.Background())
 	c.API.Status, c.Web.Status = r.Status, r.Status
 	r.API = api.New(c.API)
 	c.Console.API, c.Web.Data = r.API, r.API.Data

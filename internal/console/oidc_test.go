@@ -53,7 +53,8 @@ func TestOIDC(t *testing.T) {
 			t.Fatalf("%d %v %s", got.StatusCode, got.Header, got.Text)
 		}
 		c := got.Cookies()[0]
-		if c.Name != web.HostPrefix+console.TicketCookie || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != 600 {
+		if c.Name != web.HostPrefix+console.TicketCookie || c.Path != "/" || c.MaxAge != 600 ||
+			!c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode {
 			t.Errorf("the cookie is %+v", c)
 		}
 		return r.visit(got.Header.Get("Location")), c.Name + "=" + c.Value

@@ -48,11 +48,14 @@ func newCORS(origins []string) (c crossOrigin, err error) {
 
 // serve serves a resource with the CORS headers that its request needs; a nil resource is an unknown path.
 func (c *crossOrigin) serve(r *Request, found *resource) error {
-	if middleware := c.middleware(r.http); middleware != nil {
-		return serveThrough(middleware, r, found)
-	}
-	if found == nil || found.public || !withKey(r.http) {
-		// Not only for a request with an origin: a shared cache may serve the response to one that has.
+	keyed := withKey(r.http)
+	switch {
+	case keyed && c.keyed != nil:
+		return serveThrough(c.keyed, r, found)
+	case !keyed && len(r.http.Header["Origin"]) > 0:
+		return serveThrough(c.anonymous, r, found)
+	case !keyed || found != nil && found.public:
+		// Also without an origin: a shared cache may serve the response to a request that has one.
 		r.SetHeader("Access-Control-Allow-Origin", "*")
 		r.SetHeader("Access-Control-Expose-Headers", exposedLine)
 	}
@@ -72,17 +75,6 @@ func serveFound(r *Request, found *resource) error {
 		return errUnknownPath
 	}
 	return r.serve(found)
-}
-
-// middleware returns the rules that apply to a request, or nil for none.
-func (c *crossOrigin) middleware(r *http.Request) *cors.Middleware {
-	switch {
-	case withKey(r):
-		return c.keyed
-	case len(r.Header["Origin"]) == 0:
-		return nil
-	}
-	return c.anonymous
 }
 
 // withKey reports whether a request carries a key or, being a preflight, announces one.

@@ -10,8 +10,12 @@ import (
 
 // log writes the request's line, and the cause of a failure of the server.
 func (r *Request) log() {
-	if r.cause != nil && !r.abandoned() {
-		r.server.config.Log.Error("request failed", "id", r.id, "error", redact.Keys(r.cause.Error()))
+	if r.cause != nil {
+		write, message := r.server.config.Log.Error, "request failed"
+		if r.abandoned() {
+			write, message = r.server.config.Log.Info, "the client went away"
+		}
+		write(message, "id", r.id, "error", redact.Keys(r.cause.Error()))
 	}
 	if r.server.config.Requests == nil {
 		return

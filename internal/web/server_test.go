@@ -135,7 +135,7 @@ func TestServe_ClientHangsUp(t *testing.T) {
 		t.Errorf("the server responds %d to a client that is gone", response.StatusCode)
 	}
 	stop()
-	if strings.Contains(logs.String(), `"level":"ERROR"`) || !strings.Contains(logs.String(), `"msg":"request"`) {
+	if strings.Contains(logs.String(), `"level":"ERROR"`) || !strings.Contains(logs.String(), "the client went away") {
 		t.Errorf("the log is %s", logs.String())
 	}
 }

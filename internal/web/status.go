@@ -26,11 +26,18 @@ type StatusConfig struct {
 type NodeStatus struct {
 	StatusConfig
 	lastContact atomic.Int64 // when the database last responded
-	unreachable atomic.Bool  // the database did not respond the last time
+	contact     atomic.Int32 // what the last check found
 	draining    atomic.Bool
 	warning     atomic.Pointer[warning]
 	updating    sync.Mutex // held while a warning is made, so that an older one does not replace a newer one
 }
+
+// What a check of the database has found.
+const (
+	notChecked int32 = iota
+	responding
+	lost
+)
 
 // warning is what responses carry while something is wrong.
 type warning struct {
@@ -48,7 +55,7 @@ const (
 	staleAfter = 5 * time.Second
 )
 
-// NewNodeStatus makes the status of a node that has just been in contact with its database.
+// NewNodeStatus makes the status of a node that starts now.
 func NewNodeStatus(config StatusConfig) *NodeStatus {
 	s := &NodeStatus{StatusConfig: config}
 	s.lastContact.Store(config.Now().UnixMilli())
@@ -88,19 +95,19 @@ func (s *NodeStatus) CheckDatabase(ctx context.Context) {
 	case err == nil:
 		away := s.DataAge()
 		s.lastContact.Store(s.Now().UnixMilli())
-		if s.unreachable.CompareAndSwap(true, false) {
+		if s.contact.Swap(responding) == lost {
 			s.Log.Info("the database responds again", "after", away.Round(time.Millisecond).String())
 		}
-	case ctx.Err() == nil && s.unreachable.CompareAndSwap(false, true): // otherwise the watch was ended
+	case ctx.Err() == nil && s.contact.Swap(lost) != lost: // otherwise the watch was ended
 		s.Log.Error("the database does not respond", "error", redact.Keys(err.Error()))
 	}
 	s.updateWarning()
 }
 
-// DatabaseResponds reports what the last check found. It is also false when checks no longer end, as with a disk that
-// hangs: then nothing is known of the database.
+// DatabaseResponds reports what the last check found. It is also false before the first check, and when checks no
+// longer end, as with a disk that hangs: then nothing is known of the database.
 func (s *NodeStatus) DatabaseResponds() bool {
-	return !s.unreachable.Load() && s.sinceContact() < staleAfter
+	return s.contact.Load() == responding && s.sinceContact() < staleAfter
 }
 
 func (s *NodeStatus) sinceContact() time.Duration {

@@ -91,6 +91,21 @@ func TestStatus_LogHearsOfTheLossOnce(t *testing.T) {
 	}
 }
 
+// Before the first check nothing is known of the database, so a node that waits for it is not healthy.
+func TestHealth_BeforeTheFirstCheck(t *testing.T) {
+	r := newRig(t)
+	status := web.NewNodeStatus(r.Status.StatusConfig)
+	if status.DatabaseResponds() {
+		t.Error("the database counts as available before it was checked")
+	}
+	if status.CheckDatabase(t.Context()); !status.DatabaseResponds() {
+		t.Error("the database counts as unavailable although it responds")
+	}
+	if strings.Contains(r.Logs.String(), "responds again") {
+		t.Errorf("the first contact is logged as a return:\n%s", r.Logs.String())
+	}
+}
+
 // A check that is ended is not taken for a database that is away.
 func TestStatus_CheckEnded(t *testing.T) {
 	r := newRig(t)
