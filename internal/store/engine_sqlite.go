@@ -118,8 +118,8 @@ func (e *sqliteEngine) checkFile() error {
 	return nil
 }
 
-// connect makes the first connection. The busy timeout does not cover the switch of a new file to WAL, so processes that
-// open it at the same time retry.
+// connect makes the first connection. The busy timeout does not cover the switch of a new file to WAL, so processes
+// that open it at the same time retry.
 func (e *sqliteEngine) connect(ctx context.Context) (err error) {
 	for range connectAttempts {
 		if err = e.writer.PingContext(ctx); !isBusy(err) {
