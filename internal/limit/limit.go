@@ -100,7 +100,11 @@ func (l *Limiter[K]) Len() int {
 
 // Allow decides on a request of key at now, in nanoseconds of a monotonic clock, and counts it if it is admitted.
 // After a refusal a call at now+Reset is admitted, and none is before.
-func (l *Limiter[K]) Allow(key K, now int64) Decision {
+func (l *Limiter[K]) Allow(key K, now int64) Decision { return l.AllowMany(key, now, 1) }
+
+// AllowMany is Allow for a request that counts as cost requests, which are admitted together or not at all. The cost is
+// at most the limit.
+func (l *Limiter[K]) AllowMany(key K, now int64, cost int) Decision {
 	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,31 +112,42 @@ func (l *Limiter[K]) Allow(key K, now int64) Decision {
 	s.clock = max(s.clock, now)
 	seen := &s.touchLocked(key).seen
 	seen.expire(s.clock, l.window)
-	allowed := seen.count < l.limit
-	if allowed {
-		seen.add(s.clock, l.limit)
+	surplus := seen.count + cost - l.limit
+	if surplus <= 0 {
+		for range cost {
+			seen.add(s.clock, l.limit)
+		}
 	}
 	// From here on the key has a time in its window, so the cleaning cannot take it.
 	s.dropIdleLocked(l.window)
 	return Decision{
-		Allowed:   allowed,
+		Allowed:   surplus <= 0,
 		Remaining: l.limit - seen.count,
-		Reset:     time.Duration(seen.oldest() + l.window - now),
+		Reset:     time.Duration(seen.at(max(0, surplus-1)) + l.window - now),
 	}
 }
 
-// Refused reports whether Allow would refuse a request of key at now, and its decision if so. It counts nothing.
-func (l *Limiter[K]) Refused(key K, now int64) (d Decision, refused bool) {
+// Refused reports whether AllowMany would refuse a request of key at now, and its decision if so. It counts nothing.
+func (l *Limiter[K]) Refused(key K, now int64, cost int) (d Decision, refused bool) {
 	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.clock = max(s.clock, now)
 	e := s.entries[key]
-	if e == nil || e.seen.count < l.limit || expired(e.seen.oldest(), s.clock, l.window) {
+	if e == nil {
 		return Decision{}, false
 	}
-	return Decision{Reset: time.Duration(e.seen.oldest() + l.window - now)}, true
+	gone := 0
+	for gone < e.seen.count && expired(e.seen.at(gone), s.clock, l.window) {
+		gone++
+	}
+	remaining := l.limit - (e.seen.count - gone)
+	if cost <= remaining {
+		return Decision{}, false
+	}
+	last := e.seen.at(gone + cost - remaining - 1) // that has to leave the window
+	return Decision{Remaining: remaining, Reset: time.Duration(last + l.window - now)}, true
 }
 
 // A shard is a part of the keys under one lock, which guards all its fields.
@@ -216,11 +231,14 @@ type ring struct {
 }
 
 func (r *ring) oldest() int64 { return r.times[r.head] }
-func (r *ring) newest() int64 { return r.times[r.last()] }
+func (r *ring) newest() int64 { return r.at(r.count - 1) }
 
-// last is the index of the newest time.
-func (r *ring) last() int {
-	i := r.head + r.count - 1
+// at is the time at a position, counted from the oldest.
+func (r *ring) at(position int) int64 { return r.times[r.index(position)] }
+
+// index is where the time at a position is held.
+func (r *ring) index(position int) int {
+	i := r.head + position
 	if i >= len(r.times) {
 		i -= len(r.times)
 	}
@@ -246,8 +264,8 @@ func (r *ring) add(now int64, limit int) {
 		copy(larger[n:], r.times[:r.head])
 		r.times, r.head = larger, 0
 	}
+	r.times[r.index(r.count)] = now
 	r.count++
-	r.times[r.last()] = now
 }
 
 // expired reports whether a time has left the window that ends at now, which is not before it. The difference is taken

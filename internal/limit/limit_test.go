@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,7 +26,7 @@ type oracle struct {
 	admitted map[byte][]int64
 }
 
-func (o *oracle) allow(key byte, now int64) Decision {
+func (o *oracle) allow(key byte, now int64, cost int) Decision {
 	o.clock = max(o.clock, now)
 	counted := func() (in []int64) {
 		for _, at := range o.admitted[key] {
@@ -35,17 +36,19 @@ func (o *oracle) allow(key byte, now int64) Decision {
 		}
 		return in
 	}
-	allowed := len(counted()) < o.limit
-	if allowed {
-		o.admitted[key] = append(o.admitted[key], o.clock)
+	surplus := len(counted()) + cost - o.limit
+	if surplus <= 0 {
+		o.admitted[key] = append(o.admitted[key], slices.Repeat([]int64{o.clock}, cost)...)
 	}
 	in := counted()
-	return Decision{Allowed: allowed, Remaining: o.limit - len(in), Reset: time.Duration(in[0] + o.window - now)}
+	leaves := in[max(0, surplus-1)]
+	return Decision{Allowed: surplus <= 0, Remaining: o.limit - len(in), Reset: time.Duration(leaves + o.window - now)}
 }
 
 type call struct {
-	key byte
-	now int64
+	key  byte
+	now  int64
+	cost int
 }
 
 // checkCalls compares every decision with the oracle's, and then checks the limit on the admitted times.
@@ -54,10 +57,11 @@ func checkCalls(t *testing.T, limit int, window int64, calls []call) {
 	l := New[byte](limit, time.Duration(window), 256, nil) // one shard, hence one clock, and no eviction
 	o := &oracle{limit: limit, window: window, clock: math.MinInt64, admitted: map[byte][]int64{}}
 	for i, c := range calls {
-		foretold, refused := l.Refused(c.key, c.now)
-		got, want := l.Allow(c.key, c.now), o.allow(c.key, c.now)
+		cost := min(limit, c.cost)
+		foretold, refused := l.Refused(c.key, c.now, cost)
+		got, want := l.AllowMany(c.key, c.now, cost), o.allow(c.key, c.now, cost)
 		if refused == got.Allowed || refused && foretold != got {
-			t.Fatalf("limit %d in %d, call %d (%+v): Refused said %v, %+v; Allow %+v",
+			t.Fatalf("limit %d in %d, call %d (%+v): Refused said %v, %+v; AllowMany %+v",
 				limit, window, i, c, refused, foretold, got)
 		}
 		if got != want {
@@ -86,7 +90,7 @@ func TestAllow_AgainstOracle(t *testing.T) {
 				now += rng.Int64N(3 * window)
 			}
 			late := max(0, rng.Int64N(20)-16)
-			calls[i] = call{key: byte(rng.IntN(3)), now: now - late}
+			calls[i] = call{key: byte(rng.IntN(3)), now: now - late, cost: 1 + max(0, rng.IntN(20)-10)}
 		}
 		checkCalls(t, limit, window, calls)
 	}
@@ -99,7 +103,7 @@ func FuzzAllow(f *testing.F) {
 		calls, now := make([]call, len(steps)), int64(0)
 		for i, step := range steps {
 			now += int64(step>>2) - 4 // at times a little backwards
-			calls[i] = call{key: step & 3, now: now}
+			calls[i] = call{key: step & 3, now: now, cost: 1 + i%4}
 		}
 		checkCalls(t, 1+int(limit), 1+int64(window), calls)
 	})

@@ -43,8 +43,7 @@ type lane struct {
 // stopped waiting reads neither.
 type call struct {
 	name      string
-	most      int
-	window    time.Duration
+	request   request
 	abandoned atomic.Bool // the caller has decided without Redis
 
 	decision limit.Decision
@@ -98,9 +97,9 @@ func (r *Redis) newLane(address string) any {
 }
 
 // allow waits for the decision of Redis, at most as long as a request may.
-func (l *lane) allow(name string, most int, window time.Duration) (limit.Decision, error) {
+func (l *lane) allow(name string, q request) (limit.Decision, error) {
 	c := l.redis.calls.Get().(*call)
-	c.name, c.most, c.window = name, most, window
+	c.name, c.request = name, q
 	c.timer.Reset(l.redis.Wait)
 	l.mu.Lock()
 	l.waiting = append(l.waiting, c)
@@ -182,7 +181,7 @@ func (l *lane) roundTrip(batch []*call) {
 	sent := l.redis.since()
 	commands := make([]redis.Cmder, len(batch))
 	for i, c := range batch {
-		commands[i] = l.redis.command(ctx, c.name, c.most, c.window)
+		commands[i] = l.redis.command(ctx, c.name, c.request)
 	}
 	sendAll(ctx, l.client.Load(), commands)
 	l.redis.retryUndecided(ctx, commands)

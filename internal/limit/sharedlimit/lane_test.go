@@ -26,7 +26,7 @@ func TestLane_WaitIsBounded(t *testing.T) {
 		for range 512 {
 			go func() {
 				began := time.Now()
-				_, err := l.allow("ada", 60, time.Minute)
+				_, err := l.allow("ada", request{60, time.Minute, 1})
 				if took := time.Since(began); !errors.Is(err, errLate) || took != callTimeout {
 					t.Errorf("error %v after %v", err, took)
 				}
@@ -46,7 +46,7 @@ func TestLane_TakesBatches(t *testing.T) {
 	l := newLane()
 	for i := range 2*batchSize + 10 {
 		c := newCall().(*call)
-		c.most = i
+		c.request.most = i
 		c.abandoned.Store(i == 0)
 		l.waiting = append(l.waiting, c)
 	}
@@ -56,8 +56,8 @@ func TestLane_TakesBatches(t *testing.T) {
 		{first: 1 + 2*batchSize, size: 9},
 	} {
 		batch := l.take(nil)
-		if len(batch) != want.size || batch[0].most != want.first {
-			t.Errorf("%d from number %d, want %d from number %d", len(batch), batch[0].most, want.size, want.first)
+		if len(batch) != want.size || batch[0].request.most != want.first {
+			t.Errorf("%d from number %d, want %d from number %d", len(batch), batch[0].request.most, want.size, want.first)
 		}
 		select {
 		case <-l.wake:
@@ -77,7 +77,7 @@ func TestLane_LostRedisIsNotCalled(t *testing.T) {
 	l.redis.Wait = patience
 	l.redis.fallBack(errLate)
 	l.redis.senders.Go(l.send)
-	if _, err := l.allow("ada", 60, time.Minute); !errors.Is(err, errLost) {
+	if _, err := l.allow("ada", request{60, time.Minute, 1}); !errors.Is(err, errLost) {
 		t.Errorf("error %v", err)
 	}
 	l.redis.end()

@@ -68,19 +68,23 @@ func New[K comparable](
 
 // Allow decides on a request of key at now, in nanoseconds of this node's monotonic clock, and counts it if it is
 // admitted.
-func (l *Limiter[K]) Allow(key K, now int64) limit.Decision {
+func (l *Limiter[K]) Allow(key K, now int64) limit.Decision { return l.AllowMany(key, now, 1) }
+
+// AllowMany is Allow for a request that counts as cost requests, which are admitted together or not at all. The cost is
+// at most the limit.
+func (l *Limiter[K]) AllowMany(key K, now int64, cost int) limit.Decision {
 	if l.redis.Mode() == Local {
 		l.redis.countAlone(nil)
-		return l.local.Allow(key, now)
+		return l.local.AllowMany(key, now, cost)
 	}
-	if d, refused := l.local.Refused(key, now); refused {
+	if d, refused := l.local.Refused(key, now, cost); refused {
 		return d
 	}
 	sent := time.Now()
-	d, err := l.redis.allow(l.name(key), l.local.Limit(), l.local.Window())
+	d, err := l.redis.allow(l.name(key), request{l.local.Limit(), l.local.Window(), cost})
 	if err != nil {
 		l.redis.countAlone(err)
-		return l.local.Allow(key, now)
+		return l.local.AllowMany(key, now, cost)
 	}
 	l.redis.counts.shared.Add(1)
 	if !d.Allowed {
@@ -88,7 +92,7 @@ func (l *Limiter[K]) Allow(key K, now int64) limit.Decision {
 	}
 	// Counted here at the time of the reply, which is not before Redis counted it. So when this node says that a request
 	// has left its window, it has left that of Redis too.
-	local := l.local.Allow(key, now+int64(time.Since(sent)))
+	local := l.local.AllowMany(key, now+int64(time.Since(sent)), cost)
 	if local.Remaining < d.Remaining || !local.Allowed {
 		return local
 	}

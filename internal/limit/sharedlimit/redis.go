@@ -157,29 +157,30 @@ func (r *Redis) probe(ctx context.Context) error {
 		return err
 	}
 	const name = "assay:limit:{probe}"
-	if _, err := r.decide(patient, name, 1, time.Millisecond); err != nil {
+	one := request{most: 1, window: time.Millisecond, cost: 1}
+	if _, err := r.decide(patient, name, one); err != nil {
 		return err
 	}
 	quick, cancel := context.WithTimeout(ctx, r.Wait)
 	defer cancel()
-	_, err := r.decide(quick, name, 1, time.Millisecond)
+	_, err := r.decide(quick, name, one)
 	return err
 }
 
 // allow decides on a request within Wait. It does not depend on the request's context: a caller that leaves says
 // nothing about Redis. After an error the node has to decide.
-func (r *Redis) allow(name string, most int, window time.Duration) (limit.Decision, error) {
+func (r *Redis) allow(name string, q request) (limit.Decision, error) {
 	l, err := r.lane(name)
 	if err != nil {
 		r.fallBack(err)
 		return limit.Decision{}, err
 	}
-	return l.allow(name, most, window)
+	return l.allow(name, q)
 }
 
 // decide makes a round trip for one decision.
-func (r *Redis) decide(ctx context.Context, name string, most int, window time.Duration) (limit.Decision, error) {
-	command := r.command(ctx, name, most, window)
+func (r *Redis) decide(ctx context.Context, name string, q request) (limit.Decision, error) {
+	command := r.command(ctx, name, q)
 	_ = r.client.Process(ctx, command)
 	return decision(command)
 }

@@ -14,9 +14,16 @@ import (
 //go:embed window.lua
 var windowScript string
 
+// request is what the script decides on: a request that counts as cost requests, of which most are admitted in a window.
+type request struct {
+	most   int
+	window time.Duration
+	cost   int
+}
+
 // command is the call of the script for one request.
-func (r *Redis) command(ctx context.Context, name string, most int, window time.Duration) *redis.IntSliceCmd {
-	return redis.NewIntSliceCmd(ctx, "evalsha", r.script.Hash(), 1, name, most, window.Microseconds())
+func (r *Redis) command(ctx context.Context, name string, q request) *redis.IntSliceCmd {
+	return redis.NewIntSliceCmd(ctx, "evalsha", r.script.Hash(), 1, name, q.most, q.window.Microseconds(), q.cost)
 }
 
 // decision reads the script's reply.

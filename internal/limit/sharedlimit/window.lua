@@ -1,10 +1,10 @@
 -- One request against the window of one client.
 --
 -- KEYS[1] is a list: the times of the client's admitted requests that may still be in the window, oldest first, in
--- microseconds of this server's clock. The nodes' clocks do not matter. ARGV is the limit and the window in
--- microseconds. The reply is whether the request is admitted (1 or 0), how many more would be, and the microseconds
--- until one more is free.
-local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+-- microseconds of this server's clock. The nodes' clocks do not matter. ARGV is the limit, the window in microseconds,
+-- and as how many the request counts. The reply is whether it is admitted (1 or 0), how many more would be, and the
+-- microseconds until one more is free, or after a refusal until such a request is admitted.
+local key, limit, window, cost = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
@@ -31,14 +31,15 @@ end
 if first > 0 then redis.call('LTRIM', key, first, -1) end
 size = size - first
 
-local admitted = size < limit
+-- So many must leave the window before the request is admitted. A node with a higher limit may have admitted more than
+-- this limit: then the surplus has to leave too.
+local surplus = math.max(0, size + cost - limit)
+local admitted = surplus == 0
 if admitted then
-	add()
-	size = size + 1
+	for _ = 1, cost do add() end
+	size = size + cost
 end
 -- A second more than the window: the server's expiry has a coarser clock than its TIME.
 if admitted or ahead > 0 then redis.call('PEXPIRE', key, math.ceil(window / 1000) + 1000) end
 
--- A node with a higher limit may have admitted more than this limit: then the surplus has to leave first.
-local oldest = at(math.max(0, size - limit))
-return { admitted and 1 or 0, math.max(0, limit - size), oldest + window - now }
+return { admitted and 1 or 0, math.max(0, limit - size), at(math.max(0, surplus - 1)) + window - now }

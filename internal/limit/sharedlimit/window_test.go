@@ -25,7 +25,7 @@ type timed struct {
 
 func newTimed(t *testing.T) *timed {
 	t.Helper()
-	const clock, given = "redis.call('TIME')", "{ ARGV[3], ARGV[4] }"
+	const clock, given = "redis.call('TIME')", "{ ARGV[4], ARGV[5] }"
 	if strings.Count(windowScript, clock) != 1 {
 		t.Fatalf("the script reads the clock %d times", strings.Count(windowScript, clock))
 	}
@@ -46,13 +46,19 @@ const year2026 = 1_790_000_000 * second
 // calls makes requests at the given times, all in one round trip.
 func (s *timed) calls(most int, window int64, times ...int64) (decisions []limit.Decision) {
 	s.t.Helper()
+	return s.callsOf(func(int) int { return 1 }, most, window, times...)
+}
+
+// callsOf makes requests of different costs.
+func (s *timed) callsOf(cost func(i int) int, most int, window int64, times ...int64) (decisions []limit.Decision) {
+	s.t.Helper()
 	if err := s.script.Load(s.t.Context(), s.client).Err(); err != nil {
 		s.t.Fatal(err)
 	}
 	pipe := s.client.Pipeline()
-	for _, at := range times {
+	for i, at := range times {
 		at += year2026
-		s.script.EvalSha(s.t.Context(), pipe, []string{s.key}, most, window, at/second, at%second)
+		s.script.EvalSha(s.t.Context(), pipe, []string{s.key}, most, window, cost(i), at/second, at%second)
 	}
 	replies, err := pipe.Exec(s.t.Context())
 	if err != nil {
@@ -90,8 +96,10 @@ func TestWindow_DecidesAsInProcess(t *testing.T) {
 			times[i] = now
 		}
 		inProcess := limit.New[int](most, time.Duration(window)*time.Microsecond, 1, nil)
-		for i, got := range s.calls(most, window, times...) {
-			if want := inProcess.Allow(0, times[i]*1000); got != want {
+		dearest := 1 + rng.IntN(most)
+		cost := func(i int) int { return 1 + i*i%dearest }
+		for i, got := range s.callsOf(cost, most, window, times...) {
+			if want := inProcess.AllowMany(0, times[i]*1000, cost(i)); got != want {
 				t.Fatalf("limit %d in %d, call %d at %d: got %+v, want %+v", most, window, i, times[i], got, want)
 			}
 		}
