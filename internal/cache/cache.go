@@ -2,17 +2,21 @@
 // the same time, and the number and size of the values are bounded.
 package cache
 
-import "sync"
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+)
 
 // Cache computes and holds values. It is safe for concurrent use. A nil cache holds nothing.
 //
-// A full cache drops the oldest entry that has not been used since the last drop, so values in frequent use stay.
+// A full cache drops the entry that was used least recently.
 type Cache[K comparable, V any] struct {
 	limits Limits[V]
 
 	mu      sync.Mutex
 	entries map[K]*entry[V] // guarded by mu
-	order   []K             // in which entries were added or last spared; guarded by mu
+	order   list.List       // of the keys, the one used last in front; guarded by mu
 	size    int             // of all computed values; guarded by mu
 }
 
@@ -25,11 +29,12 @@ type Limits[V any] struct {
 
 // entry is a value, which is computed outside the lock.
 type entry[V any] struct {
-	once  sync.Once
-	value V
-	made  bool // false if computing it panicked
-	size  int  // guarded by the cache
-	used  bool // since the last drop; guarded by the cache
+	once     sync.Once
+	value    V
+	err      error
+	made     atomic.Bool   // false if computing it panicked
+	size     int           // guarded by the cache
+	position *list.Element // guarded by the cache
 }
 
 // New returns an empty cache.
@@ -40,6 +45,20 @@ func New[K comparable, V any](limits Limits[V]) *Cache[K, V] {
 // Get returns the value of a key and computes it if necessary. Callers that need the same value wait for the first one
 // to compute it; others do not wait.
 func (c *Cache[K, V]) Get(key K, compute func() V) V {
+	if c == nil {
+		return compute()
+	}
+	found, known := c.find(key, true)
+	if found.made.Load() {
+		return found.value
+	}
+	value, _ := c.value(key, found, known, func() (V, error) { return compute(), nil })
+	return value
+}
+
+// Try is Get for a value that may fail to be computed. All that wait for it get the error, and the next caller tries
+// again.
+func (c *Cache[K, V]) Try(key K, compute func() (V, error)) (V, error) {
 	if c == nil {
 		return compute()
 	}
@@ -57,19 +76,23 @@ func (c *Cache[K, V]) GetIfRoom(key K, compute func() V) (value V, ok bool) {
 	if found == nil {
 		return value, false
 	}
-	return c.value(key, found, known, compute), true
+	value, _ = c.value(key, found, known, func() (V, error) { return compute(), nil })
+	return value, true
 }
 
 // value returns the value of an entry and computes it if no other caller has.
-func (c *Cache[K, V]) value(key K, found *entry[V], known bool, compute func() V) V {
-	found.once.Do(func() { found.value, found.made = compute(), true })
-	if !found.made {
+func (c *Cache[K, V]) value(key K, found *entry[V], known bool, compute func() (V, error)) (V, error) {
+	found.once.Do(func() {
+		found.value, found.err = compute()
+		found.made.Store(true)
+	})
+	if !found.made.Load() {
 		return compute() // which panics again
 	}
 	if !known {
 		c.weigh(key, found)
 	}
-	return found.value
+	return found.value, found.err
 }
 
 // find returns the entry of a key and adds it if there is none. In a full cache it drops another one for it, or returns
@@ -78,21 +101,20 @@ func (c *Cache[K, V]) find(key K, drop bool) (found *entry[V], known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found, known = c.entries[key]; known {
-		found.used = true
+		c.order.MoveToFront(found.position)
 		return found, true
 	}
 	if !drop && c.fullLocked() {
 		return nil, false
 	}
 	for len(c.entries) >= c.limits.Entries {
-		c.dropLocked()
+		c.dropLastLocked()
 	}
 	if c.entries == nil {
 		c.entries = map[K]*entry[V]{}
 	}
-	found = &entry[V]{}
+	found = &entry[V]{position: c.order.PushFront(key)}
 	c.entries[key] = found
-	c.order = append(c.order, key)
 	return found, false
 }
 
@@ -100,9 +122,10 @@ func (c *Cache[K, V]) fullLocked() bool {
 	return len(c.entries) >= c.limits.Entries || c.limits.Bytes > 0 && c.size >= c.limits.Bytes
 }
 
-// weigh adds the size of a value that was just computed, and drops others until all fit.
+// weigh adds the size of a value that was just computed, and drops others until all fit. It drops a value that could
+// not be computed.
 func (c *Cache[K, V]) weigh(key K, made *entry[V]) {
-	if c.limits.Bytes == 0 {
+	if c.limits.Bytes == 0 && made.err == nil {
 		return
 	}
 	c.mu.Lock()
@@ -110,28 +133,25 @@ func (c *Cache[K, V]) weigh(key K, made *entry[V]) {
 	if c.entries[key] != made {
 		return // dropped meanwhile
 	}
+	if made.err != nil {
+		c.dropLocked(key)
+		return
+	}
 	made.size = c.limits.Size(made.value)
 	c.size += made.size
 	for c.size > c.limits.Bytes && len(c.entries) > 0 {
-		c.dropLocked()
+		c.dropLastLocked()
 	}
 }
 
-// dropLocked drops the oldest entry that has not been used since the last drop.
-func (c *Cache[K, V]) dropLocked() {
-	for {
-		key := c.order[0]
-		c.order = c.order[1:]
-		first := c.entries[key]
-		if first.used {
-			first.used = false
-			c.order = append(c.order, key)
-			continue
-		}
-		c.size -= first.size
-		delete(c.entries, key)
-		return
-	}
+// dropLastLocked drops the entry that was used least recently.
+func (c *Cache[K, V]) dropLastLocked() { c.dropLocked(c.order.Back().Value.(K)) }
+
+func (c *Cache[K, V]) dropLocked(key K) {
+	dropped := c.entries[key]
+	c.order.Remove(dropped.position)
+	c.size -= dropped.size
+	delete(c.entries, key)
 }
 
 // Len returns the number of entries.

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -82,6 +83,7 @@ func TestGet_Bounds(t *testing.T) {
 	f("room left", three, []string{"a", "b"}, "a", "b")
 	f("the oldest leaves", three, []string{"a", "b", "c", "d"}, "b", "c", "d")
 	f("what is used stays", three, []string{"a", "b", "c", "a", "d", "a", "e"}, "a", "d", "e")
+	f("used again and again, but not lately", three, []string{"a", "a", "a", "b", "c", "d"}, "b", "c", "d")
 	f("all used: the oldest leaves", three, []string{"a", "b", "c", "a", "b", "c", "d"}, "b", "c", "d")
 	bytes := Limits[string]{Entries: 10, Bytes: 5, Size: size}
 	f("by size", bytes, []string{"aa", "bb", "cc"}, "bb", "cc")
@@ -102,6 +104,22 @@ func TestGet_PanicIsRepeated(t *testing.T) {
 			}()
 			c.Get("key", func() int { panic("a bug") })
 		}()
+	}
+}
+
+// All that wait for a value get the error, and the next caller tries again.
+func TestTry_FailureIsNotKept(t *testing.T) {
+	t.Parallel()
+	c := New[string](Limits[string]{Entries: 4, Bytes: 100, Size: size})
+	broken := errors.New("broken")
+	if _, err := c.Try("key", func() (string, error) { return "", broken }); !errors.Is(err, broken) || c.Len() != 0 {
+		t.Errorf("the error is %v, and %d entries are kept", err, c.Len())
+	}
+	for range 2 {
+		got, err := c.Try("key", func() (string, error) { return "value", nil })
+		if got != "value" || err != nil || c.Len() != 1 {
+			t.Errorf("got %q, %v, and %d entries are kept", got, err, c.Len())
+		}
 	}
 }
 
