@@ -116,7 +116,7 @@ func TestPing_FileMovedAway(t *testing.T) {
 	f("")
 }
 
-// After its file is moved away, the store neither creates another one nor touches the log beside it, and goes on when
+// After its file is moved away, the store neither creates another one nor touches the log beside it, and continues when
 // the file is back.
 func TestSQLite_FileMovedAway(t *testing.T) {
 	t.Parallel()
