@@ -133,13 +133,16 @@ const maxName = 64
 // character keeps a name from being a dot segment of a path or a flag.
 func checkName(what, name string) error {
 	first, _ := utf8.DecodeRuneInString(name)
+	visible := CheckVisible(fmt.Sprintf("%s %q", what, name), name)
 	switch {
 	case name == "":
 		return fmt.Errorf("%s: the name is empty", what)
 	case len(name) > maxName:
 		return fmt.Errorf("%s %.16q… is longer than %d bytes", what, name, maxName)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, isForbidden):
-		return fmt.Errorf("%s %q: allowed are printable characters, single spaces between them, and no comma", what, name)
+	case visible != nil:
+		return visible
+	case strings.Contains(name, ","):
+		return fmt.Errorf("%s %q: a comma is not allowed", what, name)
 	case !unicode.IsLetter(first) && !unicode.IsDigit(first):
 		return fmt.Errorf("%s %q must begin with a letter or a digit", what, name)
 	case strings.HasSuffix(name, " ") || strings.Contains(name, "  "):
@@ -147,8 +150,6 @@ func checkName(what, name string) error {
 	}
 	return nil
 }
-
-func isForbidden(r rune) bool { return !unicode.IsPrint(r) || r == ',' }
 
 // checkID refuses an invalid id. Programs use ids in URLs and file names.
 func checkID(what, id string) error {

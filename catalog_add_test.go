@@ -68,11 +68,11 @@ func TestCatalog_WithRefuses(t *testing.T) {
 	gpu(" H300", `GPU " H300" must begin with a letter or a digit`)
 	gpu("H300 ", `GPU "H300 ": a space stands at the end, or two together`)
 	gpu("H300  SXM", `GPU "H300  SXM": a space stands at the end, or two together`)
-	gpu("H300\tSXM", `GPU "H300\tSXM": allowed are printable characters, single spaces between them, and no comma`)
-	gpu("H300\u00a0SXM", `GPU "H300\u00a0SXM": allowed are printable characters, single spaces between them, and no comma`)
-	gpu("H300\u200b", `GPU "H300\u200b": allowed are printable characters, single spaces between them, and no comma`)
-	gpu("H300, SXM", `GPU "H300, SXM": allowed are printable characters, single spaces between them, and no comma`)
-	gpu("H300\xff", `GPU "H300\xff": allowed are printable characters, single spaces between them, and no comma`)
+	gpu("H300\tSXM", `GPU "H300\tSXM" contains U+0009: must be visible characters and plain spaces`)
+	gpu("H300\u00a0SXM", `GPU "H300\u00a0SXM" contains U+00A0: must be visible characters and plain spaces`)
+	gpu("H300\u200b", `GPU "H300\u200b" contains U+200B: must be visible characters and plain spaces`)
+	gpu("H300, SXM", `GPU "H300, SXM": a comma is not allowed`)
+	gpu("H300\xff", `GPU "H300\xff" is not valid UTF-8 text`)
 	gpu("..", `GPU ".." must begin with a letter or a digit`)
 	gpu("-free", `GPU "-free" must begin with a letter or a digit`)
 	gpu(strings.Repeat("H", 65), `GPU "HHHHHHHHHHHHHHHH"… is longer than 64 bytes`)
@@ -120,7 +120,7 @@ func TestCatalog_WithRefuses(t *testing.T) {
 	product(func(p *CodingProduct) { p.Compare, p.Tools = false, p.Tools[:1] },
 		`coding product "cc-vs-jules": a comparison has two series labels, any other product none; it has 2`)
 	product(func(p *CodingProduct) { p.SeriesLabels[0] = "\n" },
-		`series label "\n": allowed are printable characters, single spaces between them, and no comma`)
+		`series label "\n" contains U+000A: must be visible characters and plain spaces`)
 }
 
 // Entries that come together are held against each other, too.

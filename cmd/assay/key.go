@@ -77,6 +77,9 @@ func (r *keyRequest) check() error {
 	case r.expires != 0 && r.expires <= time.Now().UnixMilli():
 		return usagef("--expires %s is in the past", assay.FormatInstant(r.expires))
 	}
+	if err := assay.CheckVisible("--name", r.name); err != nil {
+		return usagef("%w", err)
+	}
 	return nil
 }
 

@@ -310,7 +310,7 @@ func TestCreateKey_Names(t *testing.T) {
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	secret := h.key(id)
-	for _, bad := range []string{"", strings.Repeat("x", 65), "two\nlines", "\xff", "my " + secret.Reveal()} {
+	for _, bad := range []string{"", strings.Repeat("x", 65), "two\nlines", "a\u202eb", "\u3164", "\xff", "my " + secret.Reveal()} {
 		_, _, err := h.CreateKey(h.ctx(), id, bad)
 		wantCode(t, err, assay.Invalid, "invalid_parameter")
 		if strings.Contains(err.Error(), secret.Reveal()) {

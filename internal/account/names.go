@@ -3,9 +3,9 @@ package account
 import (
 	"net/mail"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/redact"
 )
 
@@ -21,7 +21,7 @@ func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace
 
 func checkEmail(email string) error {
 	parsed, err := mail.ParseAddress(email)
-	if err != nil || parsed.Address != email || len(email) > maxEmail {
+	if err != nil || parsed.Address != email || len(email) > maxEmail || assay.CheckVisible("email", email) != nil {
 		return invalid("invalid_email", "The email address is not one such as name@example.com.")
 	}
 	return nil
@@ -33,9 +33,8 @@ func checkName(what, name string, least int) error {
 	if n < least || n > maxName {
 		return invalid("invalid_parameter", "%s has %d characters: allowed are %d to %d.", what, n, least, maxName)
 	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return invalid("invalid_parameter",
-			"%s has characters that cannot be shown: allowed are letters, digits, signs and spaces.", what)
+	if err := assay.CheckVisible(what, name); err != nil {
+		return invalid("invalid_parameter", "%s.", err)
 	}
 	return nil
 }

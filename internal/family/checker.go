@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/assaydata/assay"
 )
@@ -49,10 +48,8 @@ func CheckTextUpTo(name, value string, most int) error {
 		return fmt.Errorf("%s is missing", name)
 	case len(value) > most:
 		return fmt.Errorf("%s is longer than %d bytes", name, most)
-	case strings.ContainsFunc(value, unicode.IsControl): // a record's digest separates fields by tabs
-		return fmt.Errorf("%s contains a control character", name)
 	}
-	return nil
+	return assay.CheckVisible(name, value) // a record's digest separates fields by tabs
 }
 
 // CheckLine checks a GPU model and a region, which may be empty.
@@ -68,6 +65,9 @@ func (c *Checker) CheckLine(gpu, region string) error {
 
 // NotInCatalog reports a value that the catalog does not have.
 func NotInCatalog(name, value, allowed string) error {
+	if err := assay.CheckVisible(name, value); err != nil {
+		return err // it may look like a value that the catalog has
+	}
 	return fmt.Errorf("%s %q is not in the catalog: must be one of %s", name, Shorten(value), allowed)
 }
 

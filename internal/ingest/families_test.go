@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
 // Every family has an example, in both forms the same, that says something in each of its columns. That it can be
@@ -69,6 +71,39 @@ func readExample(t *testing.T, s *family.Schema, name string, write func(io.Writ
 
 func equalRows(a, b [][]string) bool {
 	return slices.EqualFunc(a, b, func(a, b []string) bool { return slices.Equal(a, b) })
+}
+
+// A bidirectional control in any cell of any family has its row rejected, with a reason that names the column and the
+// character, also in a cell that must match the catalog.
+func TestImport_RejectsInvisibleCharacters(t *testing.T) {
+	t.Parallel()
+	for _, f := range Families {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			db := storetest.Open(t)
+			for i, column := range f.Columns {
+				row := slices.Clone(f.Example[slices.IndexFunc(f.Example, func(row []string) bool { return row[i] != "" })])
+				row[i] = row[i][:1] + "\u202e" + row[i][1:]
+				example := *f.Schema
+				example.Example = [][]string{row}
+				var text bytes.Buffer
+				if err := example.WriteNDJSON(&text); err != nil {
+					t.Fatal(err)
+				}
+				var out outcome
+				im := f.New(testOptions(db, &out))
+				out.err = im.File(t.Context(), "a.ndjson", &text)
+				out.Counts = im.Counts()
+				out.want(t, 0, 0, 1)
+				reason := out.rejects[0].Reason
+				named := reason == column.Name+" contains U+202E: must be visible characters and plain spaces"
+				quoted := strings.HasPrefix(reason, fmt.Sprintf("%s %+q", column.Name, row[i])) // a number or an instant
+				if !named && !quoted {
+					t.Errorf("%s is rejected as %s", column.Name, reason)
+				}
+			}
+		})
+	}
 }
 
 // Cells that need quoting come through, and an empty optional one is no member.

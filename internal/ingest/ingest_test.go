@@ -353,7 +353,7 @@ func TestRejects_BrokenLines(t *testing.T) {
 	ndjson(`{"price":[1]}`, `price is an object or an array: must be a string, a number, true or false`)
 	ndjson(strings.Replace(object, `"2.35"`, `1e400`, 1), `price "1e400" is not a plain decimal number`)
 	ndjson(strings.Replace(object, `"2.35"`, `-0`, 1), `price 0 is out of bounds`)
-	ndjson(strings.Replace(object, `"t-1"`, `"t\u0000"`, 1), `id contains a control character`)
+	ndjson(strings.Replace(object, `"t-1"`, `"t\u0000"`, 1), `id contains U+0000: must be visible characters and plain spaces`)
 	ndjson(`{"id":"`+strings.Repeat("x", 64<<10)+`"}`, `the line is longer than 65536 bytes`)
 }
 

@@ -158,7 +158,7 @@ func TestParquet_Rejects(t *testing.T) {
 	f("gpus", parquet.Leaf(parquet.BooleanType), true, `gpus "true" is not a plain decimal number`)
 	f("verified", parquet.Int(32), int32(2), `verified "2": must be true or false`)
 	f("id", parquet.Leaf(parquet.ByteArrayType), []byte{0xff, 0xfe}, `id "\xff\xfe" is not valid UTF-8 text`)
-	f("id", parquet.Leaf(parquet.ByteArrayType), []byte("a\x00"), `id contains a control character`)
+	f("id", parquet.Leaf(parquet.ByteArrayType), []byte("a\x00"), `id contains U+0000: must be visible characters and plain spaces`)
 	f("id", parquet.String(), strings.Repeat("x", 129), `id is longer than 128 bytes`)
 	f("provider", parquet.String(), strings.Repeat("é", 40_000), `the row is longer than 65536 bytes`)
 }

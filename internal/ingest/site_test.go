@@ -134,7 +134,7 @@ func testSitesRejects(t *testing.T, db *store.DB) {
 	f("site_name", "", `site_name is missing`)
 	f("city", strings.Repeat("x", 129), `city is longer than 128 bytes`)
 	f("gpu_types", strings.Repeat("x", 513), `gpu_types is longer than 512 bytes`)
-	f("status", "a\x01b", `status contains a control character`)
+	f("status", "a\x01b", `status contains U+0001: must be visible characters and plain spaces`)
 	f("country", "Atlantis", `country "Atlantis" is not known: must be an English name or ISO 3166 code of a country, Unknown, or empty`)
 	f("gpu_qty", "", `gpu_qty is missing`)
 	f("gpu_qty", "-1", `gpu_qty -1 is out of bounds: must be an integer from 0 to 100000000`)

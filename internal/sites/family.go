@@ -104,6 +104,9 @@ func parseCountry(cell string) (string, error) {
 	if cell == "" {
 		return "", nil
 	}
+	if err := assay.CheckVisible("country", cell); err != nil {
+		return "", err
+	}
 	name, ok := Country(cell)
 	switch {
 	case !ok:
