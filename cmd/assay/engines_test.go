@@ -54,9 +54,11 @@ func (n *engineNode) get(caller, target string, headers ...string) (text string,
 	n.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, target, nil)
 	if target == "/health" {
-		if err := n.follower.Load(n.t.Context()); err != nil { // its loop does not run, and the snapshot would become stale
+		// The loops that do this do not run, and the snapshot would become stale.
+		if err := n.follower.Load(n.t.Context()); err != nil {
 			n.t.Fatal(err)
 		}
+		n.status.CheckDatabase(n.t.Context())
 	}
 	n.sent++
 	request.RemoteAddr = fmt.Sprintf("10.%d.%d.%d:4711", n.sent>>16, n.sent>>8&255, n.sent&255)
