@@ -66,7 +66,7 @@ var packages = map[string]struct {
 		why: "a key is checked in memory; the store announces changes",
 	},
 	"internal/account": {
-		may: ". internal/access internal/keys internal/redact internal/store",
+		may: ". internal/access internal/keys internal/limit internal/redact internal/store",
 		why: "accounts are looked up in memory; the store announces changes",
 	},
 	"internal/ingest": {

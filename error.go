@@ -1,6 +1,9 @@
 package assay
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Kind says what went wrong in one word. The HTTP layer maps each to a status and a label.
 type Kind uint8
@@ -36,6 +39,8 @@ type Error struct {
 	Code    string // a stable machine word, finer than the kind
 	Message string // a sentence for the caller
 	Err     error
+
+	RetryAfter time.Duration // when trying again may succeed; 0 if that is unknown
 }
 
 // Error gives the message, and the cause where there is one.

@@ -210,7 +210,7 @@ func (n *node) behind() time.Duration {
 }
 
 // sessionInMemory returns the caller of a session without waiting for the database.
-func (n *node) sessionInMemory(_ context.Context, token string) (assay.Caller, bool) {
+func (n *node) sessionInMemory(token string) (assay.Caller, bool) {
 	session, ok := n.accounts.IdentifyInMemory(token)
 	return session.Caller, ok
 }

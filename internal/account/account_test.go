@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"os"
 	"testing"
 	"time"
@@ -23,6 +24,9 @@ func TestMain(m *testing.M) {
 
 // start is when every test begins.
 const start = int64(1_800_000_000_000)
+
+// client is the address of every client that a test does not name.
+var client = netip.MustParseAddr("192.0.2.1")
 
 // password is everybody's.
 const password = "correct horse battery"

@@ -26,7 +26,7 @@ func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
 
 	g := there.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	storetest.Eventually(t, "the grant arrives", func() bool {
-		session, ok := here.Identify(here.ctx(), token.Reveal())
+		session, ok := here.Identify(here.ctx(), token.Reveal(), client)
 		return ok && session.Caller.Tier == assay.Full
 	})
 	secret := here.key(a.ID)
@@ -37,9 +37,9 @@ func testFollowsAnotherProcess(t *testing.T, db *store.DB) {
 		_, err := here.Keys.Lookup(secret.Reveal(), there.at)
 		return assay.AsError(err).Code == "inactive_key"
 	})
-	here.must(there.SignOut(there.ctx(), token.Reveal()))
+	here.must(there.SignOut(there.ctx(), token.Reveal(), client))
 	storetest.Eventually(t, "the sign-out arrives", func() bool {
-		_, ok := here.Identify(here.ctx(), token.Reveal())
+		_, ok := here.Identify(here.ctx(), token.Reveal(), client)
 		return !ok
 	})
 }
@@ -61,10 +61,10 @@ func TestIdentify_StoreAway(t *testing.T) {
 	token := h.signIn("ann@example.com")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // whatever asks the database fails
-	if session, ok := h.Identify(ctx, token.Reveal()); !ok || session.AccountID != a.ID {
+	if session, ok := h.Identify(ctx, token.Reveal(), client); !ok || session.AccountID != a.ID {
 		t.Errorf("the session is %+v, %t", session, ok)
 	}
-	if _, ok := h.Identify(ctx, newToken(0).Reveal()); ok {
+	if _, ok := h.Identify(ctx, newToken(0).Reveal(), client); ok {
 		t.Error("an unknown token is somebody's")
 	}
 }

@@ -3,8 +3,8 @@ package account
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -89,17 +89,29 @@ func (s *Service) start(ctx context.Context, account assay.Account, how, address
 	return token, account, nil
 }
 
-// SignOut ends a session. A token without a session is no error: its owner is signed out.
-func (s *Service) SignOut(ctx context.Context, token string) error {
+// SignOut ends a session. A token without a session is no error: its owner is signed out. client is the client's
+// address, for the limit of lookups.
+func (s *Service) SignOut(ctx context.Context, token string, client netip.Addr) error {
 	hash, ok := hashToken(token)
 	if !ok {
 		return nil
 	}
+	found, ok := s.sessions.Load().byHash[hash]
+	if !ok {
+		var err error
+		found, err = s.lookUp(ctx, hash, client)
+		if errors.Is(err, store.ErrNoSession) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 	ctx = store.WithActor(ctx, visitor)
-	if session, ok := s.Identify(ctx, token); ok {
+	if session, ok := s.session(found); ok {
 		ctx = as(ctx, s.people.Load().byID[session.AccountID].Account)
 	}
-	if err := s.Store.EndSession(ctx, hash); err != nil {
+	if err := s.Store.EndSession(ctx, hash); err != nil && !errors.Is(err, store.ErrNoSession) {
 		return err
 	}
 	s.refresh(ctx)
@@ -113,16 +125,21 @@ type Session struct {
 	ExpiresAt int64
 }
 
-// Identify finds the session of a token in memory. An unknown token may be from another process a moment ago,
-// so the store is queried once.
-func (s *Service) Identify(ctx context.Context, token string) (Session, bool) {
+// Identify finds the session of a token in memory. An unknown token may be from another process a moment ago, so the
+// store is queried once, within the limit of the client's address. Otherwise the token is no one's.
+func (s *Service) Identify(ctx context.Context, token string, client netip.Addr) (Session, bool) {
 	hash, ok := hashToken(token)
 	if !ok {
 		return Session{}, false
 	}
 	found, ok := s.sessions.Load().byHash[hash]
 	if !ok {
-		if found, ok = s.findSession(ctx, hash); !ok {
+		var err error
+		if found, err = s.lookUp(ctx, hash, client); err != nil {
+			_, limited := errors.AsType[*assay.Error](err)
+			if !limited && !errors.Is(err, store.ErrNoSession) && ctx.Err() == nil {
+				s.Log.Error("find a session", "error", err)
+			}
 			return Session{}, false
 		}
 	}
@@ -152,25 +169,6 @@ func (s *Service) session(found store.Session) (Session, bool) {
 	}
 	caller := assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}
 	return Session{AccountID: found.AccountID, Caller: caller, ExpiresAt: found.ExpiresAt}, true
-}
-
-// findTimeout bounds the wait for an unreachable database. A request with an unknown token is then treated as a
-// visitor's.
-const findTimeout = time.Second
-
-// findSession reads a session that is not in memory yet.
-func (s *Service) findSession(requestCtx context.Context, hash [32]byte) (store.Session, bool) {
-	ctx, cancel := context.WithTimeout(requestCtx, findTimeout)
-	defer cancel()
-	found, err := s.Store.Session(ctx, hash)
-	if err != nil {
-		if !errors.Is(err, store.ErrNoSession) && requestCtx.Err() == nil {
-			s.Log.Error("find a session", "error", err)
-		}
-		return found, false
-	}
-	s.refresh(ctx) // its account may be as new as the session
-	return found, true
 }
 
 // ChangePassword replaces an account's password and ends its sessions except the one with the given token.

@@ -33,7 +33,7 @@ func (h *house) signIn(email string) Token {
 // wantSession wants a token to be the session of an account; with the account 0, of none.
 func (h *house) wantSession(token Token, account int64, tier assay.Tier) {
 	h.t.Helper()
-	got, ok := h.Identify(h.ctx(), token.Reveal())
+	got, ok := h.Identify(h.ctx(), token.Reveal(), client)
 	want := Session{account, assay.Caller{Tier: tier, AccountID: account}, token.Expires}
 	if account == 0 {
 		want = Session{}
@@ -143,11 +143,11 @@ func testSignOut(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	a := h.enrol("ann@example.com")
 	one, two := h.signIn("ann@example.com"), h.signIn("ann@example.com")
-	h.must(h.SignOut(h.ctx(), one.Reveal()))
+	h.must(h.SignOut(h.ctx(), one.Reveal(), client))
 	h.wantSession(one, 0, assay.Anonymous)
 	h.wantSession(two, a.ID, assay.Anonymous)
-	h.must(h.SignOut(h.ctx(), one.Reveal()))
-	h.must(h.SignOut(h.ctx(), "no token at all"))
+	h.must(h.SignOut(h.ctx(), one.Reveal(), client))
+	h.must(h.SignOut(h.ctx(), "no token at all", client))
 	h.must(h.CloseAccount(h.ctx(), "ann@example.com"))
 	h.wantSession(two, 0, assay.Anonymous)
 }

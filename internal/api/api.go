@@ -6,7 +6,6 @@
 package api
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -29,7 +28,7 @@ type Config struct {
 	Log       *slog.Logger
 
 	// Session returns the caller whose session a cookie names. It must not wait for the database.
-	Session func(ctx context.Context, token string) (assay.Caller, bool)
+	Session func(token string) (assay.Caller, bool)
 }
 
 // API serves the market-data routes.
@@ -74,7 +73,7 @@ var serviceRoutes = []route{
 
 // Routes are all routes of the API.
 func (a *API) Routes() web.Group {
-	group := web.Group{Session: a.Session}
+	group := web.Group{Session: func(_ *web.Request, token string) (assay.Caller, bool) { return a.Session(token) }}
 	add := func(r route) {
 		group.Routes = append(group.Routes, web.Route{
 			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule,

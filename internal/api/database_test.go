@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -33,14 +35,18 @@ func TestDatabaseCutOff(t *testing.T) {
 			}
 		}
 	}
-	// A session that no node knows must not be looked up either.
-	const unknown = web.SessionCookie + "=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	// A session that no node knows must not be looked up either, nor a new one with every request.
+	sent := 0
+	unknown := func() string {
+		sent++
+		return fmt.Sprintf("%s=%043d", web.SessionCookie, sent)
+	}
 	serve := func() (texts []string) {
 		for _, q := range requests {
 			got := r.Get(q.caller, q.target)
 			texts = append(texts, got.Status+got.Header.Get("Etag")+got.Header.Get("Cache-Control")+got.WithoutID())
 			if q.caller == "" {
-				texts = append(texts, r.Get("", q.target, "Cookie", unknown).WithoutID())
+				texts = append(texts, r.Get("", q.target, "Cookie", unknown()).WithoutID())
 			} else {
 				texts = append(texts, "")
 			}
@@ -54,6 +60,13 @@ func TestDatabaseCutOff(t *testing.T) {
 	for i, text := range serve() {
 		if text != before[i] {
 			t.Errorf("%s: %.300s without the database, with it %.300s", requests[i/2].name, text, before[i])
+		}
+	}
+	// The record of a value is in the database, but a caller without access to it must not get that far.
+	for range 3 {
+		const target = "/api/gpu/H200/determination?date=2026-01-30"
+		if got := r.Get("", target, "Cookie", unknown()); got.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s with an unknown session: %d %s", target, got.StatusCode, got.Text)
 		}
 	}
 	if logs := r.Logs.String(); strings.Contains(logs, `"level":"ERROR"`) {

@@ -169,7 +169,7 @@ func (r *Rig) ping(context.Context) error {
 	return r.PingErr
 }
 
-func (r *Rig) sessionInMemory(_ context.Context, token string) (assay.Caller, bool) {
+func (r *Rig) sessionInMemory(token string) (assay.Caller, bool) {
 	session, ok := r.Accounts.IdentifyInMemory(token)
 	return session.Caller, ok
 }

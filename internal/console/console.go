@@ -62,9 +62,10 @@ func (c *Console) Routes() web.Group {
 	}}
 }
 
-// RecordRoutes are for programs from any origin, like the market data.
+// RecordRoutes are for programs from any origin, like the market data. Their callers are found in memory: only the
+// record itself is read from the database.
 func (c *Console) RecordRoutes() web.Group {
-	return web.Group{Session: c.session, Routes: []web.Route{{
+	return web.Group{Session: c.sessionInMemory, Routes: []web.Route{{
 		Method: http.MethodGet, Path: "/api/gpu/{gpuName}/determination",
 		Limit: web.PerKey, Rule: access.Keyed, Serve: c.determination,
 	}}}
@@ -74,7 +75,13 @@ type handler = func(*web.Request) (web.Response, error)
 
 // session returns the owner of a session. A session that is not in memory is looked up in the database: another node
 // may have started it a moment ago.
-func (c *Console) session(ctx context.Context, token string) (assay.Caller, bool) {
-	session, ok := c.Accounts.Identify(ctx, token)
+func (c *Console) session(r *web.Request, token string) (assay.Caller, bool) {
+	session, ok := c.Accounts.Identify(r.Context(), token, web.LimitAddress(r.Client()))
+	return session.Caller, ok
+}
+
+// sessionInMemory returns the owner of a session that this node knows.
+func (c *Console) sessionInMemory(_ *web.Request, token string) (assay.Caller, bool) {
+	session, ok := c.Accounts.IdentifyInMemory(token)
 	return session.Caller, ok
 }

@@ -75,7 +75,7 @@ func (c *Console) signIn(r *web.Request) (web.Response, error) {
 // signOut ends the session of the cookie, if there is one.
 func (c *Console) signOut(r *web.Request) (web.Response, error) {
 	if token := r.SessionToken(); token != "" {
-		if err := c.Accounts.SignOut(r.Context(), token); err != nil {
+		if err := c.Accounts.SignOut(r.Context(), token, web.LimitAddress(r.Client())); err != nil {
 			return web.Response{}, err
 		}
 	}

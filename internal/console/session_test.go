@@ -452,3 +452,39 @@ func TestOwnRoutes_DatabaseAway(t *testing.T) {
 		t.Error("the length of a session is not that of the description")
 	}
 }
+
+// Random cookies on the account routes: past the limit no one waits for the database, and a sign-out says so.
+func TestSession_UnknownTokens(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	sent := 0
+	unknown := func() string {
+		sent++
+		return fmt.Sprintf("%s=%043d", web.SessionCookie, sent)
+	}
+	transactions, now := 0, r.DB.Now
+	r.DB.Now = func() time.Time {
+		transactions++
+		return now()
+	}
+	const peer = "[2001:db8::1]:1"
+	for range 200 {
+		if got := r.Get("", "/api/account", "peer", peer, "Cookie", unknown()); got.StatusCode != 401 {
+			t.Fatalf("%d %s", got.StatusCode, got.Text)
+		}
+		if got := r.Get("", "/api/session", "peer", peer, "Cookie", unknown()); got.StatusCode != 200 {
+			t.Fatalf("%d %s", got.StatusCode, got.Text)
+		}
+	}
+	if transactions == 0 || transactions > 30 {
+		t.Errorf("%d transactions for 400 unknown sessions", transactions)
+	}
+	got := r.Do(http.MethodDelete, "", "/api/session", "peer", "[2001:db8::2]:1", "Cookie", unknown()) // the same /64
+	if got.StatusCode != 429 || got.Header.Get("Retry-After") != "60" ||
+		!strings.HasPrefix(got.Text, `{"error":"Too many requests","message":"Too many unknown sessions. Retry in 60 seconds.","code":"rate_limited",`) {
+		t.Errorf("%d %v %s", got.StatusCode, got.Header, got.Text)
+	}
+	if got := r.Do(http.MethodDelete, "", "/api/session", "peer", "[2001:db8:0:1::1]:1", "Cookie", unknown()); got.StatusCode != 200 {
+		t.Errorf("another address: %d %s", got.StatusCode, got.Text)
+	}
+}

@@ -56,13 +56,10 @@ func (db *DB) FailSession(ctx context.Context, account assay.Account, from strin
 	return db.write(ctx, func(tx *tx) error { return tx.audit("session.fail", subject, detail{"address": from}) })
 }
 
-// EndSession ends a session. A session that does not exist is no error.
+// EndSession ends a session, or returns ErrNoSession.
 func (db *DB) EndSession(ctx context.Context, hash [32]byte) error {
 	return db.write(ctx, func(tx *tx) error {
 		s, err := readSession(tx, hash)
-		if errors.Is(err, ErrNoSession) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/assaydata/assay"
 )
@@ -25,6 +26,9 @@ var kinds = map[assay.Kind]struct {
 	assay.TooMany:          {http.StatusTooManyRequests, "Too many requests"},
 	assay.Unavailable:      {http.StatusServiceUnavailable, "Service unavailable"},
 }
+
+// Seconds rounds a duration up to whole seconds, as Retry-After and messages show it.
+func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // Status is the HTTP status of a kind of error.
 func Status(k assay.Kind) int { return kinds[k].status }
@@ -58,6 +62,9 @@ func (r *Request) fail(err error) {
 	r.out.headers.contentType = jsonType
 	r.out.headers.contentLength = []string{strconv.Itoa(len(raw))}
 	r.SetHeader("Cache-Control", noStore)
+	if e.RetryAfter > 0 {
+		r.SetHeader("Retry-After", strconv.Itoa(Seconds(e.RetryAfter)))
+	}
 	if e.Kind == assay.Unauthorized {
 		r.SetHeader("WWW-Authenticate", `Bearer realm="assay"`)
 	}

@@ -40,7 +40,7 @@ func NewLimiter[K comparable](redis *sharedlimit.Redis, c LimitConfig, text func
 // Count counts a request under a key, sets the rate limit headers, and refuses what is over the limit.
 func (l *Limiter[K]) Count(r *Request, key K) error {
 	d := l.counts.Allow(key, int64(r.now.Sub(r.server.started)))
-	seconds := int((d.Reset + time.Second - 1) / time.Second)
+	seconds := Seconds(d.Reset)
 	var buffer [48]byte
 	state := append(append(append(buffer[:0], '"'), l.config.Name...), `";r=`...)
 	state = strconv.AppendInt(state, int64(d.Remaining), 10)
@@ -50,9 +50,8 @@ func (l *Limiter[K]) Count(r *Request, key K) error {
 	if d.Allowed {
 		return nil
 	}
-	r.SetHeader("Retry-After", strconv.Itoa(seconds))
 	return &assay.Error{
-		Kind: assay.TooMany, Code: "rate_limited",
+		Kind: assay.TooMany, Code: "rate_limited", RetryAfter: d.Reset,
 		Message: fmt.Sprintf("Rate limit of %d %s exceeded. Retry in %d seconds.", l.config.Limit, l.config.Counted, seconds),
 	}
 }

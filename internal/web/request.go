@@ -205,7 +205,7 @@ func (r *Request) IdentifySession() {
 	if token == "" {
 		return
 	}
-	if caller, ok := r.resource.group.Session(r.http.Context(), token); ok {
+	if caller, ok := r.resource.group.Session(r, token); ok {
 		r.caller = caller
 	}
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -37,8 +36,8 @@ type Group struct {
 	// Private routes are for the pages of this server only: no other origin may call them, and when they fail for a reason
 	// that is not the caller's, the response is a 503.
 	Private bool
-	// Session returns the caller whose session a cookie names.
-	Session func(ctx context.Context, token string) (assay.Caller, bool)
+	// Session returns the caller whose session a request's cookie names.
+	Session func(r *Request, token string) (assay.Caller, bool)
 }
 
 // resource is a path with all of its routes.

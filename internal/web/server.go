@@ -145,7 +145,7 @@ func (s *Server) dispatch(r *Request, data DataState) error {
 	found := s.router.find(r)
 	switch {
 	case !data.Loaded && (found == nil || !found.withoutData):
-		return s.config.Status.notServing(r)
+		return s.config.Status.notServing()
 	case found == nil && s.config.Pages != nil && s.config.Pages.Has(r.http):
 		return s.servePage(r)
 	case found != nil && found.group.Private:

@@ -150,19 +150,19 @@ func (s *NodeStatus) addHeaders(r *Request) {
 	r.out.headers.close = w.close
 }
 
-// retryAfterStart is when a caller may try again who came before the data was loaded, in seconds.
-const retryAfterStart = "5"
+// retryAfterStart is when a caller may try again who came before the data was loaded.
+const retryAfterStart = 5 * time.Second
 
 // notServing is why a node without data serves nothing but /health.
-func (s *NodeStatus) notServing(r *Request) error {
+func (s *NodeStatus) notServing() error {
 	if !s.Role.Reads() {
 		return &assay.Error{
 			Kind: assay.NotFound, Code: "unknown_path",
 			Message: "There is no such path here. This node publishes; it serves /health only.",
 		}
 	}
-	r.SetHeader("Retry-After", retryAfterStart)
 	return &assay.Error{
 		Kind: assay.Unavailable, Code: "unavailable", Message: "This node is starting and has no data yet. Try again later.",
+		RetryAfter: retryAfterStart,
 	}
 }
