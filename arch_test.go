@@ -83,7 +83,7 @@ var packages = map[string]struct {
 		why: "it writes for readers that may be other processes",
 	},
 	"internal/verify": {
-		may: ". internal/index internal/proof internal/publish internal/store",
+		may: ". internal/files internal/index internal/proof internal/publish internal/store",
 		why: "it recomputes what was published with the publisher's code",
 	},
 	"internal/backtest": {
@@ -100,6 +100,7 @@ var packages = map[string]struct {
 	"internal/usage":     {may: ". internal/store", why: "it counts by id, and knows neither callers nor routes"},
 	"internal/redact":    {may: "", why: "hiding keys in a text needs nothing but the text"},
 	"internal/cache":     {may: "", why: "it keeps values of any type"},
+	"internal/files":     {may: "", why: "how a file is opened does not depend on what is in it"},
 	"internal/web": {
 		may: ". internal/access internal/cache internal/limit/sharedlimit internal/redact",
 		why: "the transport knows no market data and cannot reach the database",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/backtest"
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/live"
 )
@@ -172,12 +173,7 @@ func writeChart(name string, svg []byte) error {
 	if err := checkChartFile(name); err != nil {
 		return err
 	}
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(svg)
-	return errors.Join(err, file.Close())
+	return files.Write(name, svg)
 }
 
 func printComparison(w io.Writer, c *backtest.Comparison, note string) {

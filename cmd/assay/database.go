@@ -44,6 +44,18 @@ func (l databaseLocation) folder() string {
 	return l.dir
 }
 
+// paths are the folder and those files in it that hold data or a signing key.
+func (l databaseLocation) paths() []string {
+	paths := []string{l.folder()}
+	entries, _ := os.ReadDir(l.folder()) // a folder that is missing has none
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), store.FileName) || strings.HasPrefix(entry.Name(), "signing-key") {
+			paths = append(paths, filepath.Join(l.folder(), entry.Name()))
+		}
+	}
+	return paths
+}
+
 // address is what the store is opened with.
 func (l databaseLocation) address() string {
 	if l.store == "" {

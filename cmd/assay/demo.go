@@ -19,6 +19,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/demo"
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/store"
@@ -199,7 +200,7 @@ func (set demoKeySet) write(file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o600)
+	return files.Write(file, append(text, '\n'))
 }
 
 func printDemo(s *streams, seed int64, address string, set demoKeySet) {

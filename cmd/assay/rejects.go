@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/ingest"
 )
 
@@ -23,7 +24,7 @@ func newRejectReport(s *streams, name string) (*rejectReport, error) {
 	if name == "" {
 		return r, nil
 	}
-	f, err := os.Create(name)
+	f, err := files.Create(name)
 	r.file = f
 	return r, err
 }

@@ -8,12 +8,14 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
@@ -96,6 +98,7 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 		v.close()
 		return nil, err
 	}
+	v.warnReadable()
 	if !config.node.waits() {
 		if err := v.open(ctx); err != nil {
 			v.close()
@@ -132,6 +135,18 @@ func (v *service) listen(ctx context.Context) (err error) {
 			"and name it in --trusted-proxies", "address", address)
 	}
 	return nil
+}
+
+// warnReadable warns if every user of the machine can read the database's folder or a file in it. assay makes both so
+// that only their owner can, but the folder may have been there before, and releases before 0.6.0 left it to the umask.
+func (v *service) warnReadable() {
+	if readable := files.ReadableByAll(v.config.location.paths()...); len(readable) > 0 {
+		for i, name := range readable {
+			readable[i] = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+		}
+		v.log.Warn("every user of this machine can read the database's folder or files in it: run the command",
+			"command", "chmod go-rwx "+strings.Join(readable, " "))
+	}
 }
 
 // open opens the store. A node that only reads never creates a database: another node does.

@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,4 +36,45 @@ func TestServe_WarnsWithoutTLS(t *testing.T) {
 	f(true, web.NodeRead, ":0")
 	f(false, web.NodeAll, "0.0.0.0:0", proxy)
 	f(false, web.NodePublish, "0.0.0.0:0") // it serves /health only
+}
+
+// One line says what every user of the machine can read, and how to end that.
+func TestServe_WarnsAboutReadableData(t *testing.T) {
+	t.Parallel()
+	f := func(folder, database, key fs.FileMode, want string) {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "it's data")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, mode := range map[string]fs.FileMode{
+			"assay.db": database, "assay.db-wal": database, "signing-key.pem": key, "rows.csv": 0o644, ".": folder,
+		} {
+			name = filepath.Join(dir, name)
+			if name != dir {
+				if err := os.WriteFile(name, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chmod(name, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var logs bytes.Buffer
+		v := &service{config: serverConfig{location: databaseLocation{dir: dir}}, logs: newLogWriter(&logs)}
+		v.log = newLog(v.logs, v.config.logLevel)
+		v.warnReadable()
+		v.close()
+		quoted := strings.ReplaceAll(dir, "'", `'\\''`)
+		want = strings.ReplaceAll(want, "DIR", quoted)
+		if want == "" && logs.Len() > 0 || want != "" && !strings.Contains(logs.String(), `"WARN"`) ||
+			strings.Count(logs.String(), "\n") > 1 || !strings.HasSuffix(strings.TrimSpace(logs.String()), want) {
+			t.Errorf("folder %v, database %v, key %v: the log is %s, want %s", folder, database, key, logs.String(), want)
+		}
+	}
+	f(0o700, 0o600, 0o600, "")
+	f(0o750, 0o640, 0o600, "") // access of a group is a decision
+	f(0o755, 0o600, 0o600, `"command":"chmod go-rwx 'DIR'"}`)
+	f(0o700, 0o644, 0o600, `"command":"chmod go-rwx 'DIR/assay.db' 'DIR/assay.db-wal'"}`)
+	f(0o755, 0o600, 0o644, `"command":"chmod go-rwx 'DIR' 'DIR/signing-key.pem'"}`)
 }

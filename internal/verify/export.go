@@ -20,6 +20,7 @@ import (
 	"strconv"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
@@ -109,7 +110,7 @@ func Export(ctx context.Context, db *store.DB, dir string, o ExportOptions) (rep
 	if err := os.RemoveAll(e.dir); err != nil {
 		return report, err
 	}
-	if err := os.MkdirAll(e.path(methodologyFolder), 0o700); err != nil {
+	if err := e.makeFolders(); err != nil {
 		return report, err
 	}
 	err = e.writeAll(ctx)
@@ -120,6 +121,18 @@ func Export(ctx context.Context, db *store.DB, dir string, o ExportOptions) (rep
 		return e.report, errors.Join(err, os.RemoveAll(e.dir))
 	}
 	return e.report, nil
+}
+
+// makeFolders makes the folders of the bundle. The bundle's own must be new: in one that another user has made, that
+// user could read or replace the files.
+func (e *exporter) makeFolders() error {
+	if err := os.MkdirAll(filepath.Dir(e.dir), 0o700); err != nil {
+		return err
+	}
+	if err := os.Mkdir(e.dir, 0o700); err != nil {
+		return err
+	}
+	return os.Mkdir(e.path(methodologyFolder), 0o700)
 }
 
 // path is a file of the bundle.
@@ -141,7 +154,7 @@ func (e *exporter) writeAll(ctx context.Context) error {
 
 func (e *exporter) writeMethodology(context.Context) error {
 	for _, f := range e.ledger.Methodologies {
-		if err := os.WriteFile(e.path(methodologyFolder, f.Version+".toml"), []byte(f.Text), 0o600); err != nil {
+		if err := files.Write(e.path(methodologyFolder, f.Version+".toml"), []byte(f.Text)); err != nil {
 			return err
 		}
 	}
@@ -150,7 +163,7 @@ func (e *exporter) writeMethodology(context.Context) error {
 
 func (e *exporter) writeReadme(context.Context) error {
 	text := fmt.Appendf(nil, readme, assay.FormatDay(e.From), assay.FormatDay(e.To))
-	return os.WriteFile(e.path(readmeFile), text, 0o600)
+	return files.Write(e.path(readmeFile), text)
 }
 
 // prepare reads the ledger and clips the period to the days for which anything was determined.
@@ -229,7 +242,7 @@ func (e *exporter) writeHead(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(e.path(bundleFile), text, 0o600)
+	return files.Write(e.path(bundleFile), text)
 }
 
 // fileSum is the SHA-256 of a file.
@@ -366,7 +379,7 @@ func (e *exporter) writeManifests(context.Context) error {
 // writeFile creates a file, lets write fill it, and syncs it to the disk. After the first error it only closes the
 // file.
 func writeFile(name string, write func(*bufio.Writer) error) (err error) {
-	f, err := os.Create(name)
+	f, err := files.Create(name)
 	if err != nil {
 		return err
 	}

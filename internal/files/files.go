@@ -1,0 +1,48 @@
+// Package files creates the files that commands write: only their owner can read them.
+package files
+
+import (
+	"errors"
+	"os"
+)
+
+// private is the mode of a file that only its owner can read and write.
+const private = 0o600
+
+// Create creates a file that only its owner can read, whatever the umask allows. It empties an existing file and takes
+// the permissions of other users away; a device or a pipe stays as it is.
+func Create(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, private)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&^private != 0 {
+		err = file.Chmod(private)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// ReadableByAll returns those of the named files and folders that every user of the machine can read.
+func ReadableByAll(names ...string) (readable []string) {
+	const others = 0o004
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.Mode().Perm()&others != 0 {
+			readable = append(readable, name)
+		}
+	}
+	return readable
+}
+
+// Write creates a file that only its owner can read, with the given content.
+func Write(name string, content []byte) error {
+	file, err := Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Close())
+}
