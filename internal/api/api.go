@@ -37,6 +37,7 @@ type API struct {
 	catalogs     *cache.Cache[int64, catalogBodies] // by version of the catalog
 	descriptions *cache.Cache[int64, description]   // likewise
 	schedules    *cache.Cache[scheduleKey, index.Schedule]
+	past         *pastModels
 }
 
 // New makes the API.
@@ -46,6 +47,7 @@ func New(config Config) *API {
 		catalogs:     cache.New[int64](cache.Limits[catalogBodies]{Entries: currentAndNext}),
 		descriptions: cache.New[int64](cache.Limits[description]{Entries: currentAndNext}),
 		schedules:    cache.New[scheduleKey](cache.Limits[index.Schedule]{Entries: currentAndNext}),
+		past:         newPastModels(),
 	}
 }
 
@@ -126,6 +128,14 @@ type scheduleKey struct {
 	newest   string
 }
 
+func keyOfSchedule(snap *snapshot.Snapshot) scheduleKey {
+	n := len(snap.Methodologies)
+	if n == 0 {
+		return scheduleKey{}
+	}
+	return scheduleKey{n, snap.Methodologies[n-1].Version}
+}
+
 // schedule returns the methodology's versions of a snapshot. They were checked when they were adopted; should one still
 // not be readable, the versions before it apply.
 func (a *API) schedule(snap *snapshot.Snapshot) index.Schedule {
@@ -133,8 +143,7 @@ func (a *API) schedule(snap *snapshot.Snapshot) index.Schedule {
 	if len(files) == 0 {
 		return index.Schedule{index.Plain()}
 	}
-	key := scheduleKey{len(files), files[len(files)-1].Version}
-	return a.schedules.Get(key, func() index.Schedule {
+	return a.schedules.Get(keyOfSchedule(snap), func() index.Schedule {
 		for n := len(files); n > 0; n-- {
 			schedule, err := index.ParseSchedule(files[:n])
 			if err == nil {

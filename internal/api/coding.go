@@ -2,14 +2,12 @@ package api
 
 import (
 	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/coding"
-	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -23,7 +21,7 @@ var codingFamily = marketFamily{
 		{"/api/llm-coding/history", web.PerKey, access.Keyed, codingHistory},
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyCoding].Latest() },
-	warm:   func(_ *API, snap *snapshot.Snapshot) { codingModelOf(snap, math.MaxInt64) },
+	warm:   func(a *API, snap *snapshot.Snapshot) { codingModels.current(a, snap) },
 	enums: func(c *assay.Catalog) [][]string {
 		var all, single, compared []string
 		for _, p := range c.CodingProducts {
@@ -52,15 +50,24 @@ type codingModel struct {
 	bodies   *web.BodyCache
 }
 
-func codingModelOf(snap *snapshot.Snapshot, known int64) *codingModel {
-	build := func(days []assay.Observed[assay.CodingDay]) *codingModel {
-		m := &codingModel{series: coding.Build(days, snap.Catalog.CodingProducts), bodies: web.NewBodyCache()}
-		for i := range days {
-			m.received = max(m.received, days[i].Received)
+var codingModels = &modelKind[assay.CodingDay, *codingModel]{
+	name:   "coding",
+	family: coding.Family,
+	build:  newCodingModel,
+	size: func(m *codingModel) (bytes int) {
+		for _, series := range m.series {
+			bytes += sizeOf[coding.Value](cap(series))
 		}
-		return m
+		return bytes
+	},
+}
+
+func newCodingModel(_ *API, snap *snapshot.Snapshot, days []assay.Observed[assay.CodingDay]) *codingModel {
+	m := &codingModel{series: coding.Build(days, snap.Catalog.CodingProducts), bodies: web.NewBodyCache()}
+	for i := range days {
+		m.received = max(m.received, days[i].Received)
 	}
-	return family.Model(coding.Family.In(&snap.Observations), known, build)
+	return m
 }
 
 // codingProduct returns the product that the query must name; without compare, not one that compares two tools.
@@ -95,7 +102,10 @@ func codingIndex(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	model := codingModelOf(q.snap, q.known())
+	model, err := codingModels.of(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
 	series := model.series[product.ID]
 	if len(series) == 0 {
 		return web.Response{}, noData("No LLM coding data found for " + product.ID)
@@ -138,7 +148,10 @@ func codingHistory(q query) (web.Response, error) {
 	if h.grant, err = q.granted(ask); err != nil {
 		return web.Response{}, err
 	}
-	model := codingModelOf(q.snap, q.known())
+	model, err := codingModels.of(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
 	series := model.series[product.ID]
 	h.i, h.j = series.Range(assay.StartOfDay(ask.Start), to) // without a start from 1970, before all days
 	h.cut()

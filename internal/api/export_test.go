@@ -1,8 +1,6 @@
 package api
 
 import (
-	"math"
-
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/snapshot"
 )
@@ -24,17 +22,22 @@ var (
 )
 
 // CachedMemory is how many responses about memory a snapshot caches.
-func CachedMemory(snap *snapshot.Snapshot) int {
-	return memoryModelOf(snap, math.MaxInt64).bodies.Len()
+func CachedMemory(a *API, snap *snapshot.Snapshot) int {
+	return memoryModels.current(a, snap).bodies.Len()
 }
 
 // CachedCoding is how many responses about coding tools a snapshot caches.
-func CachedCoding(snap *snapshot.Snapshot) int {
-	return codingModelOf(snap, math.MaxInt64).bodies.Len()
+func CachedCoding(a *API, snap *snapshot.Snapshot) int {
+	return codingModels.current(a, snap).bodies.Len()
 }
 
 // OpenAPIJSON is OpenAPI as JSON.
 func OpenAPIJSON(catalog assay.Catalog) ([]byte, error) {
 	d := describe(catalog)
 	return d.json.Text(), d.err
+}
+
+// HasPastModel reports whether a model of what was known at a receipt is in memory.
+func HasPastModel(a *API, snap *snapshot.Snapshot, name string, received int64) bool {
+	return a.past.models.Has(pastKey{name, received, snap.CatalogVersion, keyOfSchedule(snap)})
 }

@@ -2,13 +2,11 @@ package api
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
-	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/web"
@@ -23,7 +21,7 @@ var memoryFamily = marketFamily{
 		{"/api/memory/{memoryType}/history", web.PerKey, access.Keyed, memoryHistory},
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyMemory].Latest() },
-	warm:   func(_ *API, snap *snapshot.Snapshot) { memoryModelOf(snap, math.MaxInt64) },
+	warm:   func(a *API, snap *snapshot.Snapshot) { memoryModels.current(a, snap) },
 	enums: func(c *assay.Catalog) [][]string {
 		var ids, names []string
 		for _, m := range sortedMemory(c.MemoryTypes) {
@@ -56,15 +54,24 @@ type memoryModel struct {
 	bodies   *web.BodyCache
 }
 
-func memoryModelOf(snap *snapshot.Snapshot, known int64) *memoryModel {
-	build := func(readings []assay.Observed[assay.MemoryReading]) *memoryModel {
-		m := &memoryModel{series: memory.Build(readings), bodies: web.NewBodyCache()}
-		for i := range readings {
-			m.received = max(m.received, readings[i].Received)
+var memoryModels = &modelKind[assay.MemoryReading, *memoryModel]{
+	name:   "memory",
+	family: memory.Family,
+	build:  newMemoryModel,
+	size: func(m *memoryModel) (bytes int) {
+		for _, series := range m.series {
+			bytes += sizeOf[memory.Point](cap(series))
 		}
-		return m
+		return bytes
+	},
+}
+
+func newMemoryModel(_ *API, _ *snapshot.Snapshot, readings []assay.Observed[assay.MemoryReading]) *memoryModel {
+	m := &memoryModel{series: memory.Build(readings), bodies: web.NewBodyCache()}
+	for i := range readings {
+		m.received = max(m.received, readings[i].Received)
 	}
-	return family.Model(memory.Family.In(&snap.Observations), known, build)
+	return m
 }
 
 // settled are the points of a memory type whose fixings are in the past.
@@ -95,7 +102,10 @@ func memoryIndex(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	model := memoryModelOf(q.snap, q.known())
+	model, err := memoryModels.of(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
 	rows, newest := q.memoryPrices(model, ask)
 	if len(rows) == 0 {
 		return web.Response{}, noMemory(cmp.Or(ask.name, ask.category, "any memory type"))
@@ -170,7 +180,10 @@ func memoryHistory(q query) (web.Response, error) {
 	}
 	name := q.PathValue("memoryType")
 	memoryType, _ := q.snap.Catalog.Memory(name)
-	model := memoryModelOf(q.snap, q.known())
+	model, err := memoryModels.of(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
 	points := model.settled(memoryType.ID, q.moment)
 	if len(points) == 0 {
 		return web.Response{}, noMemory(name)

@@ -244,13 +244,13 @@ func TestCached(t *testing.T) {
 		return replies
 	}
 	first, second := get(), get()
-	memory, coding := api.CachedMemory(snap), api.CachedCoding(snap)
+	memory, coding := api.CachedMemory(r.API, snap), api.CachedCoding(r.API, snap)
 	if memory == 0 || coding == 0 {
 		t.Fatalf("%d responses about memory and %d about coding tools are cached", memory, coding)
 	}
 	r.Get("premium", "/api/memory-index?as_of=2026-02-01")
 	r.Get("premium", "/api/memory/mem_ddr5_16gb/history?as_of=2026-02-01")
-	if api.CachedMemory(snap) != memory {
+	if api.CachedMemory(r.API, snap) != memory {
 		t.Error("a response about the past is cached")
 	}
 	r.UseCatalog(snap.Catalog) // which starts with empty caches

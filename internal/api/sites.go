@@ -10,7 +10,6 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/cache"
-	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/web"
@@ -49,21 +48,30 @@ var (
 // maxSiteBodies is all of them.
 const maxSiteBodies = len(siteScopes) * (len(siteGroupings) + len(mapForms))
 
-func newSiteModel(observed []assay.Observed[assay.Site]) *siteModel {
-	return &siteModel{
-		Model:  sites.New(observed),
-		bodies: cache.New[siteBody](cache.Limits[*web.Body]{Entries: maxSiteBodies}),
-	}
+var siteModels = &modelKind[assay.Site, *siteModel]{
+	name:   "sites",
+	family: sites.Family,
+	build: func(_ *API, _ *snapshot.Snapshot, observed []assay.Observed[assay.Site]) *siteModel {
+		return &siteModel{
+			Model:  sites.New(observed),
+			bodies: cache.New[siteBody](cache.Limits[*web.Body]{Entries: maxSiteBodies}),
+		}
+	},
+	size: func(m *siteModel) int { return m.Size() },
 }
 
-// sites returns the sites that were known at the requested moment.
-func (q *query) sites() *siteModel {
-	return family.Model(sites.Family.In(&q.snap.Observations), q.known(), newSiteModel)
+// sites returns the sites that were known at the requested moment. Responses about the past are not cached.
+func (q *query) sites() (*siteModel, error) {
+	m, err := siteModels.of(q)
+	if err == nil && q.asOf {
+		m = &siteModel{Model: m.Model}
+	}
+	return m, err
 }
 
 // warmSites makes the responses about all sites.
-func warmSites(_ *API, snap *snapshot.Snapshot) {
-	m := family.Model(sites.Family.In(&snap.Observations), math.MaxInt64, newSiteModel)
+func warmSites(a *API, snap *snapshot.Snapshot) {
+	m := siteModels.current(a, snap)
 	for scope := range siteScopes {
 		for by := range siteGroupings {
 			m.aggregate(sites.Grouping(by), sites.Scope(scope))
@@ -116,7 +124,10 @@ func neocloudSites(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	all := q.sites()
+	all, err := q.sites()
+	if err != nil {
+		return web.Response{}, err
+	}
 	page, total := all.Find(find)
 	head := appendIntField(make([]byte, 0, 512), `{"success":true,"access":"full","count":`, len(page))
 	head = appendIntField(head, `,"total":`, total)
@@ -238,7 +249,11 @@ func sitesAggregate(q query) (web.Response, error) {
 	if word == siteGroupings[sites.ByGPUType] {
 		by = sites.ByGPUType
 	}
-	return web.Ready(q.sites().aggregate(by, scope)).ShortLived(), nil
+	all, err := q.sites()
+	if err != nil {
+		return web.Response{}, err
+	}
+	return web.Ready(all.aggregate(by, scope)).ShortLived(), nil
 }
 
 func (m *siteModel) aggregate(by sites.Grouping, scope sites.Scope) *web.Body {
@@ -299,7 +314,11 @@ func sitesMap(q query) (web.Response, error) {
 	if prefersGeoJSON(q.Header("Accept")) {
 		form = 1
 	}
-	return q.sites().mapOf(find, form).As(mapForms[form].contentType).ShortLived().ByAccept(), nil
+	all, err := q.sites()
+	if err != nil {
+		return web.Response{}, err
+	}
+	return all.mapOf(find, form).As(mapForms[form].contentType).ShortLived().ByAccept(), nil
 }
 
 // mapOf is the map of some sites or, without a country and a box, of all in the scope.

@@ -8,8 +8,6 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
-	"github.com/assaydata/assay/internal/family"
-	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/tokens"
 	"github.com/assaydata/assay/internal/web"
@@ -27,7 +25,10 @@ var tokenFamily = marketFamily{
 		{"/api/workload", web.PerKey, access.Keyed, workload},
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyModels].Latest() },
-	warm:   func(a *API, snap *snapshot.Snapshot) { a.tokenModelOf(snap, math.MaxInt64) },
+	warm: func(a *API, snap *snapshot.Snapshot) {
+		priceModels.current(a, snap)
+		costModels.current(a, snap)
+	},
 	enums: func(c *assay.Catalog) [][]string {
 		var free []string
 		for _, l := range c.Labs {
@@ -45,58 +46,68 @@ func freeLabs(snap *snapshot.Snapshot) []assay.Lab {
 	return slices.DeleteFunc(slices.Clone(snap.Catalog.Labs), func(l assay.Lab) bool { return !l.Free })
 }
 
-// tokenModel is made of the observations of models that were known at a moment: rows whose text is ready to be sent.
-type tokenModel struct {
-	prices, costs *dayRows
-	families      map[string][]string // by lab, and of all labs under ""; AllModels first, then by name
-	bodies        *web.BodyCache
-}
-
 // tokenFilter says which rows are requested. Its zero value requests all.
 type tokenFilter struct {
 	lab, family string
 	free        bool // of the free labs
 }
 
-func (a *API) tokenModelOf(snap *snapshot.Snapshot, known int64) *tokenModel {
-	build := func(days []assay.Observed[assay.ModelDay]) *tokenModel {
-		return newTokenModel(days, snap.Catalog.Labs, a.schedule(snap))
-	}
-	return family.Model(tokens.Family.In(&snap.Observations), known, build)
+// priceModels are the prices of tokens.
+var priceModels = &modelKind[assay.ModelDay, *dayRows]{
+	name:   "token prices",
+	family: tokens.Family,
+	build:  newPriceModel,
+	size:   (*dayRows).size,
 }
 
-func newTokenModel(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) *tokenModel {
-	m := &tokenModel{
-		prices:   newDayRows(),
-		costs:    newDayRows(),
-		families: map[string][]string{"": {tokens.AllModels}},
-		bodies:   web.NewBodyCache(),
-	}
+func newPriceModel(a *API, snap *snapshot.Snapshot, known []assay.Observed[assay.ModelDay]) *dayRows {
 	free := map[string]bool{}
-	for _, lab := range labs {
+	for _, lab := range snap.Catalog.Labs {
 		free[lab.Lab] = lab.Free
-		m.families[lab.Lab] = []string{tokens.AllModels}
 	}
-	for _, p := range tokens.Prices(known, labs, schedule) {
+	rows := newDayRows()
+	for _, p := range tokens.Prices(known, snap.Catalog.Labs, a.schedule(snap)) {
 		filters := []tokenFilter{{lab: p.Lab}}
 		if free[p.Lab] {
 			filters = append(filters, tokenFilter{free: true})
 		}
-		m.prices.text = appendTokenPrice(m.prices.begin(p.Day, filters...), &p)
-		m.prices.end()
+		rows.text = appendTokenPrice(rows.begin(p.Day, filters...), &p)
+		rows.end()
 	}
-	for _, c := range tokens.Costs(known, labs) {
+	rows.digest = web.Tag(rows.text)
+	return rows
+}
+
+// costModel is the costs of workloads.
+type costModel struct {
+	*dayRows
+	families map[string][]string // by lab, and of all labs under ""; AllModels first, then by name
+}
+
+var costModels = &modelKind[assay.ModelDay, *costModel]{
+	name:   "workload costs",
+	family: tokens.Family,
+	build:  newCostModel,
+	size:   func(m *costModel) int { return m.size() },
+}
+
+func newCostModel(_ *API, snap *snapshot.Snapshot, known []assay.Observed[assay.ModelDay]) *costModel {
+	m := &costModel{dayRows: newDayRows(), families: map[string][]string{"": {tokens.AllModels}}}
+	for _, lab := range snap.Catalog.Labs {
+		m.families[lab.Lab] = []string{tokens.AllModels}
+	}
+	for _, c := range tokens.Costs(known, snap.Catalog.Labs) {
 		filters := []tokenFilter{{lab: c.Lab}, {family: c.Family}, {lab: c.Lab, family: c.Family}}
-		m.costs.text = appendCost(m.costs.begin(c.Day, filters...), &c)
-		m.costs.end()
+		m.text = appendCost(m.begin(c.Day, filters...), &c)
+		m.end()
 		m.addFamily("", c.Family)
 		m.addFamily(c.Lab, c.Family)
 	}
-	m.prices.digest, m.costs.digest = web.Tag(m.prices.text), web.Tag(m.costs.text)
+	m.digest = web.Tag(m.text)
 	return m
 }
 
-func (m *tokenModel) addFamily(lab, family string) {
+func (m *costModel) addFamily(lab, family string) {
 	names := m.families[lab]
 	if family == tokens.AllModels {
 		return
@@ -134,9 +145,21 @@ type dayRows struct {
 	ends   []int  // of each row, in text
 	picked map[tokenFilter][]int32
 	digest string
+	bodies *web.BodyCache
 }
 
-func newDayRows() *dayRows { return &dayRows{picked: map[tokenFilter][]int32{}} }
+func newDayRows() *dayRows {
+	return &dayRows{picked: map[tokenFilter][]int32{}, bodies: web.NewBodyCache()}
+}
+
+// size is how many bytes the rows take, without the cached bodies.
+func (r *dayRows) size() int {
+	bytes := cap(r.text) + sizeOf[int64](cap(r.days)) + sizeOf[int](cap(r.ends))
+	for _, rows := range r.picked {
+		bytes += sizeOf[int32](cap(rows))
+	}
+	return bytes
+}
 
 // begin registers the next row, which passes the filters, and gives the text to append it to.
 func (r *dayRows) begin(day int64, filters ...tokenFilter) []byte {
@@ -174,8 +197,8 @@ type tokenView struct {
 	picked []int32 // unless the filter requests all
 }
 
-func (q *query) tokenView(h history, model *tokenModel, rows *dayRows, filter tokenFilter) tokenView {
-	return tokenView{history: h, rows: rows, bodies: q.bodies(model.bodies), filter: filter, picked: rows.picked[filter]}
+func (q *query) tokenView(h history, rows *dayRows, filter tokenFilter) tokenView {
+	return tokenView{history: h, rows: rows, bodies: q.bodies(rows.bodies), filter: filter, picked: rows.picked[filter]}
 }
 
 func (v *tokenView) every() bool { return v.filter == tokenFilter{} }
@@ -298,8 +321,11 @@ func otpi(q query) (web.Response, error) {
 		return web.Response{}, err
 	}
 	filter := tokenFilter{lab: lab.Lab, free: lab.Lab == "" && q.Caller().Tier == assay.Anonymous}
-	model := q.api.tokenModelOf(q.snap, q.known())
-	view := q.tokenView(h, model, model.prices, filter)
+	prices, err := priceModels.of(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
+	view := q.tokenView(h, prices, filter)
 	first, last := q.bounds(ask, grant, to)
 	single := h.start == "" && h.end == ""
 	if single && !day.given {
@@ -373,19 +399,22 @@ func workload(q query) (web.Response, error) {
 	if err := q.readAsOf(&ask); err != nil {
 		return web.Response{}, err
 	}
-	model := q.api.tokenModelOf(q.snap, q.known())
 	modelFamily, err := q.Param("family")
 	if err != nil {
 		return web.Response{}, err
 	}
-	if names := model.families[lab.Lab]; modelFamily != "" && !slices.Contains(names, modelFamily) {
+	costs, err := costModels.of(&q)
+	if err != nil {
+		return web.Response{}, err
+	}
+	if names := costs.families[lab.Lab]; modelFamily != "" && !slices.Contains(names, modelFamily) {
 		return web.Response{}, web.Invalid("family", modelFamily, web.JoinWords(names, "or"))
 	}
 	grant, err := q.decide(ask)
 	if err != nil {
 		return web.Response{}, err
 	}
-	view := q.tokenView(h, model, model.costs, tokenFilter{lab: lab.Lab, family: modelFamily})
+	view := q.tokenView(h, costs.dayRows, tokenFilter{lab: lab.Lab, family: modelFamily})
 	view.between(q.bounds(ask, grant, to))
 	head := appendGivenField(appendTokenHead(grant), `,"lab":`, lab.Lab)
 	head = view.appendRange(appendGivenField(head, `,"family":`, modelFamily))

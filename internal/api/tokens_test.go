@@ -237,6 +237,78 @@ func TestTokens_AsOfEqualsWhatWasServed(t *testing.T) {
 	past.wantAsOf(t, r)
 }
 
+// manyModelDays has days of a few thousand models in each of several receipts, an hour apart.
+func manyModelDays(receipts int) (known *snapshot.Snapshot, received []int64) {
+	const models = 3000
+	known = snapshot.New(assay.DefaultCatalog(), 1)
+	day := apitest.Instant("2026-01-31")
+	for n := range receipts {
+		at := apitest.Instant("2026-02-01") + int64(n)*assay.Hour
+		var learned []assay.Observed[assay.ModelDay]
+		for i := range models {
+			m := assay.ModelDay{
+				Day: day, Lab: "openai", Model: fmt.Sprint("model ", n, ".", i), Family: "gpt",
+				Requests: 100_000, InputTokens: 1_000_000, Dollars: assay.One,
+			}
+			learned = append(learned, assay.Observed[assay.ModelDay]{Value: m, Key: m.Key(), Received: at})
+		}
+		batch := family.Batches{assay.FamilyModels: tokens.Family.BatchOf(learned...)}
+		known, received = known.With(snapshot.Update{Observations: batch}), append(received, at)
+	}
+	return known, received
+}
+
+// A request that needs a model of another past moment counts as several, the more the larger the model, and one for
+// which the caller has too little left builds nothing. A model in memory costs nothing more.
+func TestAsOf_NewModelsCountAsSeveralRequests(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	snap, received := manyModelDays(8)
+	r.Use(snap)
+	f := func(n int, caller string, status int, limit string) {
+		t.Helper()
+		target := "/api/otpi?as_of=" + assay.FormatInstant(received[n]+1)
+		got := r.Get(caller, target, "peer", "192.0.2.7:99")
+		if got.StatusCode != status || got.Header.Get("Ratelimit") != limit || len(got.Header["Ratelimit"]) != 1 {
+			t.Errorf("%s: %d %v %.200s, want %d %s", target, got.StatusCode, got.Header["Ratelimit"], got.Text, status, limit)
+		}
+	}
+	f(7, "", 200, `"public";r=59;t=60`) // the current model
+	f(0, "", 200, `"public";r=57;t=60`) // 3,000 observations
+	f(0, "", 200, `"public";r=56;t=60`)
+	f(1, "", 200, `"public";r=52;t=60`) // 6,000 observations
+	f(6, "", 200, `"public";r=42;t=60`) // 21,000, but no more than ten requests
+	f(5, "", 200, `"public";r=32;t=60`)
+	f(4, "", 200, `"public";r=24;t=60`) // 15,000 observations
+	f(3, "", 200, `"public";r=17;t=60`)
+	r.Use(snap.WithCatalog(snap.Catalog, 2)) // all models are to be built again
+	f(6, "", 200, `"public";r=7;t=60`)
+	f(5, "", 429, `"public";r=6;t=60`)
+	if api.HasPastModel(r.API, r.Snapshots.Load(), "token prices", received[5]) {
+		t.Error("a model was built for a request that was refused")
+	}
+	f(6, "", 200, `"public";r=5;t=60`)
+}
+
+// Prices and costs are built separately, when they are requested.
+func TestAsOf_PricesWithoutCosts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	snap, received := manyModelDays(3)
+	r.Use(snap)
+	want := func(n int, prices, costs bool) {
+		t.Helper()
+		has := func(name string) bool { return api.HasPastModel(r.API, snap, name, received[n]) }
+		if has("token prices") != prices || has("workload costs") != costs {
+			t.Errorf("receipt %d: prices are built: %v, costs: %v", n, has("token prices"), has("workload costs"))
+		}
+	}
+	r.Get("premium", "/api/otpi?as_of="+assay.FormatInstant(received[0]))
+	want(0, true, false)
+	r.Get("premium", "/api/workload?as_of="+assay.FormatInstant(received[1]))
+	want(1, false, true)
+}
+
 // TestTokens_ETags: a response that differs has another tag, and one that was sent back is 304.
 func TestTokens_ETags(t *testing.T) {
 	t.Parallel()

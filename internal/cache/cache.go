@@ -154,6 +154,14 @@ func (c *Cache[K, V]) dropLocked(key K) {
 	delete(c.entries, key)
 }
 
+// Has reports whether the value of a key is held or being computed.
+func (c *Cache[K, V]) Has(key K) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, known := c.entries[key]
+	return known
+}
+
 // Len returns the number of entries.
 func (c *Cache[K, V]) Len() int {
 	c.mu.Lock()

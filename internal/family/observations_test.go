@@ -28,22 +28,12 @@ func TestObservations_AtAnyMoment(t *testing.T) {
 	later := with(first, observed("b", 1, 20, 3), observed("c", 0, 20, 4))
 	f := func(o *Observations[int], moment, received int64, want ...int) {
 		t.Helper()
-		builds := 0
-		for range 3 {
-			got := Model(o, moment, func(known []assay.Observed[int]) []int {
-				builds++
-				var values []int
-				for _, k := range known {
-					values = append(values, k.Value)
-				}
-				return values
-			})
-			if !slices.Equal(got, want) || o.Received(moment) != received {
-				t.Errorf("at %d the model is %v of receipt %d, want %v of %d", moment, got, o.Received(moment), want, received)
-			}
+		var got []int
+		for _, k := range o.Known(moment) {
+			got = append(got, k.Value)
 		}
-		if builds > 1 {
-			t.Errorf("at %d the model was built %d times", moment, builds)
+		if !slices.Equal(got, want) || o.Received(moment) != received {
+			t.Errorf("at %d are known %v of receipt %d, want %v of %d", moment, got, o.Received(moment), want, received)
 		}
 	}
 	f(first, 9, 0)
@@ -58,24 +48,22 @@ func TestObservations_AtAnyMoment(t *testing.T) {
 	}
 }
 
-// Requests for many past moments do not fill the memory, and the current model stays.
-func TestObservations_PastIsBounded(t *testing.T) {
+// A model is built once from all observations, and again when there are more.
+func TestCurrent_BuildsOnce(t *testing.T) {
 	t.Parallel()
-	o := none()
-	for i := range int64(100) {
-		o = with(o, observed("a", int(i), i+1, int(i)))
-	}
+	o := with(none(), observed("a", 0, 10, 1))
 	builds := 0
 	build := func(known []assay.Observed[int]) int { builds++; return len(known) }
-	Model(o, math.MaxInt64, build)
-	for i := range int64(100) {
-		Model(o, i, build)
+	for range 3 {
+		if got := Current(o, "length", build); got != 1 || builds != 1 {
+			t.Errorf("the model is %d after %d builds, want 1 and 1", got, builds)
+		}
 	}
-	if n := o.models.past.Len(); n > maxPastModels {
-		t.Errorf("%d past models are in memory, want at most %d", n, maxPastModels)
+	if got := Current(o, "words", func([]assay.Observed[int]) string { return "one" }); got != "one" {
+		t.Errorf("the model of another name is %q", got)
 	}
-	if before := builds; Model(o, math.MaxInt64, build) != 1 || builds != before {
-		t.Error("the current model was built again")
+	if got := Current(with(o, observed("b", 0, 20, 2)), "length", build); got != 2 || builds != 2 {
+		t.Errorf("with one more the model is %d after %d builds, want 2 and 2", got, builds)
 	}
 }
 
@@ -84,9 +72,9 @@ func TestObservations_WithoutModels(t *testing.T) {
 	o := with(none(), observed("a", 0, 10, 1))
 	builds := 0
 	build := func([]assay.Observed[int]) int { builds++; return builds }
-	Model(o, math.MaxInt64, build)
+	Current(o, "model", build)
 	again := o.WithoutModels().(*Observations[int])
-	if got := Model(again, math.MaxInt64, build); got != 2 || again.Latest() != 10 {
+	if got := Current(again, "model", build); got != 2 || again.Latest() != 10 {
 		t.Errorf("the model is that of build %d and the latest %d, want 2 and 10", got, again.Latest())
 	}
 }

@@ -78,6 +78,12 @@ func scopesOf(s *assay.Site) []Scope {
 	return []Scope{All}
 }
 
+// Size returns roughly how many bytes the model takes.
+func (m *Model) Size() int {
+	const bytesPerSite = 1 << 10 // the site itself, its positions in the lists and in the tree
+	return len(m.sites)*bytesPerSite + len(m.records.all) + len(m.names.all) + len(m.chips.all)
+}
+
 // Query selects sites. An empty field does not narrow.
 type Query struct {
 	Scope         Scope

@@ -15,6 +15,17 @@ type field struct{ name, value string }
 
 func (h *headers) add(name, value string) { h.fields = append(h.fields, field{name, value}) }
 
+// set replaces a header that may have been added before.
+func (h *headers) set(name, value string) {
+	for i := range h.fields {
+		if h.fields[i].name == name {
+			h.fields[i].value = value
+			return
+		}
+	}
+	h.add(name, value)
+}
+
 // Content types, as net/http takes header values.
 var (
 	jsonType = []string{"application/json"}

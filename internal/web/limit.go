@@ -38,15 +38,17 @@ func NewLimiter[K comparable](redis *sharedlimit.Redis, c LimitConfig, text func
 }
 
 // Count counts a request under a key, sets the rate limit headers, and refuses what is over the limit.
-func (l *Limiter[K]) Count(r *Request, key K) error {
-	d := l.counts.Allow(key, int64(r.now.Sub(r.server.started)))
+func (l *Limiter[K]) Count(r *Request, key K) error { return l.countMany(r, key, 1) }
+
+func (l *Limiter[K]) countMany(r *Request, key K, cost int) error {
+	d := l.counts.AllowMany(key, int64(r.now.Sub(r.server.started)), cost)
 	seconds := Seconds(d.Reset)
 	var buffer [48]byte
 	state := append(append(append(buffer[:0], '"'), l.config.Name...), `";r=`...)
 	state = strconv.AppendInt(state, int64(d.Remaining), 10)
 	state = strconv.AppendInt(append(state, ";t="...), int64(seconds), 10)
-	r.SetHeader("RateLimit", string(state))
-	r.SetHeader("RateLimit-Policy", l.policy)
+	r.out.headers.set("RateLimit", string(state))
+	r.out.headers.set("RateLimit-Policy", l.policy)
 	if d.Allowed {
 		return nil
 	}
@@ -54,6 +56,26 @@ func (l *Limiter[K]) Count(r *Request, key K) error {
 		Kind: assay.TooMany, Code: "rate_limited", RetryAfter: d.Reset,
 		Message: fmt.Sprintf("Rate limit of %d %s exceeded. Retry in %d seconds.", l.config.Limit, l.config.Counted, seconds),
 	}
+}
+
+// CountMore counts a request that costs the server more than others as so many more requests of its caller, and refuses
+// it if the caller has not as many left. Under a very low limit it counts as all that the limit allows.
+func (r *Request) CountMore(cost int) error {
+	switch r.route.Limit {
+	case PerAddress:
+		return r.server.byAddress.countMore(r, LimitAddress(r.client), cost)
+	case PerKey:
+		return r.server.byKey.countMore(r, r.limitName(), cost)
+	case Unlimited:
+	}
+	return nil
+}
+
+func (l *Limiter[K]) countMore(r *Request, key K, cost int) error {
+	if l.config.Limit == 1 {
+		return nil // the request itself was counted
+	}
+	return l.countMany(r, key, min(cost, l.config.Limit-1))
 }
 
 // LimitAddress is what an address is counted as: itself, or in IPv6 its /64, which is what one customer gets.

@@ -14,7 +14,7 @@ import (
 //go:embed window.lua
 var windowScript string
 
-// request is what the script decides on: a request that counts as cost requests, of which most are admitted in a window.
+// request is what the script decides on: a request that counts as cost requests, of which a window admits most.
 type request struct {
 	most   int
 	window time.Duration
