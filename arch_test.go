@@ -107,7 +107,7 @@ var packages = map[string]struct {
 	},
 	"internal/api": {
 		may: ". internal/access internal/cache internal/coding internal/family internal/index " +
-			"internal/limit/sharedlimit internal/memory internal/proof internal/sites internal/snapshot " +
+			"internal/limit/sharedlimit internal/memory internal/proof internal/redact internal/sites internal/snapshot " +
 			"internal/tokens internal/web",
 		why: "market data comes from memory",
 	},

@@ -10,6 +10,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/cache"
+	"github.com/assaydata/assay/internal/redact"
 	"github.com/assaydata/assay/internal/sites"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/web"
@@ -176,7 +177,7 @@ func (q *query) siteQuery() (find sites.Query, echo siteQuery, err error) {
 	return find, echo, err
 }
 
-// folded returns a text parameter, and the form of it that is searched for.
+// folded returns a text parameter as the response may repeat it, without keys, and the form of it that is searched for.
 func (q *query) folded(name string) (value, folded string, err error) {
 	if value, err = q.Param(name); err != nil || value == "" {
 		return "", "", err
@@ -184,7 +185,7 @@ func (q *query) folded(name string) (value, folded string, err error) {
 	if folded = strings.TrimSpace(sites.Fold(value)); folded == "" {
 		return "", "", web.Invalid(name, value, "a text with at least one letter or digit")
 	}
-	return value, folded, nil
+	return redact.Keys(value), folded, nil
 }
 
 // country returns the requested country, in our spelling.

@@ -54,6 +54,18 @@ func TestGolden_Sites(t *testing.T) {
 	f("sites-map-premium", "premium", "/api/neocloud/map")
 }
 
+// A key in the wrong parameter is not repeated in the response.
+func TestSites_QueryWithoutKeys(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, target := range []string{"?city=", "?country=no&gpu_type="} {
+		got := r.Get("full", "/api/neocloud/sites"+target+r.Keys["full"])
+		if got.StatusCode != http.StatusOK || strings.Contains(got.Text, r.Keys["full"]) || !strings.Contains(got.Text, "sk_live_…") {
+			t.Errorf("%s: %d %s", target, got.StatusCode, got.Text)
+		}
+	}
+}
+
 // names returns the names of the sites in a response, in order.
 func names(t *testing.T, got apitest.Reply) (names []string) {
 	t.Helper()

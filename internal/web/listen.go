@@ -21,7 +21,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	conns := newConns()
 	server := &http.Server{ //nolint:gosec // G112: conns bounds the time a request may take to arrive
 		Handler: s, ConnState: conns.changed, ConnContext: withConn, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),
+		ErrorLog:                     slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),
+		DisableGeneralOptionsHandler: true, // its response to OPTIONS * has no id and no line in the log
 	}
 	go conns.run(ctx)
 	drained := make(chan error, 1)

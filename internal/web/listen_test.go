@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/assaydata/assay/internal/apitest"
@@ -58,6 +59,36 @@ func TestServe_OverTheNetwork(t *testing.T) {
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestServe_OptionsOfTheServer: OPTIONS * is a request like any other, with an id and a line in the log.
+func TestServe_OptionsOfTheServer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- r.Serve(ctx, l) }()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: assay.example\r\nX-Request-Id: star\r\nConnection: close\r\n\r\n")
+	got, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(string(got), "HTTP/1.1 404 ") || !strings.Contains(string(got), "X-Request-Id: star\r\n") ||
+		!strings.Contains(r.Logs.String(), `"id":"star"`) {
+		t.Errorf("response %q\nlog %s", got, r.Logs.String())
 	}
 }
 
