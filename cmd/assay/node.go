@@ -193,7 +193,8 @@ func (n *node) newServer() (*web.Server, error) {
 		Now: n.now, Requests: requests, Log: n.log, TrustedProxies: config.trustedProxies,
 		ProxyHeader: config.proxyHeader, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, KeyLimit: config.keyLimit, Limits: n.limits, Status: n.status, Pages: pages,
-		Data: n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
+		Connections: withinDescriptors(config.connections, descriptorLimit(), n.log),
+		Data:        n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)

@@ -169,6 +169,11 @@ func startServer(dir, name string, args ...string) (*process, error) {
 // startServerWith is startServer with additional environment variables. The program inherits no others that it could
 // take for settings.
 func startServerWith(environment []string, dir, name string, args ...string) (*process, error) {
+	return startCommand(environment, dir, name, exec.Command(program, args...))
+}
+
+// startCommand is startServerWith for a command that becomes the program.
+func startCommand(environment []string, dir, name string, cmd *exec.Cmd) (*process, error) {
 	out, err := os.Create(filepath.Join(dir, name+".out"))
 	if err != nil {
 		return nil, err
@@ -179,7 +184,8 @@ func startServerWith(environment []string, dir, name string, args ...string) (*p
 		return nil, err
 	}
 	defer log.Close()
-	p := &process{cmd: exec.Command(program, append(args, "--addr", "127.0.0.1:0")...), exited: make(chan struct{})}
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	p.cmd.Args = append(p.cmd.Args, "--addr", "127.0.0.1:0")
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, log
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environment...)
 	if err := p.cmd.Start(); err != nil {
@@ -192,7 +198,7 @@ func startServerWith(environment []string, dir, name string, args ...string) (*p
 	if err := until(startLimit, 10*time.Millisecond, func() error { return p.ready(out.Name()) }); err != nil {
 		p.kill()
 		text, _ := os.ReadFile(log.Name())
-		return nil, fmt.Errorf("start assay %v: %w\n%s", args, err, text)
+		return nil, fmt.Errorf("start %v: %w\n%s", cmd.Args, err, text)
 	}
 	return p, nil
 }

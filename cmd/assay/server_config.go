@@ -22,6 +22,7 @@ type serverConfig struct {
 	proxyHeader    string
 	corsOrigins    []string
 	keyLimit       int
+	connections    web.ConnectionLimits
 	limits         string // may contain a password: openLimits checks it, and its errors do not show it
 	logLevel       slog.Level
 	signIn         signInConfig
@@ -30,6 +31,7 @@ type serverConfig struct {
 
 func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	c.addr, c.node.role, c.keyLimit = "127.0.0.1:8080", web.NodeAll, 600
+	c.connections = web.ConnectionLimits{Total: 10_000, PerAddress: 256}
 	flags := cmd.Flags()
 	parsedFlag(flags, "addr", textFlag, c.addr, "`HOST:PORT` to listen on", c.setAddr)
 	c.location.register(flags, defaultDir)
@@ -44,6 +46,10 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	parsedFlag(flags, "proxy-header", textFlag, web.XForwardedFor,
 		"`HEADER` in which trusted proxies name the client: X-Forwarded-For or Forwarded", c.setProxyHeader)
 	completeFlag(cmd, "proxy-header", web.XForwardedFor, web.Forwarded)
+	addNumberFlag(flags, &c.connections.Total, "max-connections", 1, 1_000_000,
+		"`NUMBER` of connections at a time, fewer if the limit of open files requires it")
+	addNumberFlag(flags, &c.connections.PerAddress, "max-connections-per-address", 1, 1_000_000,
+		"`NUMBER` of connections at a time from one address, IPv6 by /64; trusted proxies are exempt")
 	parsedFlag(flags, "cors-origins", listFlag, "", "`ORIGIN,…` of web pages that may send API keys",
 		func(text string) error {
 			c.corsOrigins = splitList(text)

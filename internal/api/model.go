@@ -1,7 +1,7 @@
 package api
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"runtime"
@@ -11,6 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/cache"
 	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/web"
 )
 
 // modelKind is one kind of model: what the API makes of a family's observations to serve requests from. There is one
@@ -51,11 +52,10 @@ func (k *modelKind[T, M]) of(q *query) (model M, err error) {
 // for each of many moments. So few are built at a time and others wait a little; those used last are kept; and a
 // request that needs a new one counts as several, the more the larger the model.
 const (
-	maxPastBytes   = 64 << 20
-	maxPastModels  = 256
-	maxPastQueue   = 32 // requests that wait
-	maxPastWait    = 2 * time.Second
-	retryAfterPast = "2" // seconds
+	maxPastBytes  = 64 << 20
+	maxPastModels = 256
+	maxPastQueue  = 32 // requests that wait
+	maxPastWait   = 2 * time.Second
 
 	observationsPerRequest = 2000 // how many are worth one more request
 	maxPastCost            = 10   // requests
@@ -102,16 +102,13 @@ func (q *query) pastModel(key pastKey, observations int, build func() pastModel)
 			return pastModel{}, err
 		}
 	}
-	model, err := past.models.Try(key, func() (pastModel, error) { return past.build(build) })
-	if errors.Is(err, errPastBusy) {
-		q.SetHeader("Retry-After", retryAfterPast)
-	}
-	return model, err
+	return past.models.Try(key, func() (pastModel, error) { return past.build(build) })
 }
 
 var errPastBusy = &assay.Error{
-	Kind: assay.Unavailable, Code: "busy",
-	Message: "Too many requests for data of the past are waiting. Retry in " + retryAfterPast + " seconds.",
+	Kind: assay.Unavailable, Code: "busy", RetryAfter: maxPastWait,
+	Message: fmt.Sprintf("Too many requests for data of the past are waiting. Retry in %d seconds.",
+		web.Seconds(maxPastWait)),
 }
 
 // build builds a model when few others are being built.

@@ -3,14 +3,19 @@ package web
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/assaydata/assay"
 )
 
-// conns watches the connections of a server. It does two things that net/http does at a higher price.
+// conns watches the connections of a server. It bounds how many there are (connlimit.go), and it does two things that
+// net/http does at a higher price.
 //
 // It closes connections that wait too long for a request, whether none arrives or one arrives too slowly, and those
 // whose response takes too long. The timeouts of http.Server would set several timers per request, which costs more
@@ -19,9 +24,14 @@ import (
 // And it sends a response of some kilobytes in one piece. net/http would split it after its buffer of 4 KiB, and the
 // second system call costs as much as all the rest.
 type conns struct {
-	now atomic.Int64 // seconds since the start, moved by the sweep
-	mu  sync.Mutex
-	all map[*conn]struct{} // guarded by mu
+	limits  ConnectionLimits
+	trusted func(netip.Addr) bool // proxies, which have the connections of many clients
+	now     atomic.Int64          // seconds since the start, moved by the sweep
+
+	mu        sync.Mutex
+	all       map[*conn]struct{} // guarded by mu
+	addresses map[netip.Addr]int // how many connections each has; guarded by mu
+	refused   int                // since the last report; guarded by mu
 }
 
 // Limits in seconds: of the wait for the first request, of the wait for the next, and of a response.
@@ -34,7 +44,10 @@ const (
 // conn is a connection that has a deadline and can hold back what is written to it.
 type conn struct {
 	net.Conn
+	address  netip.Addr   // what the client counts as
+	exempt   bool         // from the limit of one address
 	deadline atomic.Int64 // second at which it is closed
+	waiting  atomic.Bool  // for a request
 
 	mu      sync.Mutex
 	holding bool   // guarded by mu
@@ -127,18 +140,33 @@ func withConn(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, nc)
 }
 
-func newConns() *conns { return &conns{all: map[*conn]struct{}{}} }
+func newConns(limits ConnectionLimits, trusted func(netip.Addr) bool) *conns {
+	return &conns{
+		limits: limits, trusted: trusted, all: map[*conn]struct{}{}, addresses: map[netip.Addr]int{},
+	}
+}
 
 // listener accepts connections that can be watched.
-type listener struct{ net.Listener }
+type listener struct {
+	net.Listener
+	conns  *conns
+	refuse func(net.Conn, *assay.Error) // responds to a connection that is over a limit, and closes it
+}
 
-// Accept waits for the next connection.
+// Accept waits for the next connection that is within the limits.
 func (l listener) Accept() (net.Conn, error) {
-	nc, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		nc, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{Conn: nc}
+		refusal := l.conns.admit(c)
+		if refusal == nil {
+			return c, nil
+		}
+		l.refuse(nc, refusal)
 	}
-	return &conn{Conn: nc}, nil
 }
 
 // changed is called when a connection changes its state.
@@ -148,35 +176,52 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 		return
 	}
 	switch state {
-	case http.StateNew:
-		c.deadline.Store(cs.now.Load() + newTimeout)
-		cs.mu.Lock()
-		cs.all[c] = struct{}{}
-		cs.mu.Unlock()
+	case http.StateNew: // admitted before
 	case http.StateActive:
+		c.waiting.Store(false)
 		c.deadline.Store(cs.now.Load() + responseTimeout)
 	case http.StateIdle:
 		c.release()
 		c.deadline.Store(cs.now.Load() + idleTimeout)
+		c.waiting.Store(true)
 	case http.StateClosed, http.StateHijacked:
 		cs.mu.Lock()
-		delete(cs.all, c)
+		cs.forgetLocked(c)
 		cs.mu.Unlock()
 	}
 }
 
-// run sweeps once a second until the context ends; the shutdown closes the rest.
-func (cs *conns) run(ctx context.Context) {
+// run sweeps once a second until the context ends; the shutdown closes the rest. It reports refused connections once a
+// minute at most.
+func (cs *conns) run(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	for {
+	for reported := int64(-reportEvery); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 			cs.sweep()
 		}
+		if now := cs.now.Load(); now-reported >= reportEvery {
+			if refused := cs.takeRefused(); refused > 0 {
+				log.Warn("refused connections over --max-connections or --max-connections-per-address", "refused", refused)
+				reported = now
+			}
+		}
 	}
+}
+
+// reportEvery is how many seconds there are between two reports.
+const reportEvery = 60
+
+// takeRefused returns how many connections were refused since the last call.
+func (cs *conns) takeRefused() int {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	refused := cs.refused
+	cs.refused = 0
+	return refused
 }
 
 // sweep advances the time by a second and closes what has taken too long.

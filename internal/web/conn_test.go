@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -23,11 +24,18 @@ type watchedServer struct {
 
 func newWatchedServer(t *testing.T) *watchedServer {
 	t.Helper()
+	return newLimitedServer(t, ConnectionLimits{})
+}
+
+// newLimitedServer makes a server that trusts the proxy 127.0.0.9.
+func newLimitedServer(t *testing.T, limits ConnectionLimits) *watchedServer {
+	t.Helper()
+	trusted := func(address netip.Addr) bool { return address == netip.MustParseAddr("127.0.0.9") }
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &watchedServer{newConns(), l.Addr().String(), make(chan http.ConnState, 100), make(chan struct{})}
+	s := &watchedServer{newConns(limits, trusted), l.Addr().String(), make(chan http.ConnState, 100), make(chan struct{})}
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/slow" {
@@ -47,7 +55,7 @@ func newWatchedServer(t *testing.T) *watchedServer {
 		},
 	}
 	served := make(chan error)
-	go func() { served <- server.Serve(listener{l}) }()
+	go func() { served <- server.Serve(listener{l, s.conns, new(Server).refuse}) }()
 	t.Cleanup(func() {
 		close(s.release)
 		_ = server.Close()
@@ -65,7 +73,16 @@ type client struct {
 
 func (s *watchedServer) dial(t *testing.T) *client {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.address)
+	c := s.dialFrom(t, "127.0.0.1")
+	s.waitFor(t, http.StateNew)
+	return c
+}
+
+// dialFrom connects from an address of loopback.
+func (s *watchedServer) dialFrom(t *testing.T, address string) *client {
+	t.Helper()
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	conn, err := from.DialContext(t.Context(), "tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +91,6 @@ func (s *watchedServer) dial(t *testing.T) *client {
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	s.waitFor(t, http.StateNew)
 	return &client{conn, bufio.NewReader(conn), t}
 }
 

@@ -42,8 +42,19 @@ type ErrorBody struct {
 }
 
 // ErrorBody is the body that reports an error to this request.
-func (r *Request) ErrorBody(e *assay.Error) ErrorBody {
-	return ErrorBody{Error: kinds[e.Kind].label, Message: e.Message, Code: e.Code, RequestID: r.id}
+func (r *Request) ErrorBody(e *assay.Error) ErrorBody { return newErrorBody(e, r.id) }
+
+func newErrorBody(e *assay.Error, id string) ErrorBody {
+	return ErrorBody{Error: kinds[e.Kind].label, Message: e.Message, Code: e.Code, RequestID: id}
+}
+
+// text is the body as JSON.
+func (b ErrorBody) text() []byte {
+	text, err := json.Marshal(b)
+	if err != nil {
+		panic(err) // the fields are strings
+	}
+	return text
 }
 
 // fail responds with an error. If a response has begun, only the log can tell.
@@ -55,10 +66,7 @@ func (r *Request) fail(err error) {
 	if r.out.status != 0 {
 		return
 	}
-	raw, err := json.Marshal(r.ErrorBody(e))
-	if err != nil {
-		panic(err) // the fields are strings
-	}
+	raw := r.ErrorBody(e).text()
 	r.out.headers.contentType = jsonType
 	r.out.headers.contentLength = []string{strconv.Itoa(len(raw))}
 	r.SetHeader("Cache-Control", noStore)

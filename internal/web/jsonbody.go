@@ -7,14 +7,25 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/assaydata/assay"
 )
 
-// maxBody is how long the body of a request may be; none of ours needs a quarter of it.
-const maxBody = 4 << 10
+const (
+	maxBody     = 4 << 10          // bytes; none of ours needs a quarter of it
+	bodyTimeout = 10 * time.Second // for the body to arrive
+)
+
+// setBodyDeadline ends the connection at that time if it still waits for the body then, whether a handler reads the
+// body or the server skips it. The zero time is never.
+func (r *Request) setBodyDeadline(at time.Time) {
+	// A connection without deadlines is one of a test.
+	_ = http.NewResponseController(r.out.ResponseWriter).SetReadDeadline(at)
+}
 
 // ReadJSON reads a JSON object into v, which has the named fields. Errors do not repeat its values, which may be
 // secrets.
@@ -30,9 +41,13 @@ func (r *Request) ReadJSON(v any, fields ...string) error {
 			Kind: assay.TooLarge, Code: "body_too_large", Message: fmt.Sprintf("The body is longer than %d bytes.", maxBody),
 		}
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return InvalidBody("it did not arrive within %d seconds, must be %s", Seconds(bodyTimeout), allowed)
+	}
 	if err != nil {
 		return InvalidBody("it is incomplete, must be %s", allowed)
 	}
+	r.setBodyDeadline(time.Time{}) // what follows is the wait for the client to hang up
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {

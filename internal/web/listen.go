@@ -18,13 +18,13 @@ const (
 
 // Serve serves requests on a listener until the context ends, and then lets requests in flight finish.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	conns := newConns()
+	conns := newConns(s.config.Connections, s.proxies.trusts)
 	server := &http.Server{ //nolint:gosec // G112: conns bounds the time a request may take to arrive
 		Handler: s, ConnState: conns.changed, ConnContext: withConn, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:                     slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),
 		DisableGeneralOptionsHandler: true, // its response to OPTIONS * has no id and no line in the log
 	}
-	go conns.run(ctx)
+	go conns.run(ctx, s.config.Log)
 	drained := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -37,7 +37,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		drained <- err
 	}()
-	if err := server.Serve(listener{l}); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener{l, conns, s.refuse}); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return <-drained

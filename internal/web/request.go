@@ -41,6 +41,9 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 		params: r.params[:0], logLine: r.logLine,
 	}
 	r.out.conn, _ = hr.Context().Value(connKey{}).(*conn)
+	if r.HasBody() {
+		r.setBodyDeadline(time.Now().Add(bodyTimeout))
+	}
 	r.SetHeader("X-Request-Id", r.id)
 	r.SetHeader("X-Content-Type-Options", "nosniff")
 	if r.overTLS() {

@@ -14,6 +14,10 @@ func (s *Server) requestID(r *http.Request) string {
 	if given := r.Header["X-Request-Id"]; len(given) == 1 && saneID(given[0]) {
 		return given[0]
 	}
+	return s.newRequestID()
+}
+
+func (s *Server) newRequestID() string {
 	id := append(make([]byte, 0, 32), s.idPrefix...)
 	return string(strconv.AppendUint(id, s.requestCount.Add(1), 36))
 }

@@ -31,10 +31,11 @@ type Config struct {
 	Requests       io.Writer    // receives one line per request; nil for none
 	Log            *slog.Logger // receives failures of the server
 	TrustedProxies []netip.Prefix
-	ProxyHeader    string             // in which they name the client: XForwardedFor, also if empty, or Forwarded
-	CORSOrigins    []string           // origins that may send keys
-	PublicURL      string             // scheme and host that browsers use for this server; may be empty
-	KeyLimit       int                // requests per minute of one key on keyed routes
+	ProxyHeader    string   // in which they name the client: XForwardedFor, also if empty, or Forwarded
+	CORSOrigins    []string // origins that may send keys
+	PublicURL      string   // scheme and host that browsers use for this server; may be empty
+	KeyLimit       int      // requests per minute of one key on keyed routes
+	Connections    ConnectionLimits
 	Limits         *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
 	Status         *NodeStatus
 	Pages          Pages // the dashboard; nil for none

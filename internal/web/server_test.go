@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/assaydata/assay/internal/access"
@@ -49,9 +50,10 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// smallServer serves one route over the network, and logs into logs. stop waits for the requests in flight.
+// smallServer serves one route on a listener, or over the network if that is nil, and logs into logs. stop waits for
+// the requests in flight.
 func smallServer(
-	t *testing.T, logs io.Writer, private bool, serve func(*web.Request) (web.Response, error),
+	t *testing.T, logs io.Writer, l net.Listener, private bool, serve func(*web.Request) (web.Response, error),
 ) (url string, stop func()) {
 	t.Helper()
 	log := slog.New(slog.NewJSONHandler(logs, nil))
@@ -65,9 +67,10 @@ func smallServer(
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	if l == nil {
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
@@ -80,6 +83,56 @@ func smallServer(
 	}
 }
 
+// pipes is a listener whose connections are in memory, so that a test can use a fake clock.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A body has to arrive within ten seconds, whether the route takes one or not.
+func TestServe_SlowBody(t *testing.T) {
+	t.Parallel()
+	f := func(name string, serve func(*web.Request) (web.Response, error), want string) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var logs lockedBuffer
+				l := make(pipes)
+				_, stop := smallServer(t, &logs, l, false, serve)
+				defer stop()
+				client, server := net.Pipe()
+				l <- server
+				began := time.Now()
+				go func() {
+					_, _ = io.WriteString(client, "GET /route HTTP/1.1\r\nHost: assay\r\nContent-Type: application/json\r\n"+
+						"Content-Length: 100\r\n\r\n{")
+				}()
+				response, err := io.ReadAll(client)
+				if err != nil || !strings.Contains(string(response), want) {
+					t.Errorf("the response is %s (%v), want %s", response, err, want)
+				}
+				if took := time.Since(began); took != 10*time.Second {
+					t.Errorf("the connection ended after %v", took)
+				}
+			})
+		})
+	}
+	f("read", func(r *web.Request) (web.Response, error) {
+		var body struct{}
+		return web.Response{}, r.ReadJSON(&body, "name")
+	}, "Invalid body: it did not arrive within 10 seconds, must be a JSON object with name.")
+	f("ignored", func(*web.Request) (web.Response, error) {
+		return web.Ready(web.NewBody([]byte(`"ready"`), 0)), nil
+	}, "ready")
+}
+
 // A client must not take the beginning of a body for the whole.
 func TestServe_PanicInTheBody(t *testing.T) {
 	t.Parallel()
@@ -88,7 +141,7 @@ func TestServe_PanicInTheBody(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d rows", encoding, rows), func(t *testing.T) {
 				t.Parallel()
 				var logs lockedBuffer
-				url, stop := smallServer(t, &logs, false, func(*web.Request) (web.Response, error) {
+				url, stop := smallServer(t, &logs, nil, false, func(*web.Request) (web.Response, error) {
 					return web.Rows(web.Version{Tag: "x"}, []byte("["), rows+1, func(dst []byte, k int) []byte {
 						if k == rows {
 							panic("a bug")
@@ -122,7 +175,7 @@ func TestServe_ClientHangsUp(t *testing.T) {
 	t.Parallel()
 	var logs lockedBuffer
 	ctx, hangUp := context.WithCancel(t.Context())
-	url, stop := smallServer(t, &logs, true, func(r *web.Request) (web.Response, error) {
+	url, stop := smallServer(t, &logs, nil, true, func(r *web.Request) (web.Response, error) {
 		hangUp()
 		<-r.Context().Done()
 		return web.Response{}, r.Context().Err()

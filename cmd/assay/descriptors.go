@@ -1,0 +1,39 @@
+package main
+
+import (
+	"log/slog"
+	"math"
+	"runtime"
+	"syscall"
+
+	"github.com/assaydata/assay/internal/web"
+)
+
+// descriptorLimit is how many files and connections this process may have open at a time.
+func descriptorLimit() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int(limit.Cur)
+}
+
+// reservedDescriptors are kept for the database, the publisher, Redis and files. A pool of connections to PostgreSQL
+// grows with the cores.
+func reservedDescriptors() int { return 64 + 4*runtime.GOMAXPROCS(0) }
+
+// leastConnections are served however few descriptors there are.
+const leastConnections = 16
+
+// withinDescriptors lowers the limits of connections if there are too few descriptors, so that clients never take those
+// that the database and the publisher need, and one address never takes most of the rest.
+func withinDescriptors(limits web.ConnectionLimits, descriptors int, log *slog.Logger) web.ConnectionLimits {
+	available := max(leastConnections, descriptors-reservedDescriptors())
+	if limits.Total <= available {
+		return limits
+	}
+	lowered := web.ConnectionLimits{Total: available, PerAddress: min(limits.PerAddress, available/4)}
+	log.Warn("the limit of open files allows fewer connections than configured; raise it, or lower --max-connections",
+		"open_files", descriptors, "max_connections", lowered.Total, "max_connections_per_address", lowered.PerAddress)
+	return lowered
+}

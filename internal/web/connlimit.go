@@ -1,0 +1,114 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/assaydata/assay"
+)
+
+// ConnectionLimits bound how many connections are open at a time. Each takes a descriptor, of which a process has few;
+// without the limits one client could take them all, and the database and the publisher would get none.
+type ConnectionLimits struct {
+	Total      int // 0 for no limit
+	PerAddress int // likewise; IPv6 by /64, trusted proxies exempt
+}
+
+// retryConnection is when a client over a limit may try again.
+const retryConnection = 10 * time.Second
+
+// admit registers a connection, or says why it is refused.
+func (cs *conns) admit(c *conn) *assay.Error {
+	if peer, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		address := peer.AddrPort().Addr().Unmap().WithZone("")
+		c.address, c.exempt = LimitAddress(address), cs.trusted(address)
+	}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if most := cs.limits.PerAddress; most > 0 && cs.addresses[c.address] >= most && !c.exempt {
+		cs.refused++
+		return &assay.Error{
+			Kind: assay.TooMany, Code: "too_many_connections", RetryAfter: retryConnection,
+			Message: fmt.Sprintf("Your address has %d connections open, and may not have more. "+
+				"Send several requests over each, or close some.", most),
+		}
+	}
+	if most := cs.limits.Total; most > 0 && len(cs.all) >= most && !cs.makeRoomLocked(c.address) {
+		cs.refused++
+		return &assay.Error{
+			Kind: assay.Unavailable, Code: "too_many_connections", RetryAfter: retryConnection,
+			Message: "The server has as many connections as it can serve. Try again later.",
+		}
+	}
+	c.deadline.Store(cs.now.Load() + newTimeout)
+	c.waiting.Store(true)
+	cs.all[c] = struct{}{}
+	cs.addresses[c.address]++
+	return nil
+}
+
+// forgetLocked removes a connection, unless that was done before.
+func (cs *conns) forgetLocked(c *conn) {
+	if _, known := cs.all[c]; !known {
+		return
+	}
+	delete(cs.all, c)
+	if cs.addresses[c.address]--; cs.addresses[c.address] == 0 {
+		delete(cs.addresses, c.address)
+	}
+}
+
+// makeRoomLocked closes some connections that wait for a request, of the addresses that have most: at least more than
+// the newcomer. So those who hold many connections without using them cannot keep others out.
+func (cs *conns) makeRoomLocked(newcomer netip.Addr) bool {
+	var candidates []*conn
+	for c := range cs.all {
+		if c.waiting.Load() && cs.addresses[c.address] > cs.addresses[newcomer]+1 && !c.exempt {
+			candidates = append(candidates, c)
+		}
+	}
+	slices.SortFunc(candidates, func(a, b *conn) int {
+		return cmp.Or(
+			cmp.Compare(cs.addresses[b.address], cs.addresses[a.address]),
+			cmp.Compare(a.deadline.Load(), b.deadline.Load()),
+		)
+	})
+	// A search takes a while, so it makes room for more than one.
+	const share = 100
+	for _, c := range candidates[:min(len(candidates), 1+cs.limits.Total/share)] {
+		_ = c.Conn.Close() // the server notices
+		cs.forgetLocked(c)
+	}
+	return len(candidates) > 0
+}
+
+// refuse responds to a connection over a limit before it sends a request, and closes it. The response fits into the
+// buffer of a new connection, so that this does not wait.
+func (s *Server) refuse(nc net.Conn, e *assay.Error) {
+	id := s.newRequestID()
+	body := newErrorBody(e, id).text()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", Status(e.Kind), http.StatusText(Status(e.Kind)))
+	for _, f := range []field{
+		{"Content-Type", jsonType[0]},
+		{"Content-Length", strconv.Itoa(len(body))},
+		{"Cache-Control", noStore},
+		{"Connection", "close"},
+		{"Retry-After", strconv.Itoa(Seconds(e.RetryAfter))},
+		{"X-Content-Type-Options", "nosniff"},
+		{"X-Request-Id", id},
+	} {
+		fmt.Fprintf(&b, "%s: %s\r\n", f.name, f.value)
+	}
+	b.WriteString("\r\n")
+	b.Write(body)
+	_, _ = nc.Write(b.Bytes()) // a client that is gone needs no response
+	_ = nc.Close()
+}
