@@ -102,7 +102,7 @@ var packages = map[string]struct {
 	"internal/cache":     {may: "", why: "it keeps values of any type"},
 	"internal/files":     {may: "", why: "how a file is opened does not depend on what is in it"},
 	"internal/web": {
-		may: ". internal/access internal/cache internal/limit/sharedlimit internal/redact",
+		may: ". internal/access internal/cache internal/limit internal/limit/sharedlimit internal/redact",
 		why: "the transport knows no market data and cannot reach the database",
 	},
 	"internal/api": {

@@ -192,7 +192,8 @@ func (n *node) newServer() (*web.Server, error) {
 	server, err := web.New(web.Config{
 		Now: n.now, Requests: requests, Log: n.log, TrustedProxies: config.trustedProxies,
 		ProxyHeader: config.proxyHeader, CORSOrigins: config.corsOrigins,
-		PublicURL: config.signIn.publicURL, KeyLimit: config.keyLimit, Limits: n.limits, Status: n.status, Pages: pages,
+		PublicURL: config.signIn.publicURL, KeyLimit: config.keyLimit,
+		AccountLimit: config.accountLimit, Limits: n.limits, Status: n.status, Pages: pages,
 		Connections: withinDescriptors(config.connections, descriptorLimit(), n.log),
 		Data:        n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes())

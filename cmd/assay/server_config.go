@@ -22,6 +22,7 @@ type serverConfig struct {
 	proxyHeader    string
 	corsOrigins    []string
 	keyLimit       int
+	accountLimit   int // 0: ten times keyLimit
 	connections    web.ConnectionLimits
 	limits         string // may contain a password: openLimits checks it, and its errors do not show it
 	logLevel       slog.Level
@@ -36,6 +37,9 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	parsedFlag(flags, "addr", textFlag, c.addr, "`HOST:PORT` to listen on", c.setAddr)
 	c.location.register(flags, defaultDir)
 	addNumberFlag(flags, &c.keyLimit, "key-limit", 1, 1_000_000, "`NUMBER` of requests per minute and key on keyed routes")
+	parsedFlag(flags, "account-limit", numberFlag, "",
+		"`NUMBER` of requests per minute of all keys and sessions of an account (default: ten times --key-limit)",
+		c.setAccountLimit)
 	flags.StringVar(&c.limits, "limits", "",
 		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)")
 	parsedFlag(flags, "trusted-proxies", listFlag, "",
@@ -72,6 +76,15 @@ func (c *serverConfig) setAddr(text string) error {
 	c.addr = text
 	return nil
 }
+
+func (c *serverConfig) setAccountLimit(text string) (err error) {
+	if c.accountLimit, err = strconv.Atoi(text); err != nil || c.accountLimit < 1 || c.accountLimit > maxAccountLimit {
+		return fmt.Errorf("must be a whole number from 1 to %d", maxAccountLimit)
+	}
+	return nil
+}
+
+const maxAccountLimit = 10_000_000
 
 func (c *serverConfig) setProxyHeader(text string) error {
 	for _, header := range []string{web.XForwardedFor, web.Forwarded} {

@@ -30,6 +30,10 @@ var (
 	errRotateEnded = &assay.Error{
 		Kind: assay.Invalid, Code: "inactive_key", Message: "Only an active key can be rotated. Create a new one.",
 	}
+	errRotationPending = &assay.Error{
+		Kind: assay.Invalid, Code: "rotation_pending",
+		Message: "Another key replaces this one already. Rotate that one, or revoke this one.",
+	}
 	errRotateTier = &assay.Error{
 		Kind: assay.Forbidden, Code: "key_creation_refused",
 		Message: "Your access does not allow a key of this tier any more.",
@@ -60,15 +64,14 @@ func (s *Service) createKey(ctx context.Context, one *person, name string) (keys
 	if err != nil {
 		return keys.Secret{}, assay.Key{}, err
 	}
-	if err := s.checkKeyLimit(ctx, one.ID); err != nil {
-		return keys.Secret{}, assay.Key{}, err
-	}
 	key := store.Key{Tier: tier, Name: name, AccountID: one.ID, Basis: string(basis), OrgID: org}
-	return s.mint(ctx, key, s.Store.CreateKey)
+	return s.mint(ctx, key, func(ctx context.Context, k store.Key) (store.Key, error) {
+		return s.Store.CreateAccountKey(ctx, k, func(existing []store.Key) error { return s.admitKey(existing, "") })
+	})
 }
 
 // RotateKey creates a key that replaces another, with the same name and tier. The old key stays valid for the grace
-// period, unless it ends earlier.
+// period, unless it ends earlier, and cannot be rotated again.
 func (s *Service) RotateKey(
 	ctx context.Context, accountID int64, keyID string, grace time.Duration,
 ) (keys.Secret, assay.Key, error) {
@@ -83,9 +86,6 @@ func (s *Service) RotateKey(
 	if err != nil {
 		return keys.Secret{}, assay.Key{}, err
 	}
-	if s.show(old).Status != StatusActive {
-		return keys.Secret{}, assay.Key{}, errRotateEnded
-	}
 	now := s.now()
 	tier, basis, org, err := one.keyTierAt(now)
 	if err != nil {
@@ -96,7 +96,9 @@ func (s *Service) RotateKey(
 	}
 	next := store.Key{Tier: old.Tier, Name: old.Name, AccountID: accountID, Basis: string(basis), OrgID: org}
 	return s.mint(as(ctx, one.Account), next, func(ctx context.Context, k store.Key) (store.Key, error) {
-		return s.Store.ReplaceKey(ctx, old.ID, now+grace.Milliseconds(), k)
+		return s.Store.ReplaceKey(ctx, old.ID, now+grace.Milliseconds(), k, func(existing []store.Key) error {
+			return s.admitRotation(existing, old.ID, grace)
+		})
 	})
 }
 
@@ -185,14 +187,28 @@ func (s *Service) keyOf(ctx context.Context, accountID int64, keyID string) (sto
 	return store.Key{}, errNoKey
 }
 
-func (s *Service) checkKeyLimit(ctx context.Context, accountID int64) error {
-	list, err := s.KeysOf(ctx, accountID)
-	if err != nil {
-		return err
+// admitRotation refuses to replace a key that is not active, or that another key replaces already: then it ends at a
+// fixed time, as no other key of an account does.
+func (s *Service) admitRotation(existing []store.Key, old string, grace time.Duration) error {
+	at := slices.IndexFunc(existing, func(k store.Key) bool { return k.ID == old })
+	switch {
+	case at < 0:
+		return errNoKey
+	case s.show(existing[at]).Status != StatusActive:
+		return errRotateEnded
+	case existing[at].ExpiresAt != 0:
+		return errRotationPending
+	case grace > 0:
+		return s.admitKey(existing, "")
 	}
+	return s.admitKey(existing, old)
+}
+
+// admitKey refuses one more key if an account has as many active ones as it may have, apart from one that ends now.
+func (s *Service) admitKey(existing []store.Key, ending string) error {
 	active := 0
-	for _, k := range list {
-		if k.Status == StatusActive {
+	for _, k := range existing {
+		if k.ID != ending && s.show(k).Status == StatusActive {
 			active++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -241,12 +242,11 @@ func testRotateKeyTheEarlierEndHolds(t *testing.T, db *store.DB) {
 	old := h.key(id)
 	next, _, err := h.RotateKey(h.ctx(), id, old.ID(), MaxGrace)
 	h.must(err)
-	_, _, err = h.RotateKey(h.ctx(), id, old.ID(), time.Hour) // once more, with less grace
-	h.must(err)
-	h.at += assay.Hour
-	h.wantInactive(old)
+	h.at = start + assay.TrialLength - 1
+	h.wantActive(old, assay.Premium)
 	h.wantActive(next, assay.Premium)
 	h.at = start + assay.TrialLength
+	h.wantInactive(old)
 	h.wantInactive(next)
 }
 
@@ -322,6 +322,60 @@ func TestCreateKey_Names(t *testing.T) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
+}
+
+// A key is rotated once. What replaces it can be rotated in turn, and every key in its grace counts.
+func TestRotateKey_OnePendingRotation(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := openHouse(t, db)
+		id := h.add("ann@example.com")
+		h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
+		old := h.key(id)
+		next, _, err := h.RotateKey(h.ctx(), id, old.ID(), time.Hour)
+		h.must(err)
+		for _, grace := range []time.Duration{0, time.Hour, MaxGrace} {
+			_, _, err = h.RotateKey(h.ctx(), id, old.ID(), grace)
+			wantCode(t, err, assay.Invalid, "rotation_pending")
+		}
+		_, _, err = h.RotateKey(h.ctx(), id, next.ID(), time.Hour)
+		h.must(err)
+		h.must(h.RevokeKey(h.ctx(), id, old.ID()))
+		if list, err := h.KeysOf(h.ctx(), id); err != nil || len(list) != 3 {
+			t.Errorf("there are %d keys (%v), want 3", len(list), err)
+		}
+	})
+}
+
+// Requests at the same time do not get past the limit, neither with new keys nor with rotations.
+func TestKeys_CapHoldsUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := openHouse(t, db)
+		id := h.add("ann@example.com")
+		h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
+		old := h.key(id)
+		for range maxKeys - 3 {
+			k := store.Key{Tier: assay.Full, AccountID: id, Basis: string(access.OnGrant)}
+			_, _, err := keys.MintAndSave(h.ctx(), k, h.Store.CreateKey)
+			h.must(err)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { _, _, _ = h.CreateKey(h.ctx(), id, "one of many") })
+			wg.Go(func() { _, _, _ = h.RotateKey(h.ctx(), id, old.ID(), time.Hour) })
+		}
+		wg.Wait()
+		list, err := h.KeysOf(h.ctx(), id)
+		if err != nil || len(list) != maxKeys {
+			t.Errorf("there are %d keys (%v), want %d", len(list), err, maxKeys)
+		}
+		// A rotation without grace leaves as many keys as before.
+		_, _, err = h.RotateKey(h.ctx(), id, list[0].ID, time.Hour)
+		wantCode(t, err, assay.Forbidden, "too_many_keys")
+		_, _, err = h.RotateKey(h.ctx(), id, list[0].ID, 0)
+		h.must(err)
+	})
 }
 
 func TestCreateKey_NotWithoutEnd(t *testing.T) {

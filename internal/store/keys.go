@@ -59,9 +59,35 @@ func createKey(tx *tx, k *Key, action string, d detail) error {
 	return auditKey(tx, *k, action, d)
 }
 
-// ReplaceKey stores a key that replaces an old one, which ends at the given instant unless it ends earlier.
-func (db *DB) ReplaceKey(ctx context.Context, old string, oldEnds int64, k Key) (Key, error) {
+// CreateAccountKey is CreateKey for a key of an account, unless admit refuses it. admit gets the account's keys, and as
+// writers wait for each other, no other key is created meanwhile.
+func (db *DB) CreateAccountKey(ctx context.Context, k Key, admit func(existing []Key) error) (Key, error) {
 	err := db.write(ctx, func(tx *tx) error {
+		if err := admitKey(tx, k, admit); err != nil {
+			return err
+		}
+		return createKey(tx, &k, "key.create", detail{})
+	})
+	return k, err
+}
+
+func admitKey(tx *tx, k Key, admit func(existing []Key) error) error {
+	existing, err := readKeys(tx, `account_id = $1`, k.AccountID)
+	if err != nil {
+		return err
+	}
+	return admit(existing)
+}
+
+// ReplaceKey stores a key of an account that replaces an old one, which ends at the given instant unless it ends
+// earlier. admit may refuse it, as with CreateAccountKey.
+func (db *DB) ReplaceKey(
+	ctx context.Context, old string, oldEnds int64, k Key, admit func(existing []Key) error,
+) (Key, error) {
+	err := db.write(ctx, func(tx *tx) error {
+		if err := admitKey(tx, k, admit); err != nil {
+			return err
+		}
 		err := tx.exec(`UPDATE keys SET expires_at = $1 WHERE key_id = $2 AND (expires_at IS NULL OR expires_at > $1)`,
 			oldEnds, old)
 		if err != nil {

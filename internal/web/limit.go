@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/limit"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 )
 
@@ -41,17 +42,31 @@ func NewLimiter[K comparable](redis *sharedlimit.Redis, c LimitConfig, text func
 func (l *Limiter[K]) Count(r *Request, key K) error { return l.countMany(r, key, 1) }
 
 func (l *Limiter[K]) countMany(r *Request, key K, cost int) error {
-	d := l.counts.AllowMany(key, int64(r.now.Sub(r.server.started)), cost)
-	seconds := Seconds(d.Reset)
+	d := l.allow(r, key, cost)
+	l.show(r, d)
+	return l.refusal(d)
+}
+
+func (l *Limiter[K]) allow(r *Request, key K, cost int) limit.Decision {
+	return l.counts.AllowMany(key, int64(r.now.Sub(r.server.started)), cost)
+}
+
+// show sets the rate limit headers.
+func (l *Limiter[K]) show(r *Request, d limit.Decision) {
 	var buffer [48]byte
 	state := append(append(append(buffer[:0], '"'), l.config.Name...), `";r=`...)
 	state = strconv.AppendInt(state, int64(d.Remaining), 10)
-	state = strconv.AppendInt(append(state, ";t="...), int64(seconds), 10)
+	state = strconv.AppendInt(append(state, ";t="...), int64(Seconds(d.Reset)), 10)
 	r.out.headers.set("RateLimit", string(state))
 	r.out.headers.set("RateLimit-Policy", l.policy)
+}
+
+// refusal is the error of what is over the limit.
+func (l *Limiter[K]) refusal(d limit.Decision) error {
 	if d.Allowed {
 		return nil
 	}
+	seconds := Seconds(d.Reset)
 	return &assay.Error{
 		Kind: assay.TooMany, Code: "rate_limited", RetryAfter: d.Reset,
 		Message: fmt.Sprintf("Rate limit of %d %s exceeded. Retry in %d seconds.", l.config.Limit, l.config.Counted, seconds),
@@ -63,19 +78,28 @@ func (l *Limiter[K]) countMany(r *Request, key K, cost int) error {
 func (r *Request) CountMore(cost int) error {
 	switch r.route.Limit {
 	case PerAddress:
-		return r.server.byAddress.countMore(r, LimitAddress(r.client), cost)
+		return r.server.byAddress.countMany(r, LimitAddress(r.client), min(cost, publicLimit-1))
 	case PerKey:
-		return r.server.byKey.countMore(r, r.limitName(), cost)
+		return r.countKeyed(min(cost, r.server.config.KeyLimit-1))
 	case Unlimited:
 	}
 	return nil
 }
 
-func (l *Limiter[K]) countMore(r *Request, key K, cost int) error {
-	if l.config.Limit == 1 {
-		return nil // the request itself was counted
+// countKeyed counts a request under its key, and under the account of the key. The headers are about the key, unless
+// the account's limit refuses the request.
+func (r *Request) countKeyed(cost int) error {
+	if cost == 0 {
+		return nil
 	}
-	return l.countMany(r, key, min(cost, l.config.Limit-1))
+	if err := r.server.byKey.countMany(r, r.limitName(), cost); err != nil || r.caller.AccountID == 0 {
+		return err
+	}
+	d := r.server.byAccount.allow(r, r.caller.AccountID, min(cost, r.server.byAccount.config.Limit))
+	if !d.Allowed {
+		r.server.byAccount.show(r, d)
+	}
+	return r.server.byAccount.refusal(d)
 }
 
 // LimitAddress is what an address is counted as: itself, or in IPv6 its /64, which is what one customer gets.

@@ -73,3 +73,27 @@ func TestLimit_ByKey(t *testing.T) {
 		t.Errorf("another key: %d", got.StatusCode)
 	}
 }
+
+// All keys of an account and its sessions have one more limit together. The headers are about the key until that limit
+// refuses a request.
+func TestLimit_ByAccount(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit, c.Web.AccountLimit = 3, 7 })
+	r.Keys["first"], _ = r.CreateKey("premium session")
+	r.Keys["second"], _ = r.CreateKey("premium session") // these are two requests of the account
+	f := func(caller string, status int, limit string) {
+		t.Helper()
+		got := r.Get(caller, "/api/gpu/H200/history-simple")
+		if got.StatusCode != status || got.Header.Get("Ratelimit") != limit {
+			t.Errorf("%s: %d %s %.200s, want %d %s", caller, got.StatusCode, got.Header.Get("Ratelimit"), got.Text, status, limit)
+		}
+	}
+	f("first", 200, `"key";r=2;t=60`)
+	f("first", 200, `"key";r=1;t=60`)
+	f("first", 200, `"key";r=0;t=60`)
+	f("second", 200, `"key";r=2;t=60`)
+	f("premium session", 200, `"key";r=0;t=60`)
+	f("second", 429, `"account";r=0;t=60`)
+	f("full session", 200, `"key";r=2;t=60`)
+	f("premium", 200, `"key";r=2;t=60`) // a key of the operator
+}

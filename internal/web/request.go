@@ -129,7 +129,7 @@ func (r *Request) serve(found *resource) error {
 		return err
 	}
 	if r.route.Limit == PerKey && r.caller != (assay.Caller{}) {
-		if err := r.server.byKey.Count(r, r.limitName()); err != nil {
+		if err := r.countKeyed(1); err != nil {
 			return err
 		}
 	}

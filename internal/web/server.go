@@ -9,6 +9,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,6 +37,7 @@ type Config struct {
 	CORSOrigins    []string // origins that may send keys
 	PublicURL      string   // scheme and host that browsers use for this server; may be empty
 	KeyLimit       int      // requests per minute of one key on keyed routes
+	AccountLimit   int      // of all keys and sessions of one account together; 0 for KeysPerAccount times KeyLimit
 	Connections    ConnectionLimits
 	Limits         *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
 	Status         *NodeStatus
@@ -64,6 +67,8 @@ type Pages interface {
 const (
 	publicLimit = 60
 	limitWindow = time.Minute
+	// KeysPerAccount is how many keys of one account can use their limits fully at the same time, unless configured.
+	KeysPerAccount = 10
 	// maxAddresses and maxKeys bound the limiters' memory on this node; a full table takes about 80 MB.
 	maxAddresses = 131_072
 	maxKeys      = 65_536
@@ -82,6 +87,7 @@ type Server struct {
 	sameOrigin   *http.CrossOriginProtection
 	byAddress    *Limiter[netip.Addr]
 	byKey        *Limiter[string]
+	byAccount    *Limiter[int64]
 	requestCount atomic.Uint64
 	idPrefix     string
 	pool         sync.Pool // of *Request
@@ -103,6 +109,10 @@ func New(config Config, groups ...Group) (*Server, error) {
 	s.byKey = NewLimiter(config.Limits, LimitConfig{
 		Name: "key", Limit: config.KeyLimit, Window: limitWindow, MaxKeys: maxKeys, Counted: requestsPerMinute,
 	}, strings.Clone)
+	s.byAccount = NewLimiter(config.Limits, LimitConfig{
+		Name: "account", Limit: cmp.Or(config.AccountLimit, KeysPerAccount*config.KeyLimit),
+		Window: limitWindow, MaxKeys: maxKeys, Counted: "requests per minute of all keys of an account",
+	}, func(id int64) string { return strconv.FormatInt(id, 10) })
 	s.sameOrigin = http.NewCrossOriginProtection()
 	if config.PublicURL != "" {
 		if err := s.sameOrigin.AddTrustedOrigin(config.PublicURL); err != nil {
