@@ -48,7 +48,7 @@ func (l *Limiter[K]) countMany(r *Request, key K, cost int) error {
 }
 
 func (l *Limiter[K]) allow(r *Request, key K, cost int) limit.Decision {
-	return l.counts.AllowMany(key, int64(r.now.Sub(r.server.started)), cost)
+	return l.counts.AllowMany(key, r.sinceStart(), cost)
 }
 
 // show sets the rate limit headers.
@@ -87,20 +87,24 @@ func (r *Request) CountMore(cost int) error {
 }
 
 // countKeyed counts a request under its key, and under the account of the key. The headers are about the key, unless
-// the account's limit refuses the request.
+// the account's limit refuses the request. What one of them refuses does not count for the other.
 func (r *Request) countKeyed(cost int) error {
 	if cost == 0 {
 		return nil
 	}
-	if err := r.server.byKey.countMany(r, r.limitName(), cost); err != nil || r.caller.AccountID == 0 {
-		return err
+	key, byKey, byAccount := r.limitName(), r.server.byKey, r.server.byAccount
+	if r.caller.AccountID != 0 && !byKey.counts.Refused(key, r.sinceStart(), cost) {
+		d := byAccount.allow(r, r.caller.AccountID, min(cost, byAccount.config.Limit))
+		if !d.Allowed {
+			byAccount.show(r, d)
+			return byAccount.refusal(d)
+		}
 	}
-	d := r.server.byAccount.allow(r, r.caller.AccountID, min(cost, r.server.byAccount.config.Limit))
-	if !d.Allowed {
-		r.server.byAccount.show(r, d)
-	}
-	return r.server.byAccount.refusal(d)
+	return byKey.countMany(r, key, cost)
 }
+
+// sinceStart is when the request arrived, on the clock of the limiters.
+func (r *Request) sinceStart() int64 { return int64(r.now.Sub(r.server.started)) }
 
 // LimitAddress is what an address is counted as: itself, or in IPv6 its /64, which is what one customer gets.
 func LimitAddress(address netip.Addr) netip.Addr {

@@ -96,4 +96,14 @@ func TestLimit_ByAccount(t *testing.T) {
 	f("second", 429, `"account";r=0;t=60`)
 	f("full session", 200, `"key";r=2;t=60`)
 	f("premium", 200, `"key";r=2;t=60`) // a key of the operator
+
+	// What the account's limit refuses does not count for the key, and the reverse.
+	r.Clock = r.Clock.Add(50 * time.Second)
+	for range 3 {
+		f("second", 429, `"account";r=0;t=10`)
+		f("first", 429, `"key";r=0;t=10`)
+	}
+	r.Clock = r.Clock.Add(10 * time.Second)
+	f("second", 200, `"key";r=2;t=60`)
+	f("first", 200, `"key";r=2;t=60`)
 }

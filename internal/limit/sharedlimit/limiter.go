@@ -99,6 +99,12 @@ func (l *Limiter[K]) AllowMany(key K, now int64, cost int) limit.Decision {
 	return d
 }
 
+// Refused reports whether this node alone would refuse a request, as limit.Limiter does. It counts nothing.
+func (l *Limiter[K]) Refused(key K, now int64, cost int) bool {
+	_, refused := l.local.Refused(key, now, cost)
+	return refused
+}
+
 // name is the key's name in Redis. The braces make a cluster choose the server by the hash alone.
 func (l *Limiter[K]) name(key K) string {
 	sum := sha256.Sum256([]byte(l.prefix + l.text(key)))
