@@ -44,10 +44,11 @@ endif
 $(DASHBOARD): ui/node_modules/.package-lock.json $(UI_SOURCES)
 	cd ui && npm run --silent build -- --logLevel warn
 
-# Not npm ci: it needs the bundler's packages for every operating system, and a lockfile made on one system names only those
-# of that system. npm install still follows the lockfile, and --no-save leaves the lockfile unchanged.
+# npm installs what the lockfile names, with the hashes it names, and runs no code of the packages while it does.
+NPM_CI := npm ci --ignore-scripts --no-fund --no-audit
+
 ui/node_modules/.package-lock.json: ui/package-lock.json
-	cd ui && npm install --no-save --no-fund --no-audit
+	cd ui && $(NPM_CI)
 	@touch $@
 
 .PHONY: run
@@ -61,7 +62,7 @@ clean: ## remove everything the targets made, except the linter (see clean-all)
 
 .PHONY: clean-all
 clean-all: clean ## also remove the linters, which take minutes to build
-	rm -rf tools/lint/bin tools/lint/node_modules
+	rm -rf tools/lint/bin tools/lint/node_modules tools/vuln/bin
 
 ##@ Test
 
@@ -179,7 +180,18 @@ lint-ui: ui/node_modules/.package-lock.json ## formatting, types, markup and ESL
 endif
 
 tools/lint/node_modules/.package-lock.json: tools/lint/package-lock.json
-	cd tools/lint && npm ci --no-fund --no-audit
+	cd tools/lint && $(NPM_CI)
+
+GOVULNCHECK := tools/vuln/bin/govulncheck
+
+.PHONY: vuln
+vuln: $(GOVULNCHECK) ## look for known vulnerabilities in Go modules and npm packages, as far as the network allows
+	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint
+
+# In its own module, as golangci-lint is, and apart from it: a new version of one does not rebuild the other.
+$(GOVULNCHECK): tools/vuln/go.mod tools/vuln/go.sum
+	cd tools/vuln && GOFLAGS=-mod=readonly $(GO) build -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@touch $@
 
 ##@ Measure
 

@@ -12,6 +12,14 @@ import (
 // run runs a script in a new folder with the given files, and returns its output and exit status.
 func run(t *testing.T, files map[string]string, script string, args ...string) (output string, status int) {
 	t.Helper()
+	return runWith(t, nil, files, script, args...)
+}
+
+// runWith is run with additions to the environment.
+func runWith(
+	t *testing.T, env []string, files map[string]string, script string, args ...string,
+) (output string, status int) {
+	t.Helper()
 	path, err := filepath.Abs(script)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +31,7 @@ func run(t *testing.T, files map[string]string, script string, args ...string) (
 		}
 	}
 	cmd := exec.Command(path, args...)
-	cmd.Dir = folder
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), env...)
 	text, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
