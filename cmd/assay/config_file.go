@@ -169,7 +169,7 @@ func (v configValue) set(f *pflag.Flag) error {
 	}
 	if err := f.Value.Set(text); err != nil {
 		return v.file.mistake(v.key,
-			fmt.Sprintf("invalid value %q for %s: %v", redactAddress(text), f.Name, valueError(f, err)), "")
+			fmt.Sprintf("invalid value%s for %s: %v", quotedValue(f, text), f.Name, valueError(f, err)), "")
 	}
 	return nil
 }

@@ -247,7 +247,7 @@ func checkStored(t *testing.T, dir string, round, acknowledged int) (stored int)
 
 func readTransactions(t *testing.T, dir string) []assay.Transaction {
 	t.Helper()
-	db, err := store.Open(t.Context(), dir)
+	db, err := store.Open(t.Context(), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func readTransactions(t *testing.T, dir string) []assay.Transaction {
 // readPoints reads everything published in a folder, by series.
 func readPoints(t *testing.T, dir string) map[string][]assay.Point {
 	t.Helper()
-	db, err := store.Open(t.Context(), dir)
+	db, err := store.Open(t.Context(), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -25,13 +26,23 @@ const defaultFolder = "assay-data"
 // register adds --dir and --store.
 func (l *databaseLocation) register(flags *pflag.FlagSet, defaultDir string) {
 	addDirFlag(flags, &l.dir, defaultDir)
-	flags.StringVar(&l.store, "store", "",
-		"database `ADDRESS`, sqlite://FOLDER or postgres://…; pass passwords in ASSAY_STORE (default: SQLite in --dir)")
+	addAddressFlag(flags, &l.store, "store",
+		"database `ADDRESS`, sqlite://FOLDER or postgres://…; pass passwords in ASSAY_STORE (default: SQLite in --dir)",
+		store.CheckAddress)
 }
 
 // addDirFlag adds the folder of the database and of the files next to it.
 func addDirFlag(flags *pflag.FlagSet, dir *string, defaultDir string) {
-	flags.StringVar(dir, "dir", defaultDir, "`FOLDER` of the database and the signing key")
+	*dir = defaultDir
+	addAddressFlag(flags, dir, "dir", "`FOLDER` of the database and the signing key", checkFolder)
+}
+
+// checkFolder refuses the address of a database, which may contain a password: it is not to become a folder's name.
+func checkFolder(folder string) error {
+	if strings.Contains(folder, "://") {
+		return errors.New("must be a folder; pass the address of a database in --store")
+	}
+	return nil
 }
 
 const sqliteScheme = "sqlite://"
@@ -59,15 +70,18 @@ func (l databaseLocation) paths() []string {
 // address is what the store is opened with.
 func (l databaseLocation) address() string {
 	if l.store == "" {
-		return l.dir
+		return sqliteScheme + l.dir
 	}
 	return l.store
 }
 
 // String is the location without user, password and options, fit to be shown.
 func (l databaseLocation) String() string {
-	if !store.IsPostgres(l.store) {
-		return l.address()
+	switch {
+	case l.store == "":
+		return l.dir
+	case !store.IsPostgres(l.store):
+		return l.store
 	}
 	u, err := url.Parse(l.store)
 	if err != nil {

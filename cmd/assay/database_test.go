@@ -79,8 +79,47 @@ func TestStore_Refused(t *testing.T) {
 			t.Errorf("--store %s ends with %d:\n%s%s, want %q and no password", address, code, out, errs, want)
 		}
 	}
-	f("mysql://host/db", "use sqlite://FOLDER or postgres://")
+	f("mysql://ann:hunter2@host/db", "must begin with sqlite:// or postgres://")
 	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "no database in --store sqlite://")
 	f("postgres://ann:hunter2@127.0.0.1:1/db", "open --store postgres://127.0.0.1:1/db")
-	f("postgres://ann:hunter2@127.0.0.1:port/db", "parse the database address")
+	f("postgres://127.0.0.1:1/db?user=ann&password=hunter2", "open --store postgres://127.0.0.1:1/db")
+	f("postgres://ann:hunter2@127.0.0.1:port/db", "must be postgres://USER:PASSWORD@HOST/DATABASE")
+	f("postgres://ann:hunter2@127.0.0.1/db?sslmode=maybe", "failed to configure TLS")
+}
+
+// A setting that is not the address of a database is refused wherever it comes from. It may contain a password, so no
+// message shows it, and it is not taken for a folder.
+func TestStore_NeverShowsThePassword(t *testing.T) { // not parallel: it sets the environment
+	const conninfo, broken = "host=db user=ann password=hunter2", "postgres://ann:hunter2/db"
+	f := func(want string, args ...string) {
+		t.Helper()
+		code, out, errs := runAssay(t, "", args...)
+		if code != exitUsage || !strings.Contains(errs, want) || strings.Contains(out+errs, "hunter2") {
+			t.Errorf("%q ends with %d:\n%s%s, want %q and no password", args, code, out, errs, want)
+		}
+		found, err := filepath.Glob("*hunter2*")
+		if err != nil || len(found) > 0 {
+			t.Errorf("%q makes the folders %q (%v)", args, found, err)
+		}
+	}
+	const allowed = "must begin with sqlite:// or postgres://"
+	for _, flag := range []string{"store", "store-read"} {
+		f("invalid value for --"+flag+": "+allowed, "serve", "--"+flag, conninfo)
+		f("invalid value for --"+flag+": must be postgres://", "serve", "--"+flag+"="+broken)
+		variable := environmentVariable(flag)
+		t.Setenv(variable, conninfo)
+		f("invalid value in "+variable+" for --"+flag+": "+allowed, "serve")
+		f("invalid value in "+variable+" for --"+flag+": "+allowed, "config", "check")
+		t.Setenv(variable, "")
+		file := writeConfig(t, "[serve]\n"+flag+" = \""+conninfo+"\"\n")
+		f(file+":2: invalid value for "+flag+": "+allowed, "serve", "--config", file)
+		f(file+":2: invalid value for "+flag+": "+allowed, "config", "check", "--config", file)
+	}
+	f("invalid value for --from: "+allowed, "migrate", "--from", conninfo, "--to", "sqlite://new")
+	f("invalid value for --to: "+allowed, "migrate", "--from", "sqlite://old", "--to", conninfo)
+	f("invalid value for --dir: must be a folder; pass the address of a database in --store",
+		"key", "list", "--dir", "postgres://ann:hunter2@db/assay")
+	f(`unexpected argument "postgres://ann:xxxxx@db/assay"`, "key", "list", "postgres://ann:hunter2@db/assay")
+	t.Setenv("ASSAY_LIMITS", "db,password=hunter2")
+	f("invalid value in ASSAY_LIMITS for --limits: must be redis://", "config", "check")
 }

@@ -95,7 +95,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usageError{unknownFlag(cmd, unknown)}
 	case errors.As(err, &invalid):
 		flag, reason := invalid.GetFlag(), errors.Unwrap(invalid)
-		return usagef("invalid value %q for --%s: %w", invalid.GetValue(), flag.Name, valueError(flag, reason))
+		return usagef("invalid value%s for --%s: %w",
+			quotedValue(flag, invalid.GetValue()), flag.Name, valueError(flag, reason))
 	case errors.As(err, &missing):
 		return usagef("--%s needs a value", missing.GetFlag().Name)
 	}
@@ -179,9 +180,9 @@ func arguments(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usagef("missing %s", strings.Join(names[len(args):], " and "))
 		case len(args) > len(names) && len(names) > 0:
-			return usagef("unexpected argument %q (put quotes around values with spaces)", args[len(names)])
+			return usagef("unexpected argument %q (put quotes around values with spaces)", redactAddress(args[len(names)]))
 		case len(args) > len(names):
-			return usagef("unexpected argument %q", args[0])
+			return usagef("unexpected argument %q", redactAddress(args[0]))
 		}
 		return nil
 	}

@@ -20,6 +20,7 @@ const (
 	listFlag     = "list"
 	instantFlag  = "instant"
 	durationFlag = "duration"
+	addressFlag  = "address" // may contain a password: no message shows its value
 )
 
 // parsedValue is a flag whose value is checked when it is read.
@@ -44,6 +45,27 @@ func (v *parsedValue) Type() string { return v.kind }
 // parsedFlag adds a flag whose value goes through parse. The default is only shown: the caller has set it.
 func parsedFlag(flags *pflag.FlagSet, name, kind, shownDefault, usage string, parse func(string) error) {
 	flags.Var(&parsedValue{kind: kind, text: shownDefault, parse: parse}, name, usage)
+}
+
+// addAddressFlag adds a flag that takes the address of a server; empty is none.
+func addAddressFlag(flags *pflag.FlagSet, address *string, name, usage string, check func(string) error) {
+	parsedFlag(flags, name, addressFlag, *address, usage, func(text string) error {
+		if text != "" {
+			if err := check(text); err != nil {
+				return err
+			}
+		}
+		*address = text
+		return nil
+	})
+}
+
+// quotedValue is a value in a message that a flag has refused, with a space before it; nothing if it may be secret.
+func quotedValue(flag *pflag.Flag, value string) string {
+	if flag.Value.Type() == addressFlag {
+		return ""
+	}
+	return fmt.Sprintf(" %q", redactAddress(value))
 }
 
 // addInstantFlag adds a flag that takes a date or a date-time.

@@ -38,8 +38,10 @@ first: later changes are not copied. The signing key is a file: copy it too.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&from.store, "from", "", "`ADDRESS` of the database to copy: sqlite://FOLDER or postgres://…")
-	cmd.Flags().StringVar(&to.store, "to", "", "`ADDRESS` of the new database: sqlite://FOLDER or postgres://…")
+	addAddressFlag(cmd.Flags(), &from.store, "from",
+		"`ADDRESS` of the database to copy: sqlite://FOLDER or postgres://…", store.CheckAddress)
+	addAddressFlag(cmd.Flags(), &to.store, "to",
+		"`ADDRESS` of the new database: sqlite://FOLDER or postgres://…", store.CheckAddress)
 	return cmd
 }
 

@@ -13,9 +13,6 @@ func TestMigrate(t *testing.T) {
 	old := "sqlite://" + t.TempDir()
 	useStore(t, "--store", old)
 	storetest.EachAddress(t, func(t *testing.T, address string) {
-		if !strings.Contains(address, "://") {
-			address = "sqlite://" + address
-		}
 		f := func(want string, args ...string) {
 			t.Helper()
 			_, out, errs := runAssay(t, "", args...)
@@ -23,7 +20,7 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("%q says\n%s%s, want %q", args, out, errs, want)
 			}
 		}
-		db := storetest.OpenIn(t, strings.TrimPrefix(address, "sqlite://"))
+		db := storetest.OpenIn(t, address)
 		trigger, mend := `CREATE TRIGGER damage AFTER INSERT ON audit BEGIN DELETE FROM receipts; END`, `DROP TRIGGER damage`
 		if store.IsPostgres(address) {
 			trigger = `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.actor := ''; RETURN NEW; END $$;

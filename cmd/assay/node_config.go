@@ -37,8 +37,9 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 	completeFlag(cmd, "role", roles...)
 	addDurationFlag(flags, &c.drain, "drain", 0, maxDrain,
 		"`TIME` for which /health is 503 after an interrupt before the server stops listening, such as 10s")
-	flags.StringVar(&c.replica.store, "store-read", "",
-		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ")
+	addAddressFlag(flags, &c.replica.store, "store-read",
+		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ",
+		store.CheckAddress)
 }
 
 // check refuses settings that contradict each other. It does not show addresses, which may contain a password.

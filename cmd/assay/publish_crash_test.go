@@ -129,7 +129,7 @@ func publishUntil(t *testing.T, dir string, to time.Time, limit time.Duration) t
 
 func checkIntegrity(t *testing.T, dir string) {
 	t.Helper()
-	db, err := store.Open(t.Context(), dir)
+	db, err := store.Open(t.Context(), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func wantSameRecords(t *testing.T, killed, undisturbed string) {
 // hashes that follow from that.
 func readRecords(t *testing.T, dir string) map[string]assay.Determination {
 	t.Helper()
-	db, err := store.Open(t.Context(), dir)
+	db, err := store.Open(t.Context(), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func demoBeforeFixing(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	begin, end := fixing.Add(-49*time.Hour), fixing.Add(-time.Hour)
-	db, err := store.Open(t.Context(), dir)
+	db, err := store.Open(t.Context(), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func startBeforeFixing(t *testing.T, dir string, lead time.Duration) *process {
 // fixed is an error while the day of the fixing is not published.
 func fixed(t *testing.T, dir string) error {
 	t.Helper()
-	db, err := store.Open(t.Context(), dir)
+	db, err := store.Open(t.Context(), "sqlite://"+dir)
 	if err != nil {
 		return err
 	}

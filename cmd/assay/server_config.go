@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -24,7 +25,7 @@ type serverConfig struct {
 	keyLimit       int
 	accountLimit   int // 0: ten times keyLimit
 	connections    web.ConnectionLimits
-	limits         string // may contain a password: openLimits checks it, and its errors do not show it
+	limits         string // may contain a password
 	logLevel       slog.Level
 	signIn         signInConfig
 	node           nodeConfig
@@ -40,8 +41,9 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	parsedFlag(flags, "account-limit", numberFlag, "",
 		"`NUMBER` of requests per minute of all keys and sessions of an account (default: ten times --key-limit)",
 		c.setAccountLimit)
-	flags.StringVar(&c.limits, "limits", "",
-		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)")
+	addAddressFlag(flags, &c.limits, "limits",
+		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)",
+		sharedlimit.CheckAddress)
 	parsedFlag(flags, "trusted-proxies", listFlag, "",
 		"`CIDR,…` of proxies whose --proxy-header and X-Forwarded-Proto are trusted", func(text string) (err error) {
 			c.trustedProxies, err = parsePrefixes(text)

@@ -96,7 +96,7 @@ func setFromEnvironment(f *pflag.Flag) (variable string, err error) {
 		return "", nil
 	}
 	if err := f.Value.Set(value); err != nil {
-		return "", usagef("invalid value %q in %s for --%s: %w", value, variable, f.Name, valueError(f, err))
+		return "", usagef("invalid value%s in %s for --%s: %w", quotedValue(f, value), variable, f.Name, valueError(f, err))
 	}
 	return variable, nil
 }

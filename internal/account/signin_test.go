@@ -254,7 +254,7 @@ func TestDatabase_HoldsNoSecret(t *testing.T) {
 	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
 	h.must(h.ChangePassword(h.ctx(), a.ID, password, "another horse battery", token.Reveal()))
 
-	files, err := filepath.Glob(filepath.Join(storetest.Address(t, h.Store), "*"))
+	files, err := filepath.Glob(filepath.Join(storetest.Folder(t, h.Store), "*"))
 	h.must(err)
 	hash, found := key.Hash(), false
 	for _, file := range files {

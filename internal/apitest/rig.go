@@ -76,10 +76,10 @@ func TrustProxies(prefixes ...string) func(*Config) {
 func New(t testing.TB, options ...func(*Config)) *Rig {
 	t.Helper()
 	r := &Rig{
-		Test: t, Clock: Now, Keys: map[string]string{}, Sessions: map[string]string{}, Dir: storetest.SQLite(t),
+		Test: t, Clock: Now, Keys: map[string]string{}, Sessions: map[string]string{}, DB: storetest.Open(t),
 		Snapshots: &snapshot.Holder{},
 	}
-	r.DB = storetest.OpenIn(t, r.Dir)
+	r.Dir = storetest.Folder(t, r.DB)
 	r.DB.Now = r.now
 	log := slog.New(slog.NewJSONHandler(&r.Logs, nil))
 	keyring := r.newKeyring()

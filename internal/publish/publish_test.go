@@ -363,7 +363,7 @@ func TestBackfill_Overtaken(t *testing.T) {
 				if records > 0 {
 					return
 				}
-				if err := os.Remove(filepath.Join(storetest.Address(t, db), "publisher.lock")); err != nil {
+				if err := os.Remove(filepath.Join(storetest.Folder(t, db), "publisher.lock")); err != nil {
 					t.Fatal(err)
 				}
 				records = ok(t)(other.Backfill(t.Context(), c.from, c.to, nil))

@@ -70,23 +70,12 @@ type idEntry struct {
 	segment segmentNumber
 }
 
-const sqliteScheme = "sqlite://"
-
 func openEngine(ctx context.Context, address string) (engine, error) {
+	if err := CheckAddress(address); err != nil {
+		return nil, fmt.Errorf("invalid database address: %w", err)
+	}
 	if IsPostgres(address) {
 		return openPostgres(ctx, address)
 	}
-	folder := strings.TrimPrefix(address, sqliteScheme)
-	if scheme, _, ok := strings.Cut(folder, "://"); ok && !strings.ContainsAny(scheme, `/\`) {
-		return nil, fmt.Errorf("unknown database type %q: use sqlite://FOLDER or postgres://USER@HOST/DATABASE", scheme)
-	}
-	if folder == "" {
-		return nil, fmt.Errorf("the address %s has no folder: use sqlite://FOLDER", sqliteScheme)
-	}
-	return openSQLite(ctx, folder)
-}
-
-// IsPostgres reports whether an address is that of a PostgreSQL database.
-func IsPostgres(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+	return openSQLite(ctx, strings.TrimPrefix(address, sqliteScheme))
 }

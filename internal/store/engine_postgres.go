@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -31,8 +32,11 @@ const postgresReaders = 8
 
 func openPostgres(ctx context.Context, address string) (*postgresEngine, error) {
 	config, err := pgx.ParseConfig(address)
+	if failure, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
+		failure.ConnString = postgresScheme + "…" // the error would show the address
+	}
 	if err != nil {
-		return nil, fmt.Errorf("parse the database address: %w", err) // the error does not contain the password
+		return nil, fmt.Errorf("parse the database address: %w", err)
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout

@@ -53,11 +53,18 @@ func TestOpen_Addresses(t *testing.T) {
 			}
 		}
 	}
-	f("mysql://host/db", `unknown database type "mysql": use sqlite://FOLDER or postgres://`)
-	f("sqlite://", "has no folder")
+	const unknown = "must begin with sqlite:// or postgres://"
+	f("mysql://ann:hunter2@host/db", unknown, "hunter2")
+	f("host=db password=hunter2", unknown, "hunter2")
+	f("data", unknown)
+	f("", unknown)
+	f("sqlite://", "the folder is missing")
 	f("postgres://ann:hunter2@127.0.0.1:1/db", "open postgres://127.0.0.1:1/db", "hunter2")
-	f("postgres://ann:hunter2@127.0.0.1:port/db", "parse the database address", "hunter2")
-	f("postgres://ann:hunter2@127.0.0.1/db?sslmode=maybe", "parse the database address", "hunter2")
+	f("postgres://127.0.0.1:1/db?user=ann&password=hunter2", "open postgres://127.0.0.1:1/db", "hunter2")
+	f("postgres://ann:hun%74er2@127.0.0.1:1/db", "open postgres://127.0.0.1:1/db", "hunter2", "hun%74er2")
+	f("postgres://ann:hunter2@127.0.0.1/db?sslmode=maybe", "cannot parse `postgres://…`: failed to configure TLS", "hunter2")
+	f("postgres://127.0.0.1/db?password=hunter2&sslmode=maybe", "cannot parse `postgres://…`", "hunter2")
+	f("postgres://ann:hunter2%zz@127.0.0.1/db", "cannot parse `postgres://…`", "hunter2")
 
 	dir := t.TempDir()
 	mustAppend(t, storetest.OpenIn(t, dir), rental("a"))

@@ -57,7 +57,7 @@ func TestOpen_FileBeingCreated(t *testing.T) {
 	}
 	exec(`CREATE TABLE other (x)`)
 	exec(`BEGIN IMMEDIATE`)
-	db, err := store.Open(storetest.AtUse(t.Context(), 50, func() { exec(`COMMIT`) }), dir)
+	db, err := store.Open(storetest.AtUse(t.Context(), 50, func() { exec(`COMMIT`) }), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestOpen_FolderIsAFile(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := store.Open(t.Context(), "sqlite://"+file); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("opening a file as a folder returns the error %v, want one with its name", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestOpen_NotADatabase(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, store.FileName), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), store.FileName) {
+	if _, err := store.Open(t.Context(), "sqlite://"+dir); err == nil || !strings.Contains(err.Error(), store.FileName) {
 		t.Errorf("opening a file that is no database returns the error %v, want one with its name", err)
 	}
 }

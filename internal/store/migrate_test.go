@@ -193,7 +193,7 @@ func TestMigrate_InParts(t *testing.T) {
 		`INSERT INTO providers (provider) VALUES ('Acme')`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
 		INSERT INTO transactions SELECT i * 37 % 100, 1, printf('%05d', i), 1, 1, 1, 1 + i, 8, 24000000, 1, 0 FROM n`)
-	db := store.OpenToMigrate(t, dir, func(_, id string) int64 { return int64(id[4] - '0') }, 7)
+	db := store.OpenToMigrate(t, "sqlite://"+dir, func(_, id string) int64 { return int64(id[4] - '0') }, 7)
 	got := window(t, db, math.MinInt64, math.MaxInt64)
 	if len(got) != 100 {
 		t.Fatalf("%d transactions were moved, want 100", len(got))
@@ -214,7 +214,7 @@ func TestMigrate_Canceled(t *testing.T) {
 	makeOld(t, dir, oldMarket...)
 	tried := 0
 	for n := int64(1); ; n += 3 {
-		db, err := store.Open(storetest.BreakAt(t, n), dir)
+		db, err := store.Open(storetest.BreakAt(t, n), "sqlite://"+dir)
 		if err == nil {
 			if err := db.Close(); err != nil {
 				t.Error(err)

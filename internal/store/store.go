@@ -41,7 +41,7 @@ type DB struct {
 }
 
 // Open opens the database at an address and runs missing migrations. An address is sqlite://FOLDER, where a missing
-// folder is created, or postgres://…, where the database must exist. A plain folder means SQLite.
+// folder is created, or postgres://…, where the database must exist.
 func Open(ctx context.Context, address string) (*DB, error) {
 	e, err := openEngine(ctx, address)
 	if err != nil {

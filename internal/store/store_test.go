@@ -79,7 +79,7 @@ func TestOpen_NewerDatabase(t *testing.T) {
 func TestOpen_Together(t *testing.T) {
 	t.Parallel()
 	for range 5 {
-		openTogether(t, t.TempDir())
+		openTogether(t, "sqlite://"+t.TempDir())
 	}
 }
 

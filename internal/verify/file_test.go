@@ -69,7 +69,7 @@ func flipBits(t *testing.T, file []byte, table string, random *rand.Rand) (detec
 
 // verifyFile opens the database in a folder and verifies it.
 func verifyFile(ctx context.Context, dir string) error {
-	db, err := store.Open(ctx, dir)
+	db, err := store.Open(ctx, "sqlite://"+dir)
 	if err != nil {
 		return err
 	}

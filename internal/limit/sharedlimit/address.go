@@ -24,6 +24,12 @@ const (
 var errAddress = errors.New(
 	"must be redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE], or rediss:// for TLS")
 
+// CheckAddress checks the form of an address. Its errors do not contain the address.
+func CheckAddress(address string) error {
+	_, err := parseAddress(address)
+	return err
+}
+
 // parseAddress reads the address of Redis. Several hosts are servers of one cluster, and need not be all of them. A
 // cluster has no databases.
 func parseAddress(address string) (*redis.UniversalOptions, error) {

@@ -11,6 +11,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
+const sqliteScheme = "sqlite://"
+
 // SQLite creates an SQLite database, removes it when the test ends, and returns its address. It copies a database that
 // each process creates once, because creating tables would take most of the time of many tests.
 func SQLite(t testing.TB) (address string) {
@@ -23,7 +25,7 @@ func SQLite(t testing.TB) (address string) {
 	if err := os.WriteFile(filepath.Join(dir, store.FileName), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	return sqliteScheme + dir
 }
 
 var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
@@ -32,7 +34,7 @@ var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := store.Open(context.Background(), dir)
+	db, err := store.Open(context.Background(), sqliteScheme+dir)
 	if err != nil {
 		return nil, err
 	}

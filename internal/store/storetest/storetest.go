@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,9 +23,12 @@ func Open(t testing.TB) *store.DB {
 	return OpenIn(t, SQLite(t))
 }
 
-// OpenIn opens the database at an address and closes it when the test ends.
+// OpenIn opens the database at an address, or the SQLite database in a folder, and closes it when the test ends.
 func OpenIn(t testing.TB, address string) *store.DB {
 	t.Helper()
+	if !strings.Contains(address, "://") {
+		address = sqliteScheme + address
+	}
 	db, err := store.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +85,12 @@ func Address(t testing.TB, db *store.DB) string {
 	return address.(string)
 }
 
+// Folder returns the folder of an SQLite database.
+func Folder(t testing.TB, db *store.DB) string {
+	t.Helper()
+	return strings.TrimPrefix(Address(t, db), sqliteScheme)
+}
+
 // IsPostgres reports whether a database is a PostgreSQL database.
 func IsPostgres(t testing.TB, db *store.DB) bool {
 	t.Helper()
@@ -119,7 +129,8 @@ func openRaw(t testing.TB, address string) *sql.DB {
 	t.Helper()
 	driver := "pgx"
 	if !store.IsPostgres(address) {
-		driver, address = "sqlite", filepath.Join(address, store.FileName)+"?_pragma=busy_timeout(30000)"
+		folder := strings.TrimPrefix(address, sqliteScheme)
+		driver, address = "sqlite", filepath.Join(folder, store.FileName)+"?_pragma=busy_timeout(30000)"
 	}
 	raw, err := sql.Open(driver, address)
 	if err != nil {
