@@ -234,6 +234,23 @@ drill-short: build
 	scripts/need $(DRILL_NEEDS)
 	$(GO) run ./tools/drill -short
 
+# The commit before the server was hardened.
+BEFORE ?= 7e87c1df4129
+
+.PHONY: attacks attacks-short
+attacks: build bin/before/bin/assay ## repeat a review's attacks, also on an earlier program, and write docs/security.md
+	scripts/need postgres
+	$(SERVICES) $(GO) run ./tools/attacks -before bin/before/bin/assay -update docs/security.md
+
+attacks-short: build
+	scripts/need postgres
+	$(SERVICES) $(GO) run ./tools/attacks -short
+
+bin/before/bin/assay:
+	git worktree prune
+	git worktree add --detach bin/before $(BEFORE)
+	cd bin/before && $(GO) build -trimpath -o bin/assay ./cmd/assay
+
 .PHONY: screenshots
 screenshots: build ## take a picture of every page into docs/screenshots
 	scripts/need chromium

@@ -126,6 +126,11 @@ var packages = map[string]struct {
 	"tools/report":  {may: "", why: "it writes figures into documents, whatever they measure"},
 	"tools/testenv": {may: "", why: "tests of any package ask it which servers they may use"},
 	"tools/process": {may: "", why: "it runs any program"},
+	"tools/target":  {may: "tools/process", why: "tools that attack the program run it the same way"},
+	"tools/attacks": {
+		may: "tools/process tools/report tools/target",
+		why: "it attacks the program from outside, and knows only what an attacker knows",
+	},
 	"tools/bench": {
 		may: "tools/process tools/report",
 		why: "it measures the program from outside, as it measures nginx or psql",
