@@ -35,6 +35,7 @@ type Service struct {
 	people   atomic.Pointer[people]
 	sessions atomic.Pointer[sessions]
 	lookups  lookups
+	queue    hashQueue    // of passwords to hash
 	loading  sync.Mutex   // held while loading, so that older data does not replace newer data
 	hashes   atomic.Int64 // how many passwords have been hashed; tests compare the work of sign-ins with it
 }

@@ -14,9 +14,6 @@ import (
 // hashing is how passwords are hashed: the first choice of the OWASP cheat sheet for argon2id. It takes about 50 ms.
 var hashing = argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
-// hashers bounds how many passwords are hashed at once: each takes 19 MiB and a core.
-var hashers = make(chan struct{}, 4)
-
 // decoy is checked when there is no password to check, so that it takes the same work. No password matches it.
 func decoy() string {
 	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$bm8gcGFzc3dvcmQgZml0cw$bm8gcGFzc3dvcmQgZml0cyBzaW5jZSBpdCdzIHRleHQ",
@@ -55,19 +52,12 @@ func (s *Service) matches(ctx context.Context, password, hash string) (ok bool, 
 	return ok && hasPassword, err
 }
 
-// hash waits until fewer than the allowed number of hashes are being computed, and computes one.
+// hash computes a hash when it is the caller's turn.
 func (s *Service) hash(ctx context.Context, compute func() error) error {
-	select {
-	case hashers <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-hashers }()
-	s.hashes.Add(1)
-	if err := compute(); err != nil {
-		return fmt.Errorf("hash a password: %w", err)
-	}
-	return nil
+	return s.queue.run(ctx, func() error {
+		s.hashes.Add(1)
+		return compute()
+	})
 }
 
 // NewPassword generates a password that is shown once: 26 characters, 130 bits.
