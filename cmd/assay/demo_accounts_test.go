@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/store/storetest"
 	"github.com/assaydata/assay/tools/testenv"
 )
@@ -34,7 +35,7 @@ func TestDemoKeys(t *testing.T) {
 			t.Fatalf("there are %d accounts, and %+v in the file", n, set.Accounts)
 		}
 		for _, a := range set.Accounts {
-			token, _, err := accounts.SignIn(t.Context(), a.Email, a.Password, "")
+			in, err := accounts.SignIn(t.Context(), account.Client{}, a.Email, a.Password)
 			if err != nil {
 				t.Fatalf("%s: %v", a.Email, err)
 			}
@@ -42,7 +43,7 @@ func TestDemoKeys(t *testing.T) {
 			if a.Organization != "" {
 				want = "full"
 			}
-			if session, ok := accounts.IdentifyInMemory(token.Reveal()); !ok || session.Caller.Tier.String() != want {
+			if session, ok := accounts.IdentifyInMemory(in.Session.Reveal()); !ok || session.Caller.Tier.String() != want {
 				t.Errorf("%s signs in as %+v, want %s", a.Email, session, want)
 			}
 		}

@@ -249,12 +249,12 @@ func (r readers) admit(m *market, accounts *account.Service) map[string][2]strin
 	m.must(err)
 	_, err = accounts.AddGrant(ctx, email, account.GrantRequest{Plan: assay.PlanPremium})
 	m.must(err)
-	token, _, err := accounts.SignIn(ctx, email, password, "192.0.2.1")
+	in, err := accounts.SignIn(ctx, account.Client{}, email, password)
 	m.must(err)
 	return map[string][2]string{
 		"anonymous": {},
 		"premium":   {"Authorization", "Bearer " + r.premium.Reveal()},
 		"full":      {"Authorization", "Bearer " + r.full.Reveal()},
-		"account":   {"Cookie", "assay_session=" + token.Reveal()},
+		"account":   {"Cookie", "assay_session=" + in.Session.Reveal()},
 	}
 }

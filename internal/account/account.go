@@ -34,6 +34,7 @@ type Service struct {
 
 	people   atomic.Pointer[people]
 	sessions atomic.Pointer[sessions]
+	devices  atomic.Pointer[devices]
 	lookups  lookups
 	queue    hashQueue    // of passwords to hash
 	loading  sync.Mutex   // held while loading, so that older data does not replace newer data
@@ -71,6 +72,13 @@ func (s *Service) Load(ctx context.Context) error {
 			next.byHash[session.Hash] = session
 		}
 		s.sessions.Store(next)
+	}
+	if d := s.devices.Load(); d == nil || d.counter != counters.Devices {
+		list, counter, err := s.Store.Devices(ctx)
+		if err != nil {
+			return fmt.Errorf("read the devices: %w", err)
+		}
+		s.devices.Store(newDevices(list, counter))
 	}
 	return nil
 }

@@ -30,8 +30,8 @@ func (s *Service) HoldHashes(release <-chan struct{}) *Hashing {
 // Hashers is how many passwords may be hashed at once.
 func (h *Hashing) Hashers() int { return cap(h.queue.running) }
 
-// Places is how many callers may wait or hash.
-func (h *Hashing) Places() int { return cap(h.queue.places) }
+// PlacesUnknown is how many callers that the server does not know may wait or hash.
+func (h *Hashing) PlacesUnknown() int { return cap(h.queue.unknown) }
 
 // Taken is how many callers wait or hash now.
 func (h *Hashing) Taken() int { return len(h.queue.places) }

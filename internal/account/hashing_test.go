@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/internal/web"
 )
 
 // signInServer is a real server that counts the passwords it hashes, each of which waits for release.
@@ -23,14 +25,21 @@ type signInServer struct {
 
 // guess tries to sign in, each time as another account and from another address, and reports the response.
 func (s *signInServer) guess(ctx context.Context, n int) (status int, header http.Header, body string) {
-	text := strings.NewReader(fmt.Sprintf(`{"email":"p%d@example.com","password":"wrong horse battery"}`, n))
+	return s.signIn(ctx, fmt.Sprintf("p%d@example.com", n), "X-Forwarded-For", fmt.Sprintf("198.51.%d.%d", n/256, n%256))
+}
+
+// signIn sends a request to sign in with another header.
+func (s *signInServer) signIn(
+	ctx context.Context, email, name, value string,
+) (status int, header http.Header, body string) {
+	text := strings.NewReader(fmt.Sprintf(`{"email":%q,"password":%q}`, email, apitest.Password))
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.address+"/api/session", text)
 	if err != nil {
 		s.t.Error(err)
 		return 0, nil, ""
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-Forwarded-For", fmt.Sprintf("198.51.%d.%d", n/256, n%256))
+	request.Header.Set(name, value)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, nil, err.Error()
@@ -44,12 +53,17 @@ func (s *signInServer) guess(ctx context.Context, n int) (status int, header htt
 }
 
 // A flood of guesses hashes at most half of the cores' worth at once and waits in a queue that has an end. Past it the
-// response is a 503, and a client that hangs up leaves the queue.
+// response is a 503, except to a browser that has signed in before. A client that hangs up leaves the queue.
 func TestHashing_Flood(t *testing.T) {
 	t.Parallel()
 	r := apitest.New(t, apitest.TrustProxies("127.0.0.0/8"), func(c *apitest.Config) {
 		c.Web.Requests, c.Web.Log = io.Discard, slog.New(slog.DiscardHandler)
 	})
+	const owner = "owner@example.com"
+	_, err := r.Accounts.AddAccount(t.Context(), owner, "", apitest.Password)
+	r.Must(err)
+	in, err := r.Accounts.SignIn(t.Context(), account.Client{}, owner, apitest.Password)
+	r.Must(err)
 	release := make(chan struct{})
 	hashing := r.Accounts.HoldHashes(release)
 	if n, cores := hashing.Hashers(), runtime.GOMAXPROCS(0); n < 1 || n > max(1, cores/2) {
@@ -69,13 +83,14 @@ func TestHashing_Flood(t *testing.T) {
 			statuses <- status
 		}()
 	}
+	full := hashing.PlacesUnknown()
 	impatient, hangUp := context.WithCancel(t.Context())
-	for range hashing.Places() - 1 {
+	for range full - 1 {
 		begin(t.Context())
 	}
-	storetest.Eventually(t, "the queue has one place left", func() bool { return hashing.Taken() == hashing.Places()-1 })
+	storetest.Eventually(t, "the queue has one place left", func() bool { return hashing.Taken() == full-1 })
 	begin(impatient)
-	storetest.Eventually(t, "the queue is full", func() bool { return hashing.Taken() == hashing.Places() })
+	storetest.Eventually(t, "the queue is full", func() bool { return hashing.Taken() == full })
 
 	for n := range 300 {
 		status, header, body := server.guess(t.Context(), 1000+n)
@@ -88,15 +103,25 @@ func TestHashing_Flood(t *testing.T) {
 	if status := <-statuses; status != 0 {
 		t.Errorf("a client that hung up got %d", status)
 	}
-	storetest.Eventually(t, "who hung up has left the queue", func() bool { return hashing.Taken() == hashing.Places()-1 })
+	storetest.Eventually(t, "who hung up has left the queue", func() bool { return hashing.Taken() == full-1 })
 	begin(t.Context()) // gets the place
-	storetest.Eventually(t, "the queue is full again", func() bool { return hashing.Taken() == hashing.Places() })
+	storetest.Eventually(t, "the queue is full again", func() bool { return hashing.Taken() == full })
+
+	known := make(chan int)
+	go func() {
+		status, _, _ := server.signIn(t.Context(), owner, "Cookie", web.DeviceCookie+"="+in.Device.Reveal())
+		known <- status
+	}()
+	storetest.Eventually(t, "a known browser waits too", func() bool { return hashing.Taken() == full+1 })
 
 	close(release)
-	for range hashing.Places() {
+	for range full {
 		if status := <-statuses; status != http.StatusUnauthorized {
 			t.Errorf("a guess got %d", status)
 		}
+	}
+	if status := <-known; status != http.StatusOK {
+		t.Errorf("the known browser got %d", status)
 	}
 	if most := hashing.Most.Load(); most != int64(hashing.Hashers()) {
 		t.Errorf("%d passwords were hashed at once, want %d", most, hashing.Hashers())

@@ -15,9 +15,9 @@ const maxName = 64
 // maxEmail is the longest address that mail can be sent to.
 const maxEmail = 254
 
-// normalEmail is an address as it is stored and compared. Few providers distinguish upper and lower case, and two
+// NormalEmail is an address as it is stored and compared. Few providers distinguish upper and lower case, and two
 // accounts that look alike would be confusing.
-func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 func checkEmail(email string) error {
 	parsed, err := mail.ParseAddress(email)

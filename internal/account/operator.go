@@ -13,7 +13,7 @@ import (
 
 // AddAccount adds an account. Without a password it can sign in only through OpenID Connect.
 func (s *Service) AddAccount(ctx context.Context, email, name, password string) (assay.Account, error) {
-	n := store.NewAccount{Email: normalEmail(email), Name: strings.TrimSpace(name)}
+	n := store.NewAccount{Email: NormalEmail(email), Name: strings.TrimSpace(name)}
 	if err := errors.Join(checkEmail(n.Email), checkName("name", n.Name, 0)); err != nil {
 		return assay.Account{}, err
 	}
@@ -50,7 +50,7 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 
 // change changes an open account and refreshes the service.
 func (s *Service) change(ctx context.Context, email string, act func(assay.Account) error) error {
-	a, err := s.Store.AccountByEmail(ctx, normalEmail(email))
+	a, err := s.Store.AccountByEmail(ctx, NormalEmail(email))
 	if err == nil && a.ClosedAt != 0 {
 		err = fmt.Errorf("the account was closed at %s", assay.FormatInstant(a.ClosedAt))
 	}
@@ -58,7 +58,7 @@ func (s *Service) change(ctx context.Context, email string, act func(assay.Accou
 		err = act(a)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", normalEmail(email), err)
+		return fmt.Errorf("%s: %w", NormalEmail(email), err)
 	}
 	s.refresh(ctx)
 	return nil
@@ -112,12 +112,12 @@ func (s *Service) AddMember(ctx context.Context, name, email, role string) error
 // RemoveMember ends a membership and the keys based on it.
 func (s *Service) RemoveMember(ctx context.Context, name, email string) error {
 	return s.changeOrganization(ctx, name, func(org int64) error {
-		a, err := s.Store.AccountByEmail(ctx, normalEmail(email))
+		a, err := s.Store.AccountByEmail(ctx, NormalEmail(email))
 		if err == nil {
 			err = s.Store.RemoveMember(ctx, org, a.ID)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", normalEmail(email), err)
+			return fmt.Errorf("%s: %w", NormalEmail(email), err)
 		}
 		return nil
 	})
@@ -149,10 +149,10 @@ func (s *Service) Accounts() (views []View) {
 
 // AccountByEmail returns the account with an email address.
 func (s *Service) AccountByEmail(email string) (View, error) {
-	if one := s.people.Load().byEmail[normalEmail(email)]; one != nil {
+	if one := s.people.Load().byEmail[NormalEmail(email)]; one != nil {
 		return one.view(s.now()), nil
 	}
-	return View{}, fmt.Errorf("%s: %w", normalEmail(email), store.ErrNoAccount)
+	return View{}, fmt.Errorf("%s: %w", NormalEmail(email), store.ErrNoAccount)
 }
 
 // Organizations returns every organization, oldest first.

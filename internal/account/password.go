@@ -32,20 +32,21 @@ func (s *Service) hashPassword(ctx context.Context, password string) (hash strin
 		return "", invalid("invalid_password",
 			"A password has %d to %d characters; this one has %d.", minPassword, maxPassword, n)
 	}
-	err = s.hash(ctx, func() error {
+	err = s.hash(ctx, true, func() error {
 		hash, err = argon2id.CreateHash(password, &hashing)
 		return err
 	})
 	return hash, err
 }
 
-// matches reports whether a password matches a stored hash. Without a hash it does the same work and reports false.
-func (s *Service) matches(ctx context.Context, password, hash string) (ok bool, err error) {
+// matches reports whether a password matches a stored hash. Without a hash it does the same work and reports false. A
+// known caller is one who is signed in, or has been on the same device.
+func (s *Service) matches(ctx context.Context, known bool, password, hash string) (ok bool, err error) {
 	hasPassword := hash != ""
 	if !hasPassword {
 		hash = decoy()
 	}
-	err = s.hash(ctx, func() error {
+	err = s.hash(ctx, known, func() error {
 		ok, err = argon2id.ComparePasswordAndHash(password, hash)
 		return err
 	})
@@ -53,8 +54,8 @@ func (s *Service) matches(ctx context.Context, password, hash string) (ok bool, 
 }
 
 // hash computes a hash when it is the caller's turn.
-func (s *Service) hash(ctx context.Context, compute func() error) error {
-	return s.queue.run(ctx, func() error {
+func (s *Service) hash(ctx context.Context, known bool, compute func() error) error {
+	return s.queue.run(ctx, known, func() error {
 		s.hashes.Add(1)
 		return compute()
 	})

@@ -28,36 +28,59 @@ func signInError(message string) *assay.Error {
 // visitor is the actor who is not signed in.
 const visitor = "visitor"
 
-// SignIn starts a session with an account's password. address is the client's address, for the audit log.
-func (s *Service) SignIn(ctx context.Context, email, password, address string) (Token, assay.Account, error) {
-	account, err := s.Store.AccountByEmail(ctx, normalEmail(email))
+// Client is what a request shows of the program that sends it.
+type Client struct {
+	Address netip.Addr
+	Device  string // the token that it got at an earlier sign-in, or empty
+}
+
+// address is a client's address in the audit log, empty for none.
+func (c Client) address() string {
+	if !c.Address.IsValid() {
+		return ""
+	}
+	return c.Address.String()
+}
+
+// SignedIn is a sign-in that has succeeded.
+type SignedIn struct {
+	Account assay.Account
+	Session Token
+	Device  Token // for the browser to keep when the session ends
+}
+
+// SignIn starts a session with an account's password.
+func (s *Service) SignIn(ctx context.Context, client Client, email, password string) (SignedIn, error) {
+	account, err := s.Store.AccountByEmail(ctx, NormalEmail(email))
 	if err != nil && !errors.Is(err, store.ErrNoAccount) {
-		return Token{}, assay.Account{}, err
+		return SignedIn{}, err
 	}
 	hash, err := s.Store.Password(ctx, account.ID) // empty if there is no such account
 	if err != nil {
-		return Token{}, assay.Account{}, err
+		return SignedIn{}, err
 	}
-	ok, err := s.matches(ctx, password, hash)
+	ok, err := s.matches(ctx, s.knowsDevice(client.Device, account.ID), password, hash)
 	if err != nil {
-		return Token{}, assay.Account{}, err
+		return SignedIn{}, err
 	}
 	if !ok || account.ClosedAt != 0 {
-		if err := s.Store.FailSession(store.WithActor(ctx, visitor), account, address); err != nil {
-			return Token{}, assay.Account{}, err
+		if err := s.Store.FailSession(store.WithActor(ctx, visitor), account, client.address()); err != nil {
+			return SignedIn{}, err
 		}
-		return Token{}, assay.Account{}, errSignIn
+		return SignedIn{}, errSignIn
 	}
-	return s.start(ctx, account, "password", address)
+	return s.start(ctx, client, account, "password")
 }
 
 // SignInAs starts a session for an OpenID Connect identity. The account is found by issuer and subject. Otherwise the
 // account with that email address, which the provider must have verified, is linked with the identity; if there is
 // none, an account without a grant is added.
-func (s *Service) SignInAs(ctx context.Context, issuer, subject, email, name string) (Token, assay.Account, error) {
-	who := store.Identity{Issuer: issuer, Subject: subject, Email: normalEmail(email), Name: strings.TrimSpace(name)}
+func (s *Service) SignInAs(
+	ctx context.Context, client Client, issuer, subject, email, name string,
+) (SignedIn, error) {
+	who := store.Identity{Issuer: issuer, Subject: subject, Email: NormalEmail(email), Name: strings.TrimSpace(name)}
 	if err := checkEmail(who.Email); err != nil {
-		return Token{}, assay.Account{}, err
+		return SignedIn{}, err
 	}
 	if checkName("name", who.Name, 0) != nil {
 		who.Name = "" // an unusable name is no reason to refuse the sign-in
@@ -65,28 +88,31 @@ func (s *Service) SignInAs(ctx context.Context, issuer, subject, email, name str
 	account, err := s.Store.AccountOf(store.WithActor(ctx, "account:"+who.Email), who)
 	switch {
 	case errors.Is(err, store.ErrOtherIdentity):
-		return Token{}, assay.Account{}, errOtherIdentity
+		return SignedIn{}, errOtherIdentity
 	case err != nil:
-		return Token{}, assay.Account{}, err
+		return SignedIn{}, err
 	case account.ClosedAt != 0:
-		return Token{}, assay.Account{}, errClosed
+		return SignedIn{}, errClosed
 	}
-	return s.start(ctx, account, "oidc", "")
+	return s.start(ctx, client, account, "oidc")
 }
 
-func (s *Service) start(ctx context.Context, account assay.Account, how, address string) (Token, assay.Account, error) {
-	token := newToken(s.now() + SessionLength)
-	hash, _ := hashToken(token.text)
-	session := store.Session{Hash: hash, AccountID: account.ID, ExpiresAt: token.Expires}
-	_, err := s.Store.StartSession(as(ctx, account), session, how, address)
+// start starts a session of an account.
+func (s *Service) start(ctx context.Context, client Client, account assay.Account, how string) (SignedIn, error) {
+	in := SignedIn{Account: account, Session: newToken(s.now() + SessionLength)}
+	by := store.SignIn{How: how, Address: client.address()}
+	in.Device, by.Device = s.deviceToken(client.Device, account.ID)
+	hash, _ := hashToken(in.Session.text)
+	session := store.Session{Hash: hash, AccountID: account.ID, ExpiresAt: in.Session.Expires}
+	_, err := s.Store.StartSession(as(ctx, account), session, by)
 	if errors.Is(err, store.ErrNoAccount) {
-		return Token{}, assay.Account{}, errSignIn // closed a moment ago
+		return SignedIn{}, errSignIn // closed a moment ago
 	}
 	if err != nil {
-		return Token{}, assay.Account{}, err
+		return SignedIn{}, err
 	}
 	s.refresh(ctx)
-	return token, account, nil
+	return in, nil
 }
 
 // SignOut ends a session. A token without a session is no error: its owner is signed out. client is the client's
@@ -181,7 +207,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, 
 	if err != nil {
 		return err
 	}
-	ok, err := s.matches(ctx, current, stored)
+	ok, err := s.matches(ctx, true, current, stored)
 	if err != nil {
 		return err
 	}

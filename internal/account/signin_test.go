@@ -25,9 +25,9 @@ func (h *house) enrol(email string) assay.Account {
 
 func (h *house) signIn(email string) Token {
 	h.t.Helper()
-	token, _, err := h.SignIn(h.ctx(), email, password, "192.0.2.1")
+	in, err := h.SignIn(h.ctx(), Client{Address: client}, email, password)
 	h.must(err)
-	return token
+	return in.Session
 }
 
 // wantSession wants a token to be the session of an account; with the account 0, of none.
@@ -51,9 +51,10 @@ func TestSignIn(t *testing.T) {
 func testSignIn(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	a := h.enrol("Ann@Example.com")
-	token, got, err := h.SignIn(h.ctx(), " ANN@example.com ", password, "192.0.2.1")
-	if err != nil || got != a || a.Email != "ann@example.com" || !a.HasPassword {
-		t.Fatalf("signed in as %+v (%v), want %+v", got, err, a)
+	in, err := h.SignIn(h.ctx(), Client{Address: client}, " ANN@example.com ", password)
+	token := in.Session
+	if err != nil || in.Account != a || a.Email != "ann@example.com" || !a.HasPassword {
+		t.Fatalf("signed in as %+v (%v), want %+v", in.Account, err, a)
 	}
 	if token.Expires != start+SessionLength || len(token.Reveal()) != 43 {
 		t.Errorf("the token ends at %d and has %d characters", token.Expires, len(token.Reveal()))
@@ -87,12 +88,12 @@ func testSignInRefused(t *testing.T, db *store.DB) {
 	f := func(email, word string) {
 		t.Helper()
 		before := h.hashes.Load()
-		token, account, err := h.SignIn(h.ctx(), email, word, "192.0.2.1")
+		in, err := h.SignIn(h.ctx(), Client{Address: client}, email, word)
 		if e := assay.AsError(err); e.Kind != assay.Unauthorized || e.Code != "sign_in_failed" || e.Message != "Email or password is wrong." {
 			t.Errorf("%s: the error is %v", email, err)
 		}
-		if token != (Token{}) || account != (assay.Account{}) {
-			t.Errorf("%s: got %+v", email, account)
+		if in != (SignedIn{}) {
+			t.Errorf("%s: got %+v", email, in)
 		}
 		if n := h.hashes.Load() - before; n != 1 {
 			t.Errorf("%s: %d hashes were computed, want one", email, n)
@@ -129,7 +130,7 @@ func TestDecoy_IsLikeAPassword(t *testing.T) {
 	if cost(decoy()) != cost(real) || cost(real) != "$argon2id$v=19$m=19456,t=2,p=1" || len(decoy()) != len(real) {
 		t.Errorf("the decoy is %s, a real one %s", decoy(), real)
 	}
-	if ok, err := h.matches(h.ctx(), password, real); err != nil || !ok {
+	if ok, err := h.matches(h.ctx(), true, password, real); err != nil || !ok {
 		t.Errorf("the password does not fit its own hash (%v)", err)
 	}
 }
@@ -160,11 +161,11 @@ func TestSignInAs(t *testing.T) {
 func testSignInAs(t *testing.T, db *store.DB) {
 	h := openHouse(t, db)
 	as := func(issuer, subject, email string) (assay.Account, error) {
-		token, a, err := h.SignInAs(h.ctx(), issuer, subject, email, "Ann")
+		in, err := h.SignInAs(h.ctx(), Client{}, issuer, subject, email, "Ann")
 		if err == nil {
-			h.wantSession(token, a.ID, assay.Anonymous)
+			h.wantSession(in.Session, in.Account.ID, assay.Anonymous)
 		}
-		return a, err
+		return in.Account, err
 	}
 	known := h.enrol("ann@example.com")
 	linked, err := as("https://id.example", "1", "ANN@example.com")
@@ -211,9 +212,9 @@ func testChangePassword(t *testing.T, db *store.DB) {
 	h.must(h.ChangePassword(h.ctx(), a.ID, password, next, mine.Reveal()))
 	h.wantSession(mine, a.ID, assay.Anonymous)
 	h.wantSession(other, 0, assay.Anonymous)
-	_, _, err := h.SignIn(h.ctx(), "ann@example.com", password, "")
+	_, err := h.SignIn(h.ctx(), Client{}, "ann@example.com", password)
 	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
-	_, _, err = h.SignIn(h.ctx(), "ann@example.com", next, "")
+	_, err = h.SignIn(h.ctx(), Client{}, "ann@example.com", next)
 	h.must(err)
 	h.must(h.SetPassword(h.ctx(), "ann@example.com", strings.Repeat("é", 128)))
 	h.wantSession(mine, 0, assay.Anonymous) // the operator's word ends all
@@ -250,7 +251,7 @@ func TestDatabase_HoldsNoSecret(t *testing.T) {
 	token, key := h.signIn("ann@example.com"), h.key(a.ID)
 	next, _, err := h.RotateKey(h.ctx(), a.ID, key.ID(), 0)
 	h.must(err)
-	_, _, err = h.SignIn(h.ctx(), password, password, "") // typed into the wrong field
+	_, err = h.SignIn(h.ctx(), Client{}, password, password) // typed into the wrong field
 	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
 	h.must(h.ChangePassword(h.ctx(), a.ID, password, "another horse battery", token.Reveal()))
 

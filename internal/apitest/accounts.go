@@ -24,13 +24,13 @@ func (r *Rig) Session(caller string) string {
 		return cookie
 	}
 	email := name + "@example.com"
-	token, who, err := r.Accounts.SignInAs(context.Background(), "https://issuer.example", name, email, "")
+	in, err := r.Accounts.SignInAs(context.Background(), account.Client{}, "https://issuer.example", name, email, "")
 	r.Must(err)
-	r.Sessions[name] = web.SessionCookie + "=" + token.Reveal()
+	r.Sessions[name] = web.SessionCookie + "=" + in.Session.Reveal()
 	if strings.HasPrefix(r.web.PublicURL, "https://") {
 		r.Sessions[name] = web.HostPrefix + r.Sessions[name]
 	}
-	view, err := r.Accounts.Account(who.ID)
+	view, err := r.Accounts.Account(in.Account.ID)
 	r.Must(err)
 	switch {
 	case name == "free" || view.Plan != assay.PlanNone:

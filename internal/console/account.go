@@ -1,8 +1,6 @@
 package console
 
 import (
-	"strconv"
-
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/web"
@@ -98,10 +96,12 @@ func (c *Console) changePassword(r *web.Request) (web.Response, error) {
 	if err := r.ReadJSON(&given, "current", "next"); err != nil {
 		return web.Response{}, err
 	}
-	if err := c.guesses.count(r, strconv.FormatInt(r.Caller().AccountID, 10)); err != nil {
+	finished, err := c.guesses.changePassword(r)
+	if err != nil {
 		return web.Response{}, err
 	}
-	err := c.Accounts.ChangePassword(r.Context(), r.Caller().AccountID, given.Current, given.Next, r.SessionToken())
+	err = c.Accounts.ChangePassword(r.Context(), r.Caller().AccountID, given.Current, given.Next, r.SessionToken())
+	finished(err)
 	if err != nil {
 		return web.Response{}, err
 	}

@@ -2,8 +2,5 @@ package console
 
 // What tests from outside the package need.
 const (
-	GuessesPerAccount = guessesAccount
-	GuessesPerAddress = guessesAddress
-	GuessWindow       = guessWindow
-	TicketCookie      = ticketCookie
+	TicketCookie = ticketCookie
 )

@@ -74,9 +74,9 @@ func TestKeys_WhoMayCreate(t *testing.T) {
 		plan assay.Plan
 	}{{"floor", assay.PlanPremium}, {"tried", assay.PlanTrial}, {"none", assay.PlanNone}} {
 		email := o.name + "@example.com"
-		token, _, err := r.Accounts.SignInAs(context.Background(), "https://issuer.example", o.name, email, "")
+		in, err := r.Accounts.SignInAs(context.Background(), account.Client{}, "https://issuer.example", o.name, email, "")
 		r.Must(err)
-		r.Sessions[o.name] = web.SessionCookie + "=" + token.Reveal()
+		r.Sessions[o.name] = web.SessionCookie + "=" + in.Session.Reveal()
 		r.Organization("The "+o.name, o.plan, o.name+"@example.com")
 	}
 	const text = "API keys need an access grant of your own, or an organization on full access."

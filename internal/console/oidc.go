@@ -44,11 +44,11 @@ func (c *Console) finishOIDC(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return signInPage(r, err)
 	}
-	token, _, err := c.Accounts.SignInAs(r.Context(), who.Issuer, who.Subject, who.Email, who.Name)
+	in, err := c.Accounts.SignInAs(r.Context(), newClient(r), who.Issuer, who.Subject, who.Email, who.Name)
 	if err != nil {
 		return signInPage(r, err)
 	}
-	setSession(r, token)
+	setCookies(r, in)
 	return web.Redirect("/settings"), nil
 }
 

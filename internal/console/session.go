@@ -1,49 +1,10 @@
 package console
 
 import (
-	"crypto/sha256"
-	"strings"
-	"time"
-
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
-	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/web"
 )
-
-// How often a sign-in may be tried in any span of the window, whether the account exists or not.
-const (
-	guessWindow     = 5 * time.Minute
-	guessesAddress  = 30
-	guessesAccount  = 10
-	maxGuessTargets = 65_536
-	guessesCounted  = "sign-in attempts in 5 minutes"
-)
-
-// guesses limits how fast passwords can be guessed.
-type guesses struct{ byAddress, byAccount *web.Limiter[[32]byte] }
-
-func newGuesses(limits *sharedlimit.Redis) guesses {
-	text := func(sum [32]byte) string { return string(sum[:]) }
-	limiter := func(name string, limit int) *web.Limiter[[32]byte] {
-		return web.NewLimiter(limits, web.LimitConfig{
-			Name: name, Limit: limit, Window: guessWindow, MaxKeys: maxGuessTargets, Counted: guessesCounted,
-		}, text)
-	}
-	return guesses{
-		byAddress: limiter("sign-in-address", guessesAddress),
-		byAccount: limiter("sign-in-account", guessesAccount),
-	}
-}
-
-// count counts an attempt to guess the password of an account.
-func (g *guesses) count(r *web.Request, account string) error {
-	address := web.LimitAddress(r.Client()).String()
-	if err := g.byAddress.Count(r, sha256.Sum256([]byte(address))); err != nil {
-		return err
-	}
-	return g.byAccount.Count(r, sha256.Sum256([]byte(account)))
-}
 
 // signIn starts a session for a caller who knows an account's password.
 func (c *Console) signIn(r *web.Request) (web.Response, error) {
@@ -57,18 +18,32 @@ func (c *Console) signIn(r *web.Request) (web.Response, error) {
 	if given.Email == "" || given.Password == "" {
 		return web.Response{}, web.InvalidBody("must be a JSON object with email and password")
 	}
-	if err := c.guesses.count(r, strings.ToLower(strings.TrimSpace(given.Email))); err != nil {
-		return web.Response{}, err
-	}
-	token, who, err := c.Accounts.SignIn(r.Context(), given.Email, given.Password, r.Client().String())
+	email := account.NormalEmail(given.Email)
+	client := newClient(r)
+	done, err := c.guesses.signIn(r, email, c.Accounts.KnowsDevice(client.Device, email))
 	if err != nil {
 		return web.Response{}, err
 	}
-	view, err := c.Accounts.Account(who.ID)
+	in, err := c.Accounts.SignIn(r.Context(), client, email, given.Password)
+	done(err)
 	if err != nil {
 		return web.Response{}, err
 	}
-	setSession(r, token)
+	return c.signedIn(r, in)
+}
+
+// newClient is what a request shows of the program that sends it.
+func newClient(r *web.Request) account.Client {
+	return account.Client{Address: r.Client(), Device: r.Cookie(web.DeviceCookie)}
+}
+
+// signedIn responds with the account that has signed in.
+func (c *Console) signedIn(r *web.Request, in account.SignedIn) (web.Response, error) {
+	view, err := c.Accounts.Account(in.Account.ID)
+	if err != nil {
+		return web.Response{}, err
+	}
+	setCookies(r, in)
 	return data(newAccountView(&view))
 }
 
@@ -107,7 +82,12 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 	return data(shown)
 }
 
-// setSession sends the browser the token of a session for as long as that lasts.
-func setSession(r *web.Request, token account.Token) {
-	r.SetCookie(web.SessionCookie, token.Reveal(), int((token.Expires-r.Milli())/assay.Second))
+// setCookies sends the browser the tokens of its session and its device, for as long as they last.
+func setCookies(r *web.Request, in account.SignedIn) {
+	for _, cookie := range []struct {
+		name  string
+		token account.Token
+	}{{web.SessionCookie, in.Session}, {web.DeviceCookie, in.Device}} {
+		r.SetCookie(cookie.name, cookie.token.Reveal(), int((cookie.token.Expires-r.Milli())/assay.Second))
+	}
 }

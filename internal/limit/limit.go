@@ -150,6 +150,20 @@ func (l *Limiter[K]) Refused(key K, now int64, cost int) (d Decision, refused bo
 	return Decision{Remaining: remaining, Reset: time.Duration(last + l.window - now)}, true
 }
 
+// Refund takes back the request of key that was counted last: it turned out to be one that does not count.
+func (l *Limiter[K]) Refund(key K) {
+	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[key]
+	if e == nil {
+		return
+	}
+	if e.seen.count--; e.seen.count == 0 {
+		s.dropLocked(e)
+	}
+}
+
 // A shard is a part of the keys under one lock, which guards all its fields.
 type shard[K comparable] struct {
 	mu        sync.Mutex

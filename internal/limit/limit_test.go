@@ -228,6 +228,29 @@ func TestAllow_Concurrent(t *testing.T) {
 	}
 }
 
+// A refunded request leaves no trace, and a refund of nothing does nothing.
+func TestRefund(t *testing.T) {
+	t.Parallel()
+	l := New[string](2, time.Minute, 256, nil)
+	l.Refund("a")
+	for range 3 {
+		if d := l.Allow("a", 0); !d.Allowed || d.Remaining != 1 {
+			t.Fatalf("%+v", d)
+		}
+		l.Refund("a")
+	}
+	if n := l.Len(); n != 0 {
+		t.Errorf("%d keys are remembered", n)
+	}
+	l.Allow("a", 0)
+	l.Allow("a", second)
+	l.Refund("a") // the later one
+	l.Allow("a", 2*second)
+	if d := l.Allow("a", 3*second); d.Allowed || d.Reset != 57*time.Second {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestFlood_StaysBounded(t *testing.T) {
 	t.Parallel()
 	f := func(maxKeys, flood int) {

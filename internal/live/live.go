@@ -47,7 +47,9 @@ func (f *Follower) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the counters: %w", err)
 	}
-	counters.Receipt, counters.Keys = 0, 0 // a receipt matters only once it is published; keys are followed elsewhere
+	counters.Receipt = 0 // a receipt matters only once it is published
+	// These are followed elsewhere: no snapshot has to be built when someone signs in.
+	counters.Keys, counters.Accounts, counters.Sessions, counters.Devices = 0, 0, 0, 0
 	if f.Holder.Load() != nil && f.seen == counters {
 		f.compared.Store(&began)
 		return nil

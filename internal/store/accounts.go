@@ -68,6 +68,9 @@ func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 		if err := endSessions(tx, id, nil); err != nil {
 			return err
 		}
+		if err := forgetDevices(tx, id); err != nil {
+			return err
+		}
 		if err := tx.audit("account.close", "account:"+a.Email, nil); err != nil {
 			return err
 		}

@@ -81,8 +81,9 @@ func TestCounters_AccountsAndSessions(t *testing.T) {
 		f("a grant", err, &want.Accounts)
 		f("its end", db.EndGrant(ctx, g.ID), &want.Accounts)
 		far := time.Now().UnixMilli() + assay.Day
-		_, err = db.StartSession(ctx, store.Session{Hash: [32]byte{1}, AccountID: a.ID, ExpiresAt: far}, "password", "")
-		f("a session", err, &want.Sessions)
+		session := store.Session{Hash: [32]byte{1}, AccountID: a.ID, ExpiresAt: far}
+		_, err = db.StartSession(ctx, session, store.SignIn{How: "password"})
+		f("a session", err, &want.Sessions, &want.Devices)
 		f("a failure", db.FailSession(ctx, a, ""))
 		f("its end", db.EndSession(ctx, [32]byte{1}), &want.Sessions)
 		if err := db.EndSession(ctx, [32]byte{1}); !errors.Is(err, store.ErrNoSession) {
@@ -90,7 +91,7 @@ func TestCounters_AccountsAndSessions(t *testing.T) {
 		}
 		f("its end again", nil)
 		f("a password", db.SetPassword(ctx, a.ID, "$", nil), &want.Accounts, &want.Sessions)
-		f("closing", db.CloseAccount(ctx, a.ID), &want.Accounts, &want.Sessions)
+		f("closing", db.CloseAccount(ctx, a.ID), &want.Accounts, &want.Sessions, &want.Devices)
 		f("closing again", db.CloseAccount(ctx, a.ID))
 		storetest.Exec(t, db, `UPDATE keys SET last_used_at = 1`)
 		f("use", nil)
@@ -174,7 +175,7 @@ func TestAccounts_Refused(t *testing.T) {
 		refuse := func([]assay.Grant, int64) (store.GrantChange, error) { return store.GrantChange{}, refusal }
 		_, err = db.ChangeGrants(ctx, a.ID, refuse)
 		f(err, refusal)
-		_, err = db.StartSession(ctx, store.Session{AccountID: 99}, "", "")
+		_, err = db.StartSession(ctx, store.Session{AccountID: 99}, store.SignIn{})
 		f(err, store.ErrNoAccount)
 		_, err = db.Session(ctx, [32]byte{9})
 		f(err, store.ErrNoSession)
@@ -197,7 +198,7 @@ func TestSessions(t *testing.T) {
 		begin := func(n byte, account, expires int64) {
 			t.Helper()
 			s := store.Session{Hash: [32]byte{n}, AccountID: account, ExpiresAt: expires}
-			if _, err := db.StartSession(t.Context(), s, "password", "192.0.2.1"); err != nil {
+			if _, err := db.StartSession(t.Context(), s, store.SignIn{How: "password", Address: "192.0.2.1"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -228,7 +229,7 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(3)
-		_, err := db.StartSession(t.Context(), store.Session{AccountID: a.ID}, "", "")
+		_, err := db.StartSession(t.Context(), store.Session{AccountID: a.ID}, store.SignIn{})
 		if !errors.Is(err, store.ErrNoAccount) {
 			t.Errorf("a sign-in to a closed account returns the error %v, want %v", err, store.ErrNoAccount)
 		}

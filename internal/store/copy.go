@@ -17,7 +17,7 @@ var (
 		"settings", "sources", "providers", "receipts", "segments", "transaction_ids", "verifications", "conflicts", "late",
 		"methodologies", "publications", "publication_covers", "coverage", "series", "points", "records",
 		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
-		"organizations", "floors", "members", "grants", "sessions", "keys", "audit", "usage",
+		"organizations", "floors", "members", "grants", "sessions", "devices", "keys", "audit", "usage",
 	}
 )
 

@@ -18,9 +18,15 @@ type Session struct {
 // ErrNoSession says that there is no such session.
 var ErrNoSession = errors.New("there is no such session")
 
-// StartSession stores a session of an open account and deletes expired ones. How and from are for the audit log: the
-// method of the sign-in and the client's address.
-func (db *DB) StartSession(ctx context.Context, s Session, how, from string) (Session, error) {
+// SignIn is the sign-in that a session starts with.
+type SignIn struct {
+	How     string // the method, for the audit log
+	Address string // the client's, for the audit log
+	Device  NewDevice
+}
+
+// StartSession stores a session of an open account and its device, and deletes expired sessions.
+func (db *DB) StartSession(ctx context.Context, s Session, by SignIn) (Session, error) {
 	err := db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, s.AccountID)
 		if err != nil {
@@ -38,7 +44,10 @@ func (db *DB) StartSession(ctx context.Context, s Session, how, from string) (Se
 		if err != nil {
 			return err
 		}
-		if err := tx.audit("session.start", "account:"+a.Email, detail{"how": how, "address": from}); err != nil {
+		if err := rememberDevice(tx, s.AccountID, by.Device); err != nil {
+			return err
+		}
+		if err := tx.audit("session.start", "account:"+a.Email, detail{"how": by.How, "address": by.Address}); err != nil {
 			return err
 		}
 		_, err = tx.bump("sessions")

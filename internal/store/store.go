@@ -108,6 +108,7 @@ type Counters struct {
 
 	Accounts int64 // accounts, organizations, their members and plans, grants
 	Sessions int64
+	Devices  int64
 }
 
 // Counters reads the counters.
@@ -158,6 +159,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Accounts
 	case "sessions":
 		return &c.Sessions
+	case "devices":
+		return &c.Devices
 	}
 	if family, ok := assay.FamilyByName(name); ok {
 		return &c.Observed[family]

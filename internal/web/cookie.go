@@ -9,6 +9,9 @@ import (
 // SessionCookie holds the token of a session in the browser. Over TLS its name begins with __Host-.
 const SessionCookie = "assay_session"
 
+// DeviceCookie holds the token of a browser that has signed in before. It outlives the session.
+const DeviceCookie = "assay_device"
+
 // SessionToken is the value of the session cookie, or empty.
 func (r *Request) SessionToken() string { return r.Cookie(SessionCookie) }
 

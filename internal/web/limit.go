@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"strconv"
 	"time"
@@ -93,7 +94,7 @@ func (r *Request) countKeyed(cost int) error {
 		return nil
 	}
 	key, byKey, byAccount := r.limitName(), r.server.byKey, r.server.byAccount
-	if r.caller.AccountID != 0 && !byKey.counts.Refused(key, r.sinceStart(), cost) {
+	if _, refused := byKey.counts.Refused(key, r.sinceStart(), cost); r.caller.AccountID != 0 && !refused {
 		d := byAccount.allow(r, r.caller.AccountID, min(cost, byAccount.config.Limit))
 		if !d.Allowed {
 			byAccount.show(r, d)
@@ -105,6 +106,67 @@ func (r *Request) countKeyed(cost int) error {
 
 // sinceStart is when the request arrived, on the clock of the limiters.
 func (r *Request) sinceStart() int64 { return int64(r.now.Sub(r.server.started)) }
+
+// Claim is a key under a limit, to be counted together with others.
+type Claim struct {
+	refused func(*Request) (limit.Decision, bool)
+	allow   func(*Request) limit.Decision
+	show    func(*Request, limit.Decision)
+	refusal func(limit.Decision) error
+	refund  func()
+}
+
+// Claim makes a claim of a key.
+func (l *Limiter[K]) Claim(key K) Claim {
+	return Claim{
+		refused: func(r *Request) (limit.Decision, bool) { return l.counts.Refused(key, r.sinceStart(), 1) },
+		allow:   func(r *Request) limit.Decision { return l.allow(r, key, 1) },
+		show:    l.show,
+		refusal: l.refusal,
+		refund:  func() { l.counts.Refund(key) },
+	}
+}
+
+// CountAll counts a request under several limits, or under none if one of them refuses it. The headers show the limit
+// that refuses with the longest wait, or the one that has least left. refund takes the request back from all of them.
+func CountAll(r *Request, claims []Claim) (refund func(), err error) {
+	if err := refuseFirst(r, claims); err != nil {
+		return nil, err
+	}
+	least := math.MaxInt
+	for i, claim := range claims {
+		d := claim.allow(r)
+		if d.Remaining < least || !d.Allowed {
+			least = d.Remaining
+			claim.show(r, d)
+		}
+		if !d.Allowed {
+			refundAll(claims[:i])
+			return nil, claim.refusal(d)
+		}
+	}
+	return func() { refundAll(claims) }, nil
+}
+
+// refuseFirst refuses a request that this node can refuse alone, before anything is counted. The caller learns the
+// longest wait: after a shorter one the next limit would refuse the request.
+func refuseFirst(r *Request, claims []Claim) (err error) {
+	var longest time.Duration
+	for _, claim := range claims {
+		if d, refused := claim.refused(r); refused && d.Reset > longest {
+			longest = d.Reset
+			claim.show(r, d)
+			err = claim.refusal(d)
+		}
+	}
+	return err
+}
+
+func refundAll(claims []Claim) {
+	for _, claim := range claims {
+		claim.refund()
+	}
+}
 
 // LimitAddress is what an address is counted as: itself, or in IPv6 its /64, which is what one customer gets.
 func LimitAddress(address netip.Addr) netip.Addr {

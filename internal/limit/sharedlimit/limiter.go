@@ -100,9 +100,17 @@ func (l *Limiter[K]) AllowMany(key K, now int64, cost int) limit.Decision {
 }
 
 // Refused reports whether this node alone would refuse a request, as limit.Limiter does. It counts nothing.
-func (l *Limiter[K]) Refused(key K, now int64, cost int) bool {
-	_, refused := l.local.Refused(key, now, cost)
-	return refused
+func (l *Limiter[K]) Refused(key K, now int64, cost int) (d limit.Decision, refused bool) {
+	return l.local.Refused(key, now, cost)
+}
+
+// Refund takes back the request of key that was counted last: it turned out to be one that does not count. If Redis
+// does not respond in time, the request stays counted there.
+func (l *Limiter[K]) Refund(key K) {
+	l.local.Refund(key)
+	if l.redis.Mode() == Shared {
+		l.redis.refund(l.name(key))
+	}
 }
 
 // name is the key's name in Redis. The braces make a cluster choose the server by the hash alone.

@@ -111,6 +111,28 @@ func TestLimiter_OneTruth(t *testing.T) {
 	}
 }
 
+// TestLimiter_Refund has one node take back what it has counted, for all nodes.
+func TestLimiter_Refund(t *testing.T) {
+	t.Parallel()
+	address, name := anyServer(t), newName()
+	a := newLimiter(openSharedPatient(t, address), name, 2, time.Hour)
+	b := newLimiter(openSharedPatient(t, address), name, 2, time.Hour)
+	a.Refund("ada") // of nothing
+	for range 5 {
+		if d := a.Allow("ada", 0); !d.Allowed || d.Remaining != 1 {
+			t.Fatalf("%+v", d)
+		}
+		a.Refund("ada")
+	}
+	if got := admit(b, "ada", 3); got != 2 {
+		t.Errorf("%d admitted by the second node, want 2", got)
+	}
+	b.Refund("ada")
+	if got := admit(a, "ada", 3); got != 1 {
+		t.Errorf("%d admitted after a refund, want 1", got)
+	}
+}
+
 // TestLimiter_RefusedHereCostsNoCall shows that a flood at one node does not reach Redis.
 func TestLimiter_RefusedHereCostsNoCall(t *testing.T) {
 	t.Parallel()

@@ -178,6 +178,13 @@ func (r *Redis) allow(name string, q request) (limit.Decision, error) {
 	return l.allow(name, q)
 }
 
+// refund removes the newest time of a window.
+func (r *Redis) refund(name string) {
+	ctx, cancel := context.WithTimeout(r.open, r.Wait)
+	defer cancel()
+	_ = r.client.RPop(ctx, name).Err() // whether Redis can be relied on, the decisions show
+}
+
 // decide makes a round trip for one decision.
 func (r *Redis) decide(ctx context.Context, name string, q request) (limit.Decision, error) {
 	command := r.command(ctx, name, q)
