@@ -99,6 +99,17 @@ const (
 	RoleMember = "member"
 )
 
+// Session is a sign-in that has not ended, as the account's owner sees it.
+type Session struct {
+	ID         string    `json:"id"`
+	CreatedAt  Timestamp `json:"created_at"`
+	LastUsedAt Timestamp `json:"last_used_at"` // give or take minutes
+	ExpiresAt  Timestamp `json:"expires_at"`   // unless it is used again
+	Address    *string   `json:"address"`      // of the client that signed in; nil if unknown
+	UserAgent  *string   `json:"user_agent"`   // its program in short, such as Firefox on Linux; nil if unknown
+	Current    bool      `json:"current"`      // whether the request that lists it belongs to it
+}
+
 // Key is an API key as its owner sees it.
 type Key struct {
 	KeySummary

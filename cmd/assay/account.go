@@ -19,8 +19,8 @@ import (
 func newAccountCommand(s *streams) *cobra.Command {
 	return parentCommand(&cobra.Command{
 		Use:   "account COMMAND",
-		Short: "Add, list and close accounts, and set their passwords",
-		Long: `Add, list and close accounts, and set their passwords.
+		Short: "Add, list and close accounts, set their passwords and end their sessions",
+		Long: `Add, list and close accounts, set their passwords and end their sessions.
 
 An account signs in to the dashboard, with a password or through OpenID
 Connect. What it may read follows from its grants (assay grant) and its
@@ -29,7 +29,7 @@ organizations (assay org).`,
   assay account list
   assay account close ann@example.com`,
 	}, newAccountAddCommand(s), newAccountListCommand(s), newAccountShowCommand(s), newAccountPasswordCommand(s),
-		newAccountCloseCommand(s))
+		newAccountSessionsCommand(s), newAccountCloseCommand(s))
 }
 
 // loadAccounts loads the accounts of a database for a single command.

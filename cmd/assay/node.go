@@ -147,7 +147,7 @@ func (n *node) loops() []func(context.Context) error {
 		loops = append(loops, n.publisher.Run)
 	}
 	if n.config.node.role.Reads() {
-		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.counter.Run)
+		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.accounts.RunUse, n.counter.Run)
 	}
 	return loops
 }
@@ -236,15 +236,15 @@ func (v *service) determinations(
 	return v.data.Determinations(ctx, line, grain, at)
 }
 
-// flushTimeout is how long writing the last usage counts may take.
+// flushTimeout is how long writing the last uses may take.
 const flushTimeout = 10 * time.Second
 
-// lastFlush writes the usage counted since the last flush, once no request is in flight anymore.
+// lastFlush writes the usage and the last uses of sessions since the last flush, once no request is in flight anymore.
 func (n *node) lastFlush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	if err := n.counter.Flush(ctx); err != nil {
 		return fmt.Errorf("write the usage: %w", err)
 	}
-	return nil
+	return n.accounts.FlushUse(ctx)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/internal/web"
 )
 
 var (
@@ -80,7 +81,9 @@ func findProgram() (string, error) {
 //	serve-start NAME ARG…                 start assay in the background, with output to NAME.out and NAME.err; sets $URL
 //	serve-stop NAME                       end it with SIGTERM; it must exit with 0
 //	demo-shared                           set $URL, $PREMIUM and $FULL to the demo that the tests share
-//	http [-key VAR] [-method M] PATH      print the status, three headers and the body of a response
+//	http [-key VAR] [-session VAR] [-method M] [-body JSON] PATH
+//	                                      print the status, three headers and the body of a response
+//	sign-in VAR EMAIL PASSWORD            store the token of a new session in a variable
 //	http-to FILE HTTP-ARG…                write them to a file, which keeps a long body out of the test's log
 //	eventually LIMIT PATTERN HTTP-ARG…    repeat http until it prints the pattern
 //	leaked VAR PATH…                      the secret in the variable is in a file
@@ -133,7 +136,7 @@ func runScripts(t *testing.T, server string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refuses": cmdRefuses, "capture": cmdCapture, "compress": cmdCompress, "parquet": cmdParquet,
 			"serve-start": cmdServeStart, "serve-stop": cmdServeStop, "demo-shared": cmdDemoShared,
-			"http": cmdHTTP, "http-to": cmdHTTPTo, "eventually": cmdEventually, "leaked": cmdLeaked,
+			"http": cmdHTTP, "sign-in": cmdSignIn, "http-to": cmdHTTPTo, "eventually": cmdEventually, "leaked": cmdLeaked,
 			"database": cmdDatabase, "database-away": cmdDatabaseAway, "database-back": cmdDatabaseBack, "dump": cmdDump,
 		},
 	})
@@ -428,25 +431,35 @@ func cmdHTTPTo(ts *testscript.TestScript, neg bool, args []string) {
 // request sends one request and returns the response as text. It sets the request's id, so that error bodies do not
 // vary.
 func request(ts *testscript.TestScript, args []string) (string, error) {
-	method, key := http.MethodGet, ""
+	method, key, session, sent := http.MethodGet, "", "", ""
 	for ; len(args) > 2; args = args[2:] {
 		switch args[0] {
 		case "-method":
 			method = args[1]
 		case "-key":
 			key = ts.Getenv(args[1])
+		case "-session":
+			session = ts.Getenv(args[1])
+		case "-body":
+			sent = args[1]
 		default:
 			ts.Fatalf("http: unknown option %s", args[0])
 		}
 	}
 	if len(args) != 1 {
-		ts.Fatalf("usage: http [-key VAR] [-method M] PATH")
+		ts.Fatalf("usage: http [-key VAR] [-session VAR] [-method M] [-body JSON] PATH")
 	}
-	r, err := http.NewRequest(method, ts.Getenv("URL")+args[0], nil)
+	r, err := http.NewRequest(method, ts.Getenv("URL")+args[0], strings.NewReader(sent))
 	if err != nil {
 		return "", err
 	}
 	r.Header.Set("X-Request-Id", "script")
+	if sent != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if session != "" {
+		r.Header.Set("Cookie", web.SessionCookie+"="+session)
+	}
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
@@ -466,6 +479,23 @@ func request(ts *testscript.TestScript, args []string) (string, error) {
 		}
 	}
 	return text + string(body) + "\n", nil
+}
+
+func cmdSignIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: sign-in VAR EMAIL PASSWORD")
+	}
+	body := strings.NewReader(fmt.Sprintf(`{"email":%q,"password":%q}`, args[1], args[2]))
+	response, err := http.Post(ts.Getenv("URL")+"/api/session", "application/json", body)
+	ts.Check(err)
+	ts.Check(response.Body.Close())
+	for _, cookie := range response.Cookies() {
+		if cookie.Name == web.SessionCookie {
+			ts.Setenv(args[0], cookie.Value)
+			return
+		}
+	}
+	ts.Fatalf("sign in as %s: %s", args[1], response.Status)
 }
 
 func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {

@@ -6,8 +6,9 @@
 // in memory and follows the store, as keys.Keyring does: a change by any process takes effect within a second, and no
 // reader waits for the database.
 //
-// Signing in starts a session: a token of 256 random bits that the browser keeps, and whose hash is stored. Passwords
-// are stored as argon2id hashes. Checking a password takes the same work whether or not the account exists.
+// Signing in starts a session: a token of 256 random bits that the browser keeps, and whose hash is stored. A session
+// ends after 14 days, and after a day without use. Passwords are stored as argon2id hashes. Checking a password takes
+// the same work whether or not the account exists.
 //
 // Every change writes an entry to the audit log in its transaction. The operator's methods take the actor from
 // store.WithActor; otherwise the account itself is the actor.
@@ -41,12 +42,6 @@ type Service struct {
 	hashes   atomic.Int64 // how many passwords have been hashed; tests compare the work of sign-ins with it
 }
 
-// sessions is the sessions as of one load.
-type sessions struct {
-	counter int64
-	byHash  map[[32]byte]store.Session
-}
-
 // Load loads what has changed.
 func (s *Service) Load(ctx context.Context) error {
 	s.loading.Lock()
@@ -67,11 +62,7 @@ func (s *Service) Load(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read the sessions: %w", err)
 		}
-		next := &sessions{counter: counter, byHash: make(map[[32]byte]store.Session, len(list))}
-		for _, session := range list {
-			next.byHash[session.Hash] = session
-		}
-		s.sessions.Store(next)
+		s.sessions.Store(newSessions(list, counter, n))
 	}
 	if d := s.devices.Load(); d == nil || d.counter != counters.Devices {
 		list, counter, err := s.Store.Devices(ctx)

@@ -71,20 +71,24 @@ func (l *lookups) allow(hash [32]byte, client netip.Addr, now time.Time) error {
 func (l *lookups) remember(hash [32]byte, now time.Time) { l.unknown.Allow(hash, l.at(now)) }
 
 // lookUp reads a session that is not in memory. It never writes.
-func (s *Service) lookUp(requestCtx context.Context, hash [32]byte, client netip.Addr) (store.Session, error) {
+func (s *Service) lookUp(requestCtx context.Context, hash [32]byte, client netip.Addr) (liveSession, error) {
 	if err := s.lookups.allow(hash, client, s.Now()); err != nil {
-		return store.Session{}, err
+		return liveSession{}, err
 	}
 	ctx, cancel := context.WithTimeout(requestCtx, findTimeout)
 	defer cancel()
 	found, err := s.Store.Session(ctx, hash)
-	switch {
-	case errors.Is(err, store.ErrNoSession):
+	if errors.Is(err, store.ErrNoSession) {
 		s.lookups.remember(hash, s.Now())
-	case err == nil:
-		s.refresh(ctx) // its account may be as new as the session
 	}
-	return found, err
+	if err != nil {
+		return liveSession{}, err
+	}
+	s.refresh(ctx) // its account may be as new as the session
+	if loaded, ok := s.sessions.Load().byHash[hash]; ok {
+		return loaded, nil
+	}
+	return newSessions([]store.Session{found}, 0, nil).byHash[hash], nil
 }
 
 // findTimeout bounds the wait for an unreachable database. A request with an unknown token is then treated as a

@@ -48,6 +48,20 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 	})
 }
 
+// EndSessionFor ends a session of an account on behalf of the operator, by its public id.
+func (s *Service) EndSessionFor(ctx context.Context, email, id string) error {
+	return s.change(ctx, email, func(a assay.Account) error { return s.Store.EndSessionOf(ctx, a.ID, id) })
+}
+
+// EndSessionsFor ends all sessions of an account on behalf of the operator, and returns how many.
+func (s *Service) EndSessionsFor(ctx context.Context, email string) (ended int, err error) {
+	err = s.change(ctx, email, func(a assay.Account) error {
+		ended, err = s.Store.EndSessions(ctx, a.ID, nil)
+		return err
+	})
+	return ended, err
+}
+
 // change changes an open account and refreshes the service.
 func (s *Service) change(ctx context.Context, email string, act func(assay.Account) error) error {
 	a, err := s.Store.AccountByEmail(ctx, NormalEmail(email))

@@ -30,8 +30,10 @@ const visitor = "visitor"
 
 // Client is what a request shows of the program that sends it.
 type Client struct {
-	Address netip.Addr
-	Device  string // the token that it got at an earlier sign-in, or empty
+	Address   netip.Addr
+	UserAgent string // the header
+	Session   string // the token of its session, which ends when it signs in; or empty
+	Device    string // the token that it got at an earlier sign-in, or empty
 }
 
 // address is a client's address in the audit log, empty for none.
@@ -97,13 +99,17 @@ func (s *Service) SignInAs(
 	return s.start(ctx, client, account, "oidc")
 }
 
-// start starts a session of an account.
+// start starts a session of an account. The session that the client had ends, whichever account it belonged to.
 func (s *Service) start(ctx context.Context, client Client, account assay.Account, how string) (SignedIn, error) {
 	in := SignedIn{Account: account, Session: newToken(s.now() + SessionLength)}
-	by := store.SignIn{How: how, Address: client.address()}
+	by := store.SignIn{How: how}
+	by.Replaces, _ = hashToken(client.Session) // zero for none
 	in.Device, by.Device = s.deviceToken(client.Device, account.ID)
 	hash, _ := hashToken(in.Session.text)
-	session := store.Session{Hash: hash, AccountID: account.ID, ExpiresAt: in.Session.Expires}
+	session := store.Session{
+		Hash: hash, ID: newSessionID(), AccountID: account.ID, ExpiresAt: in.Session.Expires,
+		Address: client.address(), UserAgent: shortAgent(client.UserAgent),
+	}
 	_, err := s.Store.StartSession(as(ctx, account), session, by)
 	if errors.Is(err, store.ErrNoAccount) {
 		return SignedIn{}, errSignIn // closed a moment ago
@@ -113,88 +119,6 @@ func (s *Service) start(ctx context.Context, client Client, account assay.Accoun
 	}
 	s.refresh(ctx)
 	return in, nil
-}
-
-// SignOut ends a session. A token without a session is no error: its owner is signed out. client is the client's
-// address, for the limit of lookups.
-func (s *Service) SignOut(ctx context.Context, token string, client netip.Addr) error {
-	hash, ok := hashToken(token)
-	if !ok {
-		return nil
-	}
-	found, ok := s.sessions.Load().byHash[hash]
-	if !ok {
-		var err error
-		found, err = s.lookUp(ctx, hash, client)
-		if errors.Is(err, store.ErrNoSession) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	ctx = store.WithActor(ctx, visitor)
-	if session, ok := s.session(found); ok {
-		ctx = as(ctx, s.people.Load().byID[session.AccountID].Account)
-	}
-	if err := s.Store.EndSession(ctx, hash); err != nil && !errors.Is(err, store.ErrNoSession) {
-		return err
-	}
-	s.refresh(ctx)
-	return nil
-}
-
-// Session is a signed-in account and what it may read now.
-type Session struct {
-	AccountID int64
-	Caller    assay.Caller
-	ExpiresAt int64
-}
-
-// Identify finds the session of a token in memory. An unknown token may be from another process a moment ago, so the
-// store is queried once, within the limit of the client's address. Otherwise the token is no one's.
-func (s *Service) Identify(ctx context.Context, token string, client netip.Addr) (Session, bool) {
-	hash, ok := hashToken(token)
-	if !ok {
-		return Session{}, false
-	}
-	found, ok := s.sessions.Load().byHash[hash]
-	if !ok {
-		var err error
-		if found, err = s.lookUp(ctx, hash, client); err != nil {
-			_, limited := errors.AsType[*assay.Error](err)
-			if !limited && !errors.Is(err, store.ErrNoSession) && ctx.Err() == nil {
-				s.Log.Error("find a session", "error", err)
-			}
-			return Session{}, false
-		}
-	}
-	return s.session(found)
-}
-
-// IdentifyInMemory returns the session of a token without waiting for the database. A session that another process has
-// just started is unknown until the next reading, which takes less than a second.
-func (s *Service) IdentifyInMemory(token string) (Session, bool) {
-	hash, ok := hashToken(token)
-	if !ok {
-		return Session{}, false
-	}
-	found, ok := s.sessions.Load().byHash[hash]
-	if !ok {
-		return Session{}, false
-	}
-	return s.session(found)
-}
-
-// session returns a session that has not expired, of an account that is open.
-func (s *Service) session(found store.Session) (Session, bool) {
-	now := s.now()
-	one := s.people.Load().byID[found.AccountID]
-	if one == nil || one.ClosedAt != 0 || found.ExpiresAt <= now {
-		return Session{}, false
-	}
-	caller := assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}
-	return Session{AccountID: found.AccountID, Caller: caller, ExpiresAt: found.ExpiresAt}, true
 }
 
 // ChangePassword replaces an account's password and ends its sessions except the one with the given token.
@@ -218,11 +142,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, 
 	if err != nil {
 		return err
 	}
-	var session []byte
-	if hash, ok := hashToken(except); ok {
-		session = hash[:]
-	}
-	if err := s.Store.SetPassword(as(ctx, one.Account), accountID, next, session); err != nil {
+	if err := s.Store.SetPassword(as(ctx, one.Account), accountID, next, exceptHash(except)); err != nil {
 		return err
 	}
 	s.refresh(ctx)

@@ -7,12 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-
-	"github.com/assaydata/assay"
 )
-
-// SessionLength is how long a session lasts.
-const SessionLength = 14 * assay.Day
 
 // tokenBytes is 256 bits.
 const tokenBytes = 32

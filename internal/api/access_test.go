@@ -43,6 +43,7 @@ var asks = map[string][]string{
 	"/api/workload":                                  {"", "?lab=openai&family=flagship"},
 	"/api/neocloud/sites":                            {"?city=oslo"},
 	"/api/neocloud/sites/aggregate":                  {"", "?by=gpu_type"},
+	"/api/account/sessions/{id}":                     {"3f9c2a71d0b8"},
 	"/api/keys/{id}":                                 {"4fQz8K"},
 	"/api/keys/{id}/rotate":                          {"4fQz8K"},
 	"/api/neocloud/map":                              {"", "?country=no", "?as_of=2026-01-01"},

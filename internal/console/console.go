@@ -54,6 +54,9 @@ func (c *Console) Routes() web.Group {
 
 		route(get, "/api/account", web.PerKey, access.SignedIn, c.showAccount),
 		route(put, "/api/account/password", web.PerKey, access.SignedIn, c.changePassword),
+		route(get, "/api/account/sessions", web.PerKey, access.SignedIn, c.listSessions),
+		route(del, "/api/account/sessions", web.PerKey, access.SignedIn, c.endOtherSessions),
+		route(del, "/api/account/sessions/{id}", web.PerKey, access.SignedIn, c.endSession),
 		route(get, "/api/keys", web.PerKey, access.SignedIn, c.listKeys),
 		route(post, "/api/create-api-key", web.PerKey, access.SignedIn, c.createKey),
 		route(del, "/api/keys/{id}", web.PerKey, access.SignedIn, c.revokeKey),

@@ -205,6 +205,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("another account sees %s", got.Text)
 	}
 	r.Clock = r.Clock.Add(24 * time.Hour)
+	clear(r.Sessions) // they have ended, and the callers sign in again
 	r.Get("mine", "/api/gpu/H200")
 	if got := r.Get("full session", "/api/usage?startDate=2026-02-05&endDate=2026-02-05"); !strings.Contains(got.Text, `"startDate":"2026-02-05","endDate":"2026-02-05","count":1,`) {
 		t.Errorf("one day: %s", got.Text)

@@ -34,7 +34,11 @@ func (c *Console) signIn(r *web.Request) (web.Response, error) {
 
 // newClient is what a request shows of the program that sends it.
 func newClient(r *web.Request) account.Client {
-	return account.Client{Address: r.Client(), Device: r.Cookie(web.DeviceCookie)}
+	client := account.Client{Address: r.Client(), Session: r.SessionToken(), Device: r.Cookie(web.DeviceCookie)}
+	if header := r.Header("User-Agent"); len(header) > 0 {
+		client.UserAgent = header[0]
+	}
+	return client
 }
 
 // signedIn responds with the account that has signed in.

@@ -90,7 +90,13 @@ func (m migration) run(tx *tx) error {
 var moves = map[string]func(*tx) error{
 	"migrations/sqlite/002_proof.sql":    addFirstReceipt,
 	"migrations/sqlite/004_segments.sql": moveToSegments,
+
+	"migrations/sqlite/008_sessions.sql":   useSessionsNow,
+	"migrations/postgres/008_sessions.sql": useSessionsNow,
 }
+
+// useSessionsNow lets sessions count as used now: it is not known when they were.
+func useSessionsNow(tx *tx) error { return tx.exec(`UPDATE sessions SET last_used_at = $1`, tx.now) }
 
 // moveToSegments moves transactions into segments, and the versions and hashes of records into their bodies.
 func moveToSegments(tx *tx) error {

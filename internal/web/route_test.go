@@ -43,6 +43,7 @@ func TestMethods(t *testing.T) {
 	f(r.Groups[2], nil)
 	f(r.Groups[1], map[string]string{
 		"/api/session": "GET, HEAD, POST, DELETE, OPTIONS", "/api/account/password": "PUT, OPTIONS", "/api/create-api-key": "POST, OPTIONS",
+		"/api/account/sessions": "GET, HEAD, DELETE, OPTIONS", "/api/account/sessions/{id}": "DELETE, OPTIONS",
 		"/api/keys/{id}": "DELETE, OPTIONS", "/api/keys/{id}/rotate": "POST, OPTIONS",
 	})
 	for target, message := range map[string]string{

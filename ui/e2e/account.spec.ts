@@ -117,6 +117,37 @@ test('signing out locks the data again', async ({ page, server }) => {
   await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
 });
 
+// It ends sessions, so it uses an account that no other test uses on this server.
+test('a reader sees where they are signed in, and ends the other sessions', async ({ page, server, browser }) => {
+  const contexts = await Promise.all([1, 2].map(() => browser.newContext({ baseURL: server.base })));
+  for (const [i, context] of contexts.entries()) {
+    const account = server.keys.accounts.find((candidate) => candidate.email.startsWith('trial@'))!;
+    const response = await context.request.post('/api/session', {
+      data: { email: account.email, password: account.password },
+      headers: { 'X-Forwarded-For': `10.251.0.${i + 1}`, 'User-Agent': 'curl/8.5.0' },
+    });
+    expect(response.status()).toBe(200);
+  }
+  await submitSignIn(page, server, 'trial');
+  await expect(page).toHaveURL(/\/settings$/);
+  await open(page, '/settings#sessions');
+  const table = page.getByRole('region', { name: 'Your sessions' });
+  await expect(table.getByRole('row', { name: /\(this one\)/ })).toHaveCount(1);
+  const first = table.getByRole('row', { name: /10\.251\.0\.1/ });
+  await expect(first).toContainText('curl');
+  await first.getByRole('button', { name: /^End the session of curl/ }).click();
+  await expect(first).toHaveCount(0);
+  expect((await contexts[0]!.request.get('/api/account')).status()).toBe(401);
+  expect((await contexts[1]!.request.get('/api/account')).status()).toBe(200);
+
+  await page.getByRole('button', { name: 'Sign out everywhere else' }).click();
+  await expect(page.getByText(/sessions? ended\.$/)).toBeVisible();
+  await expect(table.getByRole('row', { name: /10\.251\.0\.2/ })).toHaveCount(0);
+  expect((await contexts[1]!.request.get('/api/account')).status()).toBe(401);
+  await expect(table.getByRole('row', { name: /\(this one\)/ })).toHaveCount(1);
+  for (const context of contexts) await context.close();
+});
+
 // A trial lasts 72 hours. The server is stopped, and started again at a time after that.
 test('a trial ends automatically, and its key with it', async ({ browser, extraHTTPHeaders }) => {
   test.setTimeout(300_000); // it starts two servers, and the second one catches up three days
@@ -142,6 +173,13 @@ test('a trial ends automatically, and its key with it', async ({ browser, extraH
 
   await page.clock.setFixedTime(later);
   await page.goto(`${after.base}/settings`);
+  await expect(page.getByText('Sign in to see your settings')).toBeVisible(); // no one has used the session for a day
+  await page.goto(`${after.base}/signin`);
+  const trial = after.keys.accounts.find((candidate) => candidate.email.startsWith('trial@'))!;
+  await page.getByLabel('Email').fill(trial.email);
+  await page.getByLabel('Password', { exact: true }).fill(trial.password);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
+  await expect(page).toHaveURL(/\/settings$/);
   await expect(page.getByText('No grant is active.')).toBeVisible();
   await expect(
     page.getByRole('region', { name: 'Your API keys' }).getByRole('row', { name: /^trial notebook/ }),

@@ -37,6 +37,7 @@ export const test = base.extend<Fixtures, { server: Server }>({
     await use(async (who) => {
       const account = server.keys.accounts.find((candidate) => candidate.email.startsWith(`${who}@`))!;
       let cookies = signedIn.get(account.email);
+      await page.context().clearCookies(); // signing in ends the session of the cookie, which other tests use
       if (!cookies) {
         const response = await page.request.post('/api/session', {
           data: { email: account.email, password: account.password },

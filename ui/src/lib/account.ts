@@ -10,6 +10,9 @@ export type NewKey = ResponseBody<'/api/create-api-key', 'post'>;
 
 export type UsageRow = Row<'/api/usage'>;
 
+/** Somewhere the account is signed in. */
+export type Session = Row<'/api/account/sessions'>;
+
 export const listKeys = () => get('/api/keys');
 export const createKey = (name: string) => withKeysCleared(send('post', '/api/create-api-key', { name }));
 export const revokeKey = (id: string) => withKeysCleared(send('delete', '/api/keys/{id}', undefined, { path: { id } }));
@@ -17,6 +20,18 @@ export const rotateKey = (id: string, graceHours: number) =>
   withKeysCleared(send('post', '/api/keys/{id}/rotate', { grace_hours: graceHours }, { path: { id } }));
 export const changePassword = (current: string, next: string) =>
   send('put', '/api/account/password', { current, next });
+
+export const listSessions = () => get('/api/account/sessions');
+export const endSession = (id: string) =>
+  withSessionsCleared(send('delete', '/api/account/sessions/{id}', undefined, { path: { id } }));
+export const endOtherSessions = () => withSessionsCleared(send('delete', '/api/account/sessions', undefined));
+
+/** Clears the cached list of sessions after a change to it succeeded. */
+async function withSessionsCleared<T>(change: Promise<T>): Promise<T> {
+  const result = await change;
+  clearCache('/api/account/sessions');
+  return result;
+}
 
 /** Clears the cached list of keys after a change to it succeeded. */
 async function withKeysCleared<T>(change: Promise<T>): Promise<T> {
