@@ -27,6 +27,17 @@ func (r *Request) setBodyDeadline(at time.Time) {
 	_ = http.NewResponseController(r.out.ResponseWriter).SetReadDeadline(at)
 }
 
+// maxSkipped is how much of a body is read that no one wants: as much as net/http reads on a connection that it keeps.
+const maxSkipped = 256 << 10
+
+// skipBody reads what the handler has left of the body. On a connection that ends with this request net/http would
+// leave it: closing with unread bytes resets the connection, and a client that is still reading loses the response.
+func (r *Request) skipBody() {
+	if r.HasBody() && r.http.Header.Get("Expect") == "" { // a client that expects to be asked for the body may not send it
+		_, _ = io.CopyN(io.Discard, r.http.Body, maxSkipped)
+	}
+}
+
 // ReadJSON reads a JSON object into v, which has the named fields. Errors do not repeat its values, which may be
 // secrets.
 func (r *Request) ReadJSON(v any, fields ...string) error {

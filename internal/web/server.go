@@ -199,6 +199,7 @@ func (s *Server) finish(r *Request) {
 		s.config.Count(r.caller.KeyID, r.route.Path, r.out.status, r.now.UnixMilli())
 	}
 	r.log()
+	r.skipBody()
 	r.end()
 	s.pool.Put(r)
 	if abort {

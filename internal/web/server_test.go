@@ -133,6 +133,48 @@ func TestServe_SlowBody(t *testing.T) {
 	}, "ready")
 }
 
+// A connection that is closed while bytes of the client are unread is reset, and the client loses the response. So the
+// server reads a body to its end even if it has no use for it.
+func TestServe_UnwantedBodyOfTheLastRequest(t *testing.T) {
+	t.Parallel()
+	f := func(name, head, body string) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var logs lockedBuffer
+				l := make(pipes)
+				_, stop := smallServer(t, &logs, l, false, func(*web.Request) (web.Response, error) {
+					return web.Ready(web.NewBody([]byte(`"ready"`), 0)), nil
+				})
+				defer stop()
+				client, server := net.Pipe()
+				l <- server
+				began := time.Now()
+				sent := make(chan error, 1)
+				go func() {
+					_, err := io.WriteString(client, head+"\r\nHost: assay\r\n\r\n"+body)
+					sent <- err
+				}()
+				response, err := io.ReadAll(client)
+				if err != nil || !strings.HasSuffix(string(response), `"ready"`) {
+					t.Errorf("the response is %s (%v)", response, err)
+				}
+				if err := <-sent; err != nil {
+					t.Errorf("the request was not read to its end: %v", err)
+				}
+				if took := time.Since(began); took != 0 {
+					t.Errorf("the response took %v", took)
+				}
+			})
+		})
+	}
+	body := strings.Repeat("b", 100_000)
+	f("close", "GET /route HTTP/1.1\r\nConnection: close\r\nContent-Length: 100000", body)
+	f("chunks", "GET /route HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked", "186a0\r\n"+body+"\r\n0\r\n\r\n")
+	f("HTTP/1.0", "GET /route HTTP/1.0\r\nContent-Length: 100000", body)
+	f("not sent yet", "GET /route HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 100000", "")
+}
+
 // A client must not take the beginning of a body for the whole.
 func TestServe_PanicInTheBody(t *testing.T) {
 	t.Parallel()
