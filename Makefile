@@ -70,7 +70,7 @@ clean-all: clean ## also remove the linters, which take minutes to build
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
 NEEDED   := curl chromium nginx sqlite3 wrk postgres redis-server etcd haproxy patroni
-STEPS    := lint script race e2e unit drill-short bench-short fuzz-short unit-ui
+STEPS    := lint script race e2e unit drill-short bench-short abuse-short fuzz-short unit-ui
 
 .PHONY: check
 check: $(UI_PACKAGES) ## formatting, vet, lint and unit tests on SQLite: no servers, no browser, no root rights
@@ -79,7 +79,7 @@ check: $(UI_PACKAGES) ## formatting, vet, lint and unit tests on SQLite: no serv
 # The long steps come first, so that no long one is left over at the end. lint is the longest on a new machine, where it builds
 # golangci-lint.
 .PHONY: test
-test: build ## everything: lint, unit tests, race detector, scripts, browser, short fuzz, bench and drill
+test: build ## everything: lint, unit tests, race detector, scripts, browser, short fuzz, bench, drill and abuse
 	scripts/need $(NEEDED)
 	BUILT=1 $(SERVICES) scripts/steps $(STEPS)
 
@@ -250,6 +250,14 @@ bin/before/bin/assay:
 	git worktree prune
 	git worktree add --detach bin/before $(BEFORE)
 	cd bin/before && $(GO) build -trimpath -o bin/assay ./cmd/assay
+
+REQUESTS ?= 10000000
+.PHONY: abuse abuse-short
+abuse: build ## send REQUESTS (10000000) hostile requests, tie the server up, and write docs/security.md (45 minutes)
+	$(GO) run ./tools/abuse -requests $(REQUESTS) -update docs/security.md
+
+abuse-short: build
+	$(GO) run ./tools/abuse -short
 
 .PHONY: screenshots
 screenshots: build ## take a picture of every page into docs/screenshots

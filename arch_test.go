@@ -131,6 +131,10 @@ var packages = map[string]struct {
 		may: "tools/process tools/report tools/target",
 		why: "it attacks the program from outside, and knows only what an attacker knows",
 	},
+	"tools/abuse": {
+		may: ". internal/keys internal/store tools/process tools/report tools/target",
+		why: "it attacks the program from outside; only its 100,000 keys it writes into the database itself",
+	},
 	"tools/bench": {
 		may: "tools/process tools/report",
 		why: "it measures the program from outside, as it measures nginx or psql",
