@@ -69,6 +69,7 @@ func TestErrors(t *testing.T) {
 	f("", "/api/gpu-types/", 404, "Not found", "There is no such path. The API is described at /openapi.json.")
 	f("", "/api//gpu-types", 404, "Not found", "There is no such path: it has an empty or a dot segment.")
 	f("", "/api/./gpu-types", 404, "Not found", "There is no such path: it has an empty or a dot segment.")
+	f("", "/api/gpu/%2E%2e", 404, "Not found", "There is no such path: it has an empty or a dot segment.")
 	f("", "/api/gpu/H200/"+strings.Repeat("x", 9000), 414, "URI too long", "The request target is longer than 8192 bytes.")
 
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))

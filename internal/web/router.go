@@ -102,7 +102,8 @@ func cleanPath(r *http.Request) bool {
 		return strings.HasPrefix(p, "/")
 	}
 	for segment := range strings.SplitSeq(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/") {
-		if segment == "" || segment == "." || segment == ".." {
+		switch strings.ReplaceAll(strings.ToLower(segment), "%2e", ".") { // an escaped dot means the same
+		case "", ".", "..":
 			return false
 		}
 	}
