@@ -36,8 +36,9 @@ type arena struct {
 	campaign    *campaign
 	cast        *cast
 	server      string
-	connections int // that an attack holds at a time
-	rate        int // connections or requests a second of a flood
+	connections int              // that an attack holds at a time
+	rate        int              // requests a second of a flood
+	turns       <-chan time.Time // for the next connection to be opened
 
 	opened atomic.Int64 // connections
 	sent   atomic.Int64 // requests
@@ -47,8 +48,14 @@ type arena struct {
 // attackers is from how many addresses connections are opened.
 const attackers = 16
 
-// dial opens a connection from one of the attackers' addresses, which the server does not trust.
+// dial opens a connection from one of the attackers' addresses, which the server does not trust, when it is its turn:
+// the attackers share the machine with the server and the reader, and must not take all of it for themselves.
 func (a *arena) dial(ctx context.Context, n int) (*net.TCPConn, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-a.turns:
+	}
 	dialer := net.Dialer{
 		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n%attackers))}, Timeout: 10 * time.Second,
 		Control: func(_, _ string, raw syscall.RawConn) error {
@@ -146,16 +153,9 @@ func halfOpen(ctx context.Context, a *arena) error {
 // connectionFlood opens connections and resets them at once, or after half a request.
 func connectionFlood(ctx context.Context, a *arena) error {
 	var group sync.WaitGroup
-	every := time.NewTicker(max(time.Second/time.Duration(a.rate), time.Microsecond))
-	defer every.Stop()
 	for worker := range attackers {
 		group.Go(func() {
 			for n := worker; ctx.Err() == nil; n++ {
-				select {
-				case <-ctx.Done():
-					return
-				case <-every.C:
-				}
 				conn, err := a.dial(ctx, n)
 				if err != nil {
 					continue

@@ -83,6 +83,7 @@ func (c *campaign) carryAll(
 ) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	before := len(c.failures)
 	begun := time.Now()
 	var group sync.WaitGroup
 	for range workers {
@@ -104,7 +105,7 @@ func (c *campaign) carryAll(
 		})
 	}
 	group.Wait()
-	return c.err()
+	return errors.Join(c.failures[before:]...)
 }
 
 func (c *campaign) newCarrier(count func(*request, *received)) *carrier {
@@ -132,12 +133,6 @@ func (c *campaign) fail(err error) bool {
 	defer c.mu.Unlock()
 	c.failures = append(c.failures, err)
 	return len(c.failures) >= mostFailures
-}
-
-func (c *campaign) err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return errors.Join(c.failures...)
 }
 
 // pause waits, and returns false if the context ends first.

@@ -91,7 +91,8 @@ type scale struct {
 	settle      time.Duration // before a look at the memory
 	quiet       time.Duration // of the reader without an attack
 	attack      time.Duration
-	flood       int // connections or requests a second
+	dials       int // connections opened a second
+	flood       int // requests a second
 }
 
 var (
@@ -99,10 +100,10 @@ var (
 	// settled for longer has nothing left to give back.
 	fullScale = scale{
 		keys: 100_000, connections: 6000, warmUp: 500_000, settle: 150 * time.Second, quiet: time.Minute,
-		attack: 40 * time.Second, flood: 3000,
+		attack: 40 * time.Second, dials: 1000, flood: 3000,
 	}
 	shortScale = scale{
-		keys: 500, connections: 300, warmUp: 1000, quiet: time.Second, attack: time.Second, flood: 500,
+		keys: 500, connections: 300, warmUp: 1000, quiet: time.Second, attack: time.Second, dials: 500, flood: 500,
 	}
 )
 

@@ -96,12 +96,16 @@ func (r *results) attack(ctx context.Context, s *target.Server, c *campaign) err
 	r.quiet = reader.read(ctx, scale.quiet)
 	for _, attack := range attacks {
 		progress("reading during an attack: %s", attack.name)
-		a := &arena{campaign: c, cast: everyone, server: s.Address, connections: scale.connections, rate: scale.flood}
+		turns := time.NewTicker(time.Second / time.Duration(scale.dials))
+		a := &arena{
+			campaign: c, cast: everyone, server: s.Address, connections: scale.connections, rate: scale.flood, turns: turns.C,
+		}
 		attacking, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- attack.run(attacking, a) }()
 		got := reader.read(ctx, scale.attack)
 		stop()
+		turns.Stop()
 		if err := <-ended; err != nil {
 			r.failures = append(r.failures, fmt.Errorf("%s: %w", attack.name, err))
 		}
