@@ -65,8 +65,10 @@ var packages = map[string]struct {
 		may: ". internal/access internal/store",
 		why: "a key is checked in memory; the store announces changes",
 	},
+	"internal/seal":   {may: "", why: "it seals bytes, whatever they are"},
+	"internal/factor": {may: ".", why: "whether a factor is right follows from what is stored, what is given and the time"},
 	"internal/account": {
-		may: ". internal/access internal/keys internal/limit internal/redact internal/store",
+		may: ". internal/access internal/factor internal/keys internal/limit internal/redact internal/seal internal/store",
 		why: "accounts are looked up in memory; the store announces changes",
 	},
 	"internal/ingest": {
@@ -112,14 +114,14 @@ var packages = map[string]struct {
 		why: "market data comes from memory",
 	},
 	"internal/console": {
-		may: ". internal/access internal/account internal/api internal/keys internal/limit/sharedlimit internal/oidc " +
-			"internal/proof internal/usage internal/web",
+		may: ". internal/access internal/account internal/api internal/factor internal/keys internal/limit/sharedlimit " +
+			"internal/oidc internal/proof internal/usage internal/web",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"internal/apitest": {
-		may: ". internal/account internal/api internal/coding internal/console internal/family internal/index " +
-			"internal/keys internal/memory internal/sites internal/snapshot internal/store internal/store/storetest " +
-			"internal/tokens internal/usage internal/web",
+		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
+			"internal/index internal/keys internal/memory internal/seal internal/sites internal/snapshot internal/store " +
+			"internal/store/storetest internal/tokens internal/usage internal/web",
 		why: "tests of the server's packages need the whole server",
 	},
 	"tools/relay":   {may: "", why: "it relays bytes between any two programs"},
