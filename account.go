@@ -47,6 +47,8 @@ type Account struct {
 	Issuer      string // of the linked OpenID Connect identity; empty: none
 	CreatedAt   int64
 	ClosedAt    int64 // 0: open
+
+	SecondFactor bool // whether it has one
 }
 
 // Grant is access that was given to an account.

@@ -44,7 +44,17 @@ const (
 
 // Caller is who makes a request: anonymous (the zero value), the holder of a key, or a signed-in account.
 type Caller struct {
-	Tier      Tier
-	KeyID     string // the public part of the key, or empty without one
-	AccountID int64  // the owner of the key or session; 0 if anonymous, and for keys made by the operator
+	Tier       Tier
+	KeyID      string      // the public part of the key, or empty without one
+	AccountID  int64       // the owner of the key or session; 0 if anonymous, and for keys made by the operator
+	Restricted Restriction // of a session; keys have none
 }
+
+// Restriction is what the owner of a session has to do before the session may do anything else.
+type Restriction uint8
+
+// The restrictions.
+const (
+	Unrestricted  Restriction = iota
+	MustAddFactor             // a second factor, which the operator requires
+)

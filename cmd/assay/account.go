@@ -19,8 +19,9 @@ import (
 func newAccountCommand(s *streams) *cobra.Command {
 	return parentCommand(&cobra.Command{
 		Use:   "account COMMAND",
-		Short: "Add, list and close accounts, set their passwords and end their sessions",
-		Long: `Add, list and close accounts, set their passwords and end their sessions.
+		Short: "Add, list and close accounts, set their passwords, reset their second factors",
+		Long: `Add, list and close accounts, set their passwords, end their sessions and reset
+their second factors.
 
 An account signs in to the dashboard, with a password or through OpenID
 Connect. What it may read follows from its grants (assay grant) and its
@@ -29,7 +30,7 @@ organizations (assay org).`,
   assay account list
   assay account close ann@example.com`,
 	}, newAccountAddCommand(s), newAccountListCommand(s), newAccountShowCommand(s), newAccountPasswordCommand(s),
-		newAccountSessionsCommand(s), newAccountCloseCommand(s))
+		newAccountSessionsCommand(s), newAccountSecondFactorCommand(s), newAccountCloseCommand(s))
 }
 
 // loadAccounts loads the accounts of a database for a single command.

@@ -55,13 +55,15 @@ func (l databaseLocation) folder() string {
 	return l.dir
 }
 
-// paths are the folder and those files in it that hold data or a signing key.
+// paths are the folder and those files in it that hold data or a key.
 func (l databaseLocation) paths() []string {
 	paths := []string{l.folder()}
 	entries, _ := os.ReadDir(l.folder()) // a folder that is missing has none
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), store.FileName) || strings.HasPrefix(entry.Name(), "signing-key") {
-			paths = append(paths, filepath.Join(l.folder(), entry.Name()))
+		for _, prefix := range []string{store.FileName, "signing-key", secretKeyFile} {
+			if strings.HasPrefix(entry.Name(), prefix) {
+				paths = append(paths, filepath.Join(l.folder(), entry.Name()))
+			}
 		}
 	}
 	return paths

@@ -113,6 +113,7 @@ var moreTargets = []string{
 	"/api/session/oidc",
 	"/api/session/oidc/callback",
 	"/api/account",
+	"/api/account/second-factors",
 	"/api/keys",
 	"/api/usage",
 	"/api/gpu/H200/index-history?granularity=hourly",

@@ -78,6 +78,11 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 func (v *service) newNode() (*node, error) {
 	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log)}
 	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log}
+	if v.config.node.role.Reads() {
+		if err := v.config.signIn.protect(n.accounts, v.config.location, v.listener.Addr(), v.log); err != nil {
+			return nil, err
+		}
+	}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,

@@ -140,7 +140,11 @@ func (v *service) listen(ctx context.Context) (err error) {
 // warnReadable warns if every user of the machine can read the database's folder or a file in it. assay makes both so
 // that only their owner can, but the folder may have been there before, and releases before 0.6.0 left it to the umask.
 func (v *service) warnReadable() {
-	if readable := files.ReadableByAll(v.config.location.paths()...); len(readable) > 0 {
+	paths := v.config.location.paths()
+	if file := v.config.signIn.secretKeyFile; file != "" {
+		paths = append(paths, file)
+	}
+	if readable := files.ReadableByAll(paths...); len(readable) > 0 {
 		for i, name := range readable {
 			readable[i] = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 		}

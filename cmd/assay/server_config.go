@@ -64,7 +64,7 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	parsedFlag(flags, "log-level", textFlag, "info", "lowest `LEVEL` to log: info (every request), warn or error",
 		c.setLogLevel)
 	completeFlag(cmd, "log-level", "info", "warn", "error")
-	c.signIn.register(flags)
+	c.signIn.register(cmd)
 }
 
 func (c *serverConfig) setAddr(text string) error {

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
+	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/console"
+	"github.com/assaydata/assay/internal/factor"
 	"github.com/assaydata/assay/internal/oidc"
 )
 
@@ -22,9 +24,13 @@ type signInConfig struct {
 	clientID   string
 	secretFile string
 	name       string
+
+	secretKeyFile string // empty: next to the database
+	requireFactor string // account.Requirement
 }
 
-func (c *signInConfig) register(flags *pflag.FlagSet) {
+func (c *signInConfig) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	parsedFlag(flags, "public-url", textFlag, "",
 		"`URL` of this server in browsers, such as https://data.example.com (required with --oidc-issuer)",
 		func(text string) (err error) {
@@ -35,6 +41,41 @@ func (c *signInConfig) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.clientID, "oidc-client-id", "", "`ID` of this server at the provider")
 	flags.StringVar(&c.secretFile, "oidc-client-secret-file", "", "`FILE` with the client secret of this server")
 	flags.StringVar(&c.name, "oidc-name", "single sign-on", "`NAME` of the provider on the sign-in page")
+	flags.StringVar(&c.secretKeyFile, "secret-key-file", "",
+		"`FILE` with the secret that protects second factors (default: "+secretKeyFile+" in the folder of the database)")
+	c.requireFactor = string(account.RequireNone)
+	addChoiceFlag(cmd, &c.requireFactor, "require-second-factor",
+		"`WHO` must have a second factor to do anything else: none, owners (of organizations) or all",
+		string(account.RequireNone), string(account.RequireOwners), string(account.RequireAll))
+}
+
+// protect gives the accounts their secret key, the passkeys of the server and the requirement of second factors.
+func (c *signInConfig) protect(
+	accounts *account.Service, location databaseLocation, listening net.Addr, log *slog.Logger,
+) (err error) {
+	if accounts.Secret, err = readSecretKey(c.secretKeyFile, location); err != nil {
+		return err
+	}
+	accounts.Require = account.Requirement(c.requireFactor)
+	if accounts.Secret == nil {
+		if accounts.Require != account.RequireNone {
+			return usagef("--secret-key-file is required with --require-second-factor on PostgreSQL")
+		}
+		log.Warn("second factors are off: give every node the same --secret-key-file")
+		return nil
+	}
+	origin := c.publicURL
+	if origin == "" {
+		host, port, _ := net.SplitHostPort(listening.String()) // a listener's address has a port
+		if !isLoopback(host) {
+			return nil
+		}
+		origin = "http://localhost:" + port // browsers have passkeys there, and not for 127.0.0.1
+	}
+	if accounts.Passkeys, err = factor.NewSite(origin); err != nil {
+		log.Warn("passkeys are off", "error", err)
+	}
+	return nil
 }
 
 func (c *signInConfig) setIssuer(text string) error {

@@ -18,12 +18,16 @@ const (
 	FullSites                 // Full only, because sites are not part of Premium
 	SignedIn                  // any signed-in account; keys are ignored
 	SignedInOrKey             // any signed-in account, and every key
+	SignedInFirst             // any signed-in account, even if its session is restricted; keys are ignored
 )
 
 var ruleNames = [...]string{
 	Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full", FreeLab: "free-lab", FullSites: "Full",
-	SignedIn: "session", SignedInOrKey: "session or key",
+	SignedIn: "session", SignedInOrKey: "session or key", SignedInFirst: "restricted session",
 }
+
+// NeedsSession reports whether only a session opens a route: keys are ignored there.
+func (r Rule) NeedsSession() bool { return r == SignedIn || r == SignedInFirst }
 
 // String is the rule's word in documents.
 func (r Rule) String() string { return ruleNames[r] }
@@ -66,7 +70,11 @@ var (
 		Message: "Premium access is daily-grain only. Hourly and real-time data require a full subscription.",
 	}
 	errSignInFirst = &assay.Error{Kind: assay.Unauthorized, Code: "session_required", Message: "Sign in first."}
-	errNoSites     = &assay.Error{
+	errAddFirst    = &assay.Error{
+		Kind: assay.Forbidden, Code: "second_factor_required",
+		Message: "The operator requires a second factor for your account. Add one first.",
+	}
+	errNoSites = &assay.Error{
 		Kind: assay.Forbidden, Code: "full_required",
 		Message: "Neocloud site data is not included in premium access. A full subscription unlocks it.",
 	}
@@ -84,9 +92,12 @@ func needsKey(code, what string) error {
 
 // Admit tells whether a caller may use a route at all, whatever it requests there, or why not.
 func Admit(rule Rule, caller assay.Caller) error {
-	if rule == SignedIn || rule == SignedInOrKey {
-		if caller == (assay.Caller{}) {
+	if rule.NeedsSession() || rule == SignedInOrKey {
+		switch {
+		case caller == (assay.Caller{}):
 			return errSignInFirst
+		case caller.Restricted == assay.MustAddFactor && rule != SignedInFirst:
+			return errAddFirst
 		}
 		return nil
 	}
@@ -107,7 +118,7 @@ func Decide(rule Rule, caller assay.Caller, ask Ask, now int64) (Decision, error
 	if err := Admit(rule, caller); err != nil {
 		return Decision{}, err
 	}
-	if rule == SignedIn || rule == SignedInOrKey {
+	if rule.NeedsSession() || rule == SignedInOrKey {
 		return Decision{}, nil
 	}
 	switch caller.Tier {

@@ -10,6 +10,11 @@
 // ends after 14 days, and after a day without use. Passwords are stored as argon2id hashes. Checking a password takes
 // the same work whether or not the account exists.
 //
+// An account with a second factor signs in in two steps. After the first, the browser has a ticket, not a session. The
+// ticket is sealed and kept by the browser, so that any node can take the second step and visitors cannot make the
+// server store anything. A code, a signature or a ticket works once, which the database ensures in the transaction that
+// starts the session.
+//
 // Every change writes an entry to the audit log in its transaction. The operator's methods take the actor from
 // store.WithActor; otherwise the account itself is the actor.
 package account
@@ -22,7 +27,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/assaydata/assay/internal/factor"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/seal"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -32,6 +39,10 @@ type Service struct {
 	Keys  *keys.Keyring // loads a new key before its owner gets it; nil where no keys are checked
 	Now   func() time.Time
 	Log   *slog.Logger
+
+	Secret   *seal.Key    // seals tickets and the secrets of authenticator apps; nil: no second factors
+	Passkeys *factor.Site // nil: no passkeys
+	Require  Requirement  // who must have a second factor
 
 	people   atomic.Pointer[people]
 	sessions atomic.Pointer[sessions]

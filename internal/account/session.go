@@ -101,8 +101,9 @@ func (s *Service) Identify(ctx context.Context, token string, client netip.Addr)
 	return s.identify(found)
 }
 
-// IdentifyInMemory returns the session of a token without waiting for the database. A session that another process has
-// just started is unknown until the next reading, which takes less than a second.
+// IdentifyInMemory returns the session of a token without waiting for the database, for routes that serve data. A
+// session that another process has just started is unknown until the next reading, which takes less than a second. A
+// restricted one reads nothing.
 func (s *Service) IdentifyInMemory(token string) (Session, bool) {
 	hash, ok := hashToken(token)
 	if !ok {
@@ -112,7 +113,11 @@ func (s *Service) IdentifyInMemory(token string) (Session, bool) {
 	if !ok {
 		return Session{}, false
 	}
-	return s.identify(found)
+	session, ok := s.identify(found)
+	if session.Caller.Restricted != assay.Unrestricted {
+		return Session{}, false
+	}
+	return session, ok
 }
 
 // find finds a session in memory, or else in the store.
@@ -132,6 +137,9 @@ func (s *Service) identify(found liveSession) (Session, bool) {
 	}
 	found.use.mark(now)
 	caller := assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}
+	if !one.SecondFactor && s.requires(one) {
+		caller.Tier, caller.Restricted = assay.Anonymous, assay.MustAddFactor
+	}
 	return Session{AccountID: found.AccountID, Caller: caller, ExpiresAt: found.ExpiresAt}, true
 }
 

@@ -44,14 +44,15 @@ func (c Client) address() string {
 	return c.Address.String()
 }
 
-// SignedIn is a sign-in that has succeeded.
+// SignedIn is a sign-in that has succeeded or, with Next, one that needs a second factor and has no session yet.
 type SignedIn struct {
 	Account assay.Account
 	Session Token
-	Device  Token // for the browser to keep when the session ends
+	Device  Token       // for the browser to keep when the session ends
+	Next    *SecondStep // nil: it has succeeded
 }
 
-// SignIn starts a session with an account's password.
+// SignIn starts a session with an account's password, or the second step if the account has a second factor.
 func (s *Service) SignIn(ctx context.Context, client Client, email, password string) (SignedIn, error) {
 	account, err := s.Store.AccountByEmail(ctx, NormalEmail(email))
 	if err != nil && !errors.Is(err, store.ErrNoAccount) {
@@ -71,12 +72,12 @@ func (s *Service) SignIn(ctx context.Context, client Client, email, password str
 		}
 		return SignedIn{}, errSignIn
 	}
-	return s.start(ctx, client, account, "password")
+	return s.next(ctx, client, account, "password")
 }
 
-// SignInAs starts a session for an OpenID Connect identity. The account is found by issuer and subject. Otherwise the
-// account with that email address, which the provider must have verified, is linked with the identity; if there is
-// none, an account without a grant is added.
+// SignInAs starts a session, or the second step, for an OpenID Connect identity. The account is found by issuer and
+// subject. Otherwise the account with that email address, which the provider must have verified, is linked with the
+// identity; if there is none, an account without a grant is added.
 func (s *Service) SignInAs(
 	ctx context.Context, client Client, issuer, subject, email, name string,
 ) (SignedIn, error) {
@@ -96,13 +97,12 @@ func (s *Service) SignInAs(
 	case account.ClosedAt != 0:
 		return SignedIn{}, errClosed
 	}
-	return s.start(ctx, client, account, "oidc")
+	return s.next(ctx, client, account, "oidc")
 }
 
 // start starts a session of an account. The session that the client had ends, whichever account it belonged to.
-func (s *Service) start(ctx context.Context, client Client, account assay.Account, how string) (SignedIn, error) {
+func (s *Service) start(ctx context.Context, client Client, account assay.Account, by store.SignIn) (SignedIn, error) {
 	in := SignedIn{Account: account, Session: newToken(s.now() + SessionLength)}
-	by := store.SignIn{How: how}
 	by.Replaces, _ = hashToken(client.Session) // zero for none
 	in.Device, by.Device = s.deviceToken(client.Device, account.ID)
 	hash, _ := hashToken(in.Session.text)
@@ -113,6 +113,9 @@ func (s *Service) start(ctx context.Context, client Client, account assay.Accoun
 	_, err := s.Store.StartSession(as(ctx, account), session, by)
 	if errors.Is(err, store.ErrNoAccount) {
 		return SignedIn{}, errSignIn // closed a moment ago
+	}
+	if errors.Is(err, store.ErrSecondFactor) {
+		return SignedIn{}, errTicketEnded // its first second factor was added a moment ago
 	}
 	if err != nil {
 		return SignedIn{}, err

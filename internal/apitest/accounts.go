@@ -8,6 +8,8 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/factor"
+	"github.com/assaydata/assay/internal/seal"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -73,4 +75,21 @@ func (r *Rig) CreateKey(caller string) (key, id string) {
 		r.Test.Fatalf("creating a key as %s: %d %s", caller, got.StatusCode, got.Text)
 	}
 	return made.Key, made.Data.ID
+}
+
+// Origin is that of the pages of a server with SecondFactors.
+const Origin = "https://data.example"
+
+// SecondFactors is an option for a server with second factors, passkeys included.
+func SecondFactors(c *Config) {
+	secret, err := seal.NewKey([]byte(strings.Repeat("k", seal.MinSecret)))
+	if err != nil {
+		panic(err) // it is long enough
+	}
+	site, err := factor.NewSite(Origin)
+	if err != nil {
+		panic(err) // it is https
+	}
+	c.Console.Accounts.Secret, c.Console.Accounts.Passkeys = secret, site
+	c.Web.PublicURL = Origin
 }

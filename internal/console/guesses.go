@@ -29,6 +29,10 @@ var (
 	accountRungs = []rung{{100, time.Hour}}                                              // all addresses at an account
 	deviceRungs  = []rung{{10, 5 * time.Minute}, {30, 4 * time.Hour}}                    // a known device
 	changeRungs  = []rung{{10, 5 * time.Minute}, {30, 4 * time.Hour}}                    // who is signed in
+
+	// All addresses at the second factor of an account, besides the limits of a sign-in. Only who knows the password gets
+	// here, and a code has a million values, of which three are right at a time.
+	codeRungs = []rung{{30, time.Hour}, {100, 24 * time.Hour}}
 )
 
 // maxGuessTargets bounds how many targets of guesses this node remembers, for each rung.
@@ -77,7 +81,7 @@ func (l ladder) claims(target ...string) (claims []web.Claim) {
 }
 
 // guesses limits how fast passwords can be guessed.
-type guesses struct{ pair, address, account, device, change ladder }
+type guesses struct{ pair, address, account, device, change, code ladder }
 
 func newGuesses(limits *sharedlimit.Redis) guesses {
 	return guesses{
@@ -86,17 +90,36 @@ func newGuesses(limits *sharedlimit.Redis) guesses {
 		account: newLadder(limits, "sign-in-account", "sign-in attempts", accountRungs),
 		device:  newLadder(limits, "sign-in-device", "sign-in attempts", deviceRungs),
 		change:  newLadder(limits, "password-change", "password attempts", changeRungs),
+		code:    newLadder(limits, "second-factor", "second-factor attempts", codeRungs),
 	}
 }
 
 // signIn counts an attempt to sign in with the password of an account. The handler calls done with its result.
 func (g *guesses) signIn(r *web.Request, email string, knownDevice bool) (done func(error), err error) {
+	return count(r, g.signInClaims(r, email, knownDevice))
+}
+
+func (g *guesses) signInClaims(r *web.Request, email string, knownDevice bool) []web.Claim {
 	if knownDevice {
-		return count(r, g.device.claims(r.Cookie(web.DeviceCookie)))
+		return g.device.claims(r.Cookie(web.DeviceCookie))
 	}
 	address := web.LimitAddress(r.Client()).String()
 	claims := append(g.pair.claims(email, address), g.address.claims(address)...)
-	return count(r, append(claims, g.account.claims(email)...))
+	return append(claims, g.account.claims(email)...)
+}
+
+// secondFactor counts an attempt to give the second factor of an account: as one to sign in, and on its own.
+func (g *guesses) secondFactor(r *web.Request, email string, knownDevice bool) (done func(error), err error) {
+	claims := g.signInClaims(r, email, knownDevice)
+	if !knownDevice {
+		claims = append(claims, g.code.claims(email)...)
+	}
+	return count(r, claims)
+}
+
+// passkey counts an attempt to sign in with a passkey alone, whose account is not known yet.
+func (g *guesses) passkey(r *web.Request) (done func(error), err error) {
+	return count(r, g.address.claims(web.LimitAddress(r.Client()).String()))
 }
 
 // changePassword counts an attempt to give the current password of the account that is signed in.

@@ -48,6 +48,10 @@ func (c *Console) finishOIDC(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return signInPage(r, err)
 	}
+	if in.Next != nil {
+		setTicket(r, stepCookie, in.Next.Ticket)
+		return web.Redirect("/signin"), nil // the page asks for the second factor
+	}
 	setCookies(r, in)
 	return web.Redirect("/settings"), nil
 }

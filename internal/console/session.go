@@ -41,8 +41,11 @@ func newClient(r *web.Request) account.Client {
 	return client
 }
 
-// signedIn responds with the account that has signed in.
+// signedIn responds with the account that has signed in, or asks for the second factor.
 func (c *Console) signedIn(r *web.Request, in account.SignedIn) (web.Response, error) {
+	if in.Next != nil {
+		return askSecondStep(r, in.Next)
+	}
 	view, err := c.Accounts.Account(in.Account.ID)
 	if err != nil {
 		return web.Response{}, err
@@ -62,8 +65,8 @@ func (c *Console) signOut(r *web.Request) (web.Response, error) {
 	return done()
 }
 
-// showSession serves who is signed in, if any, and the name of the sign-in provider. Pages request it first, to know
-// what else they may request, so a missing session is no error here.
+// showSession serves who is signed in, if any, what a sign-in still needs, and the ways to sign in. Pages request it
+// first, to know what else they may request, so a missing session is no error here.
 func (c *Console) showSession(r *web.Request) (web.Response, error) {
 	type provider struct {
 		Name string `json:"name"`
@@ -71,6 +74,10 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 	var shown struct {
 		Account *accountView `json:"account"`
 		OIDC    *provider    `json:"oidc"`
+
+		SecondFactor  *secondStepView `json:"second_factor"`
+		MustAddFactor bool            `json:"must_add_second_factor"`
+		PasskeyHost   *string         `json:"passkey_host"`
 	}
 	if r.IdentifySession(); r.Caller().AccountID != 0 {
 		view, err := c.Accounts.Account(r.Caller().AccountID)
@@ -78,8 +85,15 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 			return web.Response{}, err
 		}
 		person := newAccountView(&view)
-		shown.Account = &person
+		shown.Account, shown.MustAddFactor = &person, r.Caller().Restricted == assay.MustAddFactor
+	} else {
+		step, err := c.pendingStep(r)
+		if err != nil {
+			return web.Response{}, err
+		}
+		shown.SecondFactor = step
 	}
+	shown.PasskeyHost = c.passkeyHost()
 	if c.OIDC != nil {
 		shown.OIDC = &provider{c.OIDCName}
 	}

@@ -71,6 +71,9 @@ func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 		if err := forgetDevices(tx, id); err != nil {
 			return err
 		}
+		if err := forgetFactors(tx, id); err != nil {
+			return err
+		}
 		if err := tx.audit("account.close", "account:"+a.Email, nil); err != nil {
 			return err
 		}
@@ -180,9 +183,11 @@ func oneAccount(tx *tx, where string, args ...any) (assay.Account, error) {
 
 func readAccounts(tx *tx, where string, args ...any) (list []assay.Account, err error) {
 	err = tx.each(`SELECT account_id, email, name, password IS NOT NULL, coalesce(oidc_issuer, ''), created_at,
-		coalesce(closed_at, 0) FROM accounts WHERE `+where+` ORDER BY account_id`, args, func(scan scanFunc) error {
+		coalesce(closed_at, 0), EXISTS (SELECT 1 FROM totp WHERE totp.account_id = accounts.account_id)
+		OR EXISTS (SELECT 1 FROM passkeys WHERE passkeys.account_id = accounts.account_id)
+		FROM accounts WHERE `+where+` ORDER BY account_id`, args, func(scan scanFunc) error {
 		var a assay.Account
-		err := scan(&a.ID, &a.Email, &a.Name, &a.HasPassword, &a.Issuer, &a.CreatedAt, &a.ClosedAt)
+		err := scan(&a.ID, &a.Email, &a.Name, &a.HasPassword, &a.Issuer, &a.CreatedAt, &a.ClosedAt, &a.SecondFactor)
 		list = append(list, a)
 		return err
 	})

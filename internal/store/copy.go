@@ -17,7 +17,8 @@ var (
 		"settings", "sources", "providers", "receipts", "segments", "transaction_ids", "verifications", "conflicts", "late",
 		"methodologies", "publications", "publication_covers", "coverage", "series", "points", "records",
 		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
-		"organizations", "floors", "members", "grants", "sessions", "devices", "keys", "audit", "usage",
+		"organizations", "floors", "members", "grants", "sessions", "devices", "totp", "passkeys",
+		"recovery_codes", "used_tickets", "keys", "audit", "usage",
 	}
 )
 

@@ -20,8 +20,13 @@ func migrate(tx *tx) error {
 	if err != nil {
 		return err
 	}
-	var last int
-	err = tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last)
+	var last int // 0 in a new database
+	applied := map[int]bool{}
+	err = tx.each(`SELECT number FROM migrations ORDER BY number`, nil, func(scan scanFunc) error {
+		err := scan(&last)
+		applied[last] = true
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -33,7 +38,7 @@ func migrate(tx *tx) error {
 		return fmt.Errorf("the database is at migration %d and this program knows %d: use a newer assay", last, newest)
 	}
 	for _, file := range files {
-		if file.number <= last {
+		if applied[file.number] {
 			continue
 		}
 		if err := file.run(tx); err != nil {

@@ -33,10 +33,13 @@ var ErrNoSession = errors.New("there is no such session")
 type SignIn struct {
 	How      string // the method, for the audit log
 	Device   NewDevice
-	Replaces [32]byte // the hash of a session that ends; zero for none
+	Replaces [32]byte   // the hash of a session that ends; zero for none
+	Ticket   Ticket     // that the sign-in uses up; zero for none
+	Factor   UsedFactor // the second factor; zero for none
 }
 
-// StartSession stores a session of an open account and its device, and deletes those that have ended.
+// StartSession stores a session of an open account and its device, and deletes those that have ended. The sign-in must
+// have used a second factor if the account has one, whatever the caller believes.
 func (db *DB) StartSession(ctx context.Context, s Session, by SignIn) (Session, error) {
 	err := db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, s.AccountID)
@@ -52,6 +55,8 @@ func (db *DB) StartSession(ctx context.Context, s Session, by SignIn) (Session, 
 				return tx.exec(`DELETE FROM sessions WHERE expires_at <= $1 OR last_used_at <= $2`,
 					tx.now, tx.now-SessionIdle-idleMargin)
 			},
+			func() error { return useTicket(tx, by.Ticket) },
+			func() error { return useFactor(tx, s.AccountID, by.Factor) },
 			func() error { return endReplaced(tx, by.Replaces) },
 			func() error {
 				return tx.exec(`INSERT INTO sessions (hash, session_id, account_id, created_at, expires_at, last_used_at, address,

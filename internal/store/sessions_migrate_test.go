@@ -10,6 +10,10 @@ import (
 
 // sessionsBefore turns a database into one from before sessions had public ids, with two sessions in it.
 var sessionsBefore = []string{
+	`DROP TABLE totp`,
+	`DROP TABLE passkeys`,
+	`DROP TABLE recovery_codes`,
+	`DROP TABLE used_tickets`,
 	`DROP TABLE devices`,
 	`DELETE FROM counters WHERE name = 'devices'`,
 	`DROP INDEX sessions_by_id`,

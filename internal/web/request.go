@@ -176,7 +176,7 @@ func (r *Request) identify() error {
 		return nil
 	}
 	header := r.http.Header["Authorization"]
-	if rule == access.SignedIn || header == nil {
+	if rule.NeedsSession() || header == nil {
 		r.IdentifySession()
 		return nil
 	}

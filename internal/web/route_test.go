@@ -45,6 +45,13 @@ func TestMethods(t *testing.T) {
 		"/api/session": "GET, HEAD, POST, DELETE, OPTIONS", "/api/account/password": "PUT, OPTIONS", "/api/create-api-key": "POST, OPTIONS",
 		"/api/account/sessions": "GET, HEAD, DELETE, OPTIONS", "/api/account/sessions/{id}": "DELETE, OPTIONS",
 		"/api/keys/{id}": "DELETE, OPTIONS", "/api/keys/{id}/rotate": "POST, OPTIONS",
+		"/api/session/second-factor": "POST, OPTIONS", "/api/session/passkey": "POST, OPTIONS",
+		"/api/session/passkey/options": "POST, OPTIONS", "/api/account/proof": "POST, OPTIONS",
+		"/api/account/second-factors/totp":             "POST, PUT, DELETE, OPTIONS",
+		"/api/account/second-factors/passkeys":         "POST, OPTIONS",
+		"/api/account/second-factors/passkeys/options": "POST, OPTIONS",
+		"/api/account/second-factors/passkeys/{id}":    "DELETE, OPTIONS",
+		"/api/account/second-factors/recovery-codes":   "POST, OPTIONS",
 	})
 	for target, message := range map[string]string{
 		"/api/gpu/H200": "This path takes GET and HEAD, not PATCH.", "/api/session": "This path takes GET, HEAD, POST and DELETE, not PATCH.",
