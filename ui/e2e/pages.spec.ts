@@ -1,30 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from '@playwright/test';
+import { axe, violations } from './axe';
 import { expect, open, pages, test } from './test';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Violation {
-  id: string;
-  nodes: { target: string[]; failureSummary: string }[];
-}
-
-async function violations(page: Page, ...rules: string[]): Promise<string[]> {
-  const found = await page.evaluate(
-    async (only) =>
-      (
-        await (window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }).axe.run(
-          only.length > 0 ? { runOnly: only } : {},
-        )
-      ).violations,
-    rules,
-  );
-  return found.map(
-    (violation) =>
-      `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} ${node.failureSummary}`).join('; ')}`,
-  );
-}
 
 /** Checks a page in the light scheme, and its colors again after the reader switches to the dark one. */
 async function wantNoViolation(page: Page, path: string): Promise<void> {

@@ -84,7 +84,8 @@ function pendingOf(page: Page): Set<Request> {
   return requests;
 }
 
-function watch(page: Page, origin: string, problems: string[]): void {
+/** Notes every error in the console and every request to another host. */
+export function watch(page: Page, origin: string, problems: string[]): void {
   page.on('console', (message) => {
     const refused = /status of (\d+)/.exec(message.text());
     if (refused && allowed.includes(Number(refused[1]))) return;

@@ -1,4 +1,6 @@
+import type { components } from '../../generated/api';
 import { clearCache, get, send, type ResponseBody } from './api';
+import { usePasskey } from './passkeys';
 import { tabKey } from './tabkey.svelte';
 
 type SessionData = ResponseBody<'/api/session'>['data'];
@@ -7,9 +9,17 @@ type SessionData = ResponseBody<'/api/session'>['data'];
 export type Account = NonNullable<SessionData['account']>;
 export type Tier = Account['tier'];
 export type Plan = Account['plan'];
+export type SecondStep = NonNullable<SessionData['second_factor']>;
 export type Organization = Account['organizations'][number];
 
-const state = $state<{ known: boolean } & SessionData>({ known: false, account: null, oidc: null });
+const state = $state<{ known: boolean } & SessionData>({
+  known: false,
+  account: null,
+  oidc: null,
+  second_factor: null,
+  must_add_second_factor: false,
+  passkey_host: null,
+});
 
 /** Who the reader is and what they may see. Pages check here first, so that they send no request that will be refused. */
 export const session = {
@@ -27,6 +37,18 @@ export const session = {
   get oidc() {
     return state.oidc;
   },
+  /** What a sign-in still needs after the password, if one has begun. */
+  get secondStep() {
+    return state.second_factor;
+  },
+  /** Whether the account has to add a second factor before it can do anything else. */
+  get mustAddFactor() {
+    return state.must_add_second_factor;
+  },
+  /** The host that passkeys belong to, if the server has them. */
+  get passkeyHost() {
+    return state.passkey_host;
+  },
   /** Whether the reader has Premium or Full access. */
   get keyed() {
     return this.tier !== 'anonymous';
@@ -43,15 +65,39 @@ export async function loadSession(): Promise<void> {
     const { data } = await get('/api/session');
     state.account = data.account;
     state.oidc = data.oidc;
+    state.second_factor = data.second_factor;
+    state.must_add_second_factor = data.must_add_second_factor;
+    state.passkey_host = data.passkey_host;
   } catch {
     state.account = null; // the pages show what is wrong with the server
   }
   state.known = true;
 }
 
+/** Signs in with a password. If the account has a second factor, session.secondStep says what is missing then. */
 export async function signIn(email: string, password: string): Promise<void> {
   await send('post', '/api/session', { email, password });
   await loadSession();
+}
+
+type SecondFactor = components['schemas']['SecondFactor'];
+
+/** Takes the second step of a sign-in. */
+export async function finishSignIn(given: SecondFactor): Promise<void> {
+  await send('post', '/api/session/second-factor', given);
+  await loadSession();
+}
+
+/** Signs in with a passkey alone. */
+export async function signInWithPasskey(): Promise<void> {
+  const options = (await send('post', '/api/session/passkey/options', undefined)).data;
+  await send('post', '/api/session/passkey', { passkey: await usePasskey(options) });
+  await loadSession();
+}
+
+/** Returns to the first step of a sign-in. */
+export function forgetSignIn(): void {
+  state.second_factor = null;
 }
 
 export async function signOut(): Promise<void> {

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from '@playwright/test';
+
+/** The text of axe, to be evaluated in a page before violations are looked for. */
+export const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  id: string;
+  nodes: { target: string[]; failureSummary: string }[];
+}
+
+/** Lists what axe finds wrong on a page. */
+export async function violations(page: Page, ...rules: string[]): Promise<string[]> {
+  const found = await page.evaluate(
+    async (only) =>
+      (
+        await (window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }).axe.run(
+          only.length > 0 ? { runOnly: only } : {},
+        )
+      ).violations,
+    rules,
+  );
+  return found.map(
+    (violation) =>
+      `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} ${node.failureSummary}`).join('; ')}`,
+  );
+}
