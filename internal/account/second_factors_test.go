@@ -196,7 +196,7 @@ func TestSignIn_SecondFactorAttacks(t *testing.T) {
 	refused("a changed ticket", ticket[:len(ticket)-2]+"AA", Given{Code: m.code()}, "sign_in_ended")
 	refused("a wrong code", ticket, Given{Code: "000000"}, "wrong_code")
 	refused("no code", ticket, Given{}, "wrong_code")
-	refused("a wrong recovery code", ticket, Given{RecoveryCode: "AAAA-AAAA-AAAA-AAAA"}, "wrong_code")
+	refused("a wrong recovery code", ticket, Given{RecoveryCode: "AAAA-AAAA-AAAA-AAAA-AAAA-AAAA"}, "wrong_code")
 	refused("a code as a recovery code", ticket, Given{RecoveryCode: m.code()}, "wrong_code")
 	refused("a passkey of an account without one", ticket, Given{Passkey: []byte("{}")}, "wrong_passkey")
 	m.wantLog("session.fail", `"second_factor":"wrong"`)

@@ -11,11 +11,11 @@ import (
 const RecoveryCodes = 10
 
 const (
-	recoveryBytes = 10 // 80 bits: 16 characters in base32
+	recoveryBytes = 15 // 120 bits: 24 characters in base32
 	recoveryGroup = 4
 )
 
-// NewRecoveryCodes draws recovery codes as they are shown once, such as K7QW-3MZX-AB2C-R5TD.
+// NewRecoveryCodes draws recovery codes as they are shown once, such as K7QW-3MZX-AB2C-R5TD-6JLA-OQ4N.
 func NewRecoveryCodes() []string {
 	codes := make([]string, RecoveryCodes)
 	for i := range codes {
@@ -31,7 +31,7 @@ func NewRecoveryCodes() []string {
 	return codes
 }
 
-// HashRecoveryCode is what is stored of a recovery code. A code has 80 random bits, so a fast hash without salt is
+// HashRecoveryCode is what is stored of a recovery code. A code has 120 random bits, so a fast hash without salt is
 // enough: trying them all is out of reach, and no two accounts have the same. ok is false for a text that is no code.
 func HashRecoveryCode(code string) (hash [32]byte, ok bool) {
 	code = strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B").Replace(strings.ToUpper(code))
