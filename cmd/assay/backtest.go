@@ -82,7 +82,7 @@ func (c *backtestConfig) check() error {
 }
 
 func (c *backtestConfig) run(ctx context.Context, s *streams) error {
-	candidate, err := readMethodology(c.methodology)
+	candidate, err := readMethodology(ctx, c.methodology)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (c *backtestConfig) run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-func readMethodology(name string) (m index.Methodology, err error) {
-	text, err := os.ReadFile(name)
+func readMethodology(ctx context.Context, name string) (m index.Methodology, err error) {
+	text, err := files.Read(ctx, name, maxMethodologyFile)
 	if err != nil {
 		return m, fmt.Errorf("--methodology: %w", err)
 	}

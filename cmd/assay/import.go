@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/ingest"
 	"github.com/assaydata/assay/internal/store"
 )
@@ -203,18 +203,19 @@ func (r *importRun) readAll(ctx context.Context) error {
 
 func (r *importRun) readFile(ctx context.Context, name string) error {
 	if name == standardInput {
-		name, in := "standard input."+r.format, &countingReader{Reader: r.streams.in, n: &r.bytesRead}
+		name := "standard input." + r.format
 		if r.follow {
+			in := &countingReader{Reader: r.streams.in, n: &r.bytesRead}
 			return r.importer.Follow(ctx, name, in, r.followDelay)
 		}
-		return r.importer.File(ctx, name, in)
+		return r.importer.File(ctx, name, &countingReader{Reader: files.Reader(ctx, r.streams.in), n: &r.bytesRead})
 	}
-	f, err := os.Open(name)
+	f, err := files.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return r.importer.File(ctx, name, &countingFile{File: f, n: &r.bytesRead})
+	return r.importer.File(ctx, name, &countingFile{File: f, reader: files.Reader(ctx, f), n: &r.bytesRead})
 }
 
 // followReportEvery is how often at most the commits of a followed feed are reported to a log.

@@ -108,14 +108,16 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// countingFile counts the bytes read, also those read at an offset, as from a Parquet file.
+// countingFile counts the bytes read, also those read at an offset, as from a Parquet file, which is always a regular
+// file.
 type countingFile struct {
 	*os.File
-	n *atomic.Int64
+	reader io.Reader // the file, until the context ends
+	n      *atomic.Int64
 }
 
 func (c *countingFile) Read(p []byte) (int, error) {
-	n, err := c.File.Read(p)
+	n, err := c.reader.Read(p)
 	c.n.Add(int64(n))
 	return n, err
 }

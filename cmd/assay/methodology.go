@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
@@ -141,8 +141,11 @@ shows beforehand what a version would change.`,
 	return cmd
 }
 
+// maxMethodologyFile is the size limit of a methodology, in bytes; one has some hundred.
+const maxMethodologyFile = 64 << 10
+
 func adoptMethodology(ctx context.Context, db *store.DB, schedule index.Schedule, name string, s *streams) error {
-	text, err := os.ReadFile(name)
+	text, err := files.Read(ctx, name, maxMethodologyFile)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-// Package files creates the files that commands write: only their owner can read them.
+// Package files opens the files that commands read and write. Only their owner can read what is written. What is read
+// comes from others: its size is bounded, and a file that never ends does not outlive the command.
 package files
 
 import (

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,11 +24,15 @@ import (
 // Bundle proves what an exported folder holds, or names the first difference. If public keys are given, one of them
 // must have signed each manifest.
 func Bundle(ctx context.Context, dir string, publicKeys [][]byte, progress Progress) (report Report, err error) {
-	b := &bundle{dir: dir}
-	if err := b.open(); err != nil {
+	folder, err := openFolder(ctx, dir)
+	if err != nil {
 		return report, fmt.Errorf("bundle %s: %w", dir, err)
 	}
-	defer b.close()
+	defer folder.close()
+	b := &bundle{bundleFolder: folder}
+	if err := b.read(); err != nil {
+		return report, fmt.Errorf("bundle %s: %w", dir, err)
+	}
 	found := &findings{links: links{}}
 	err = b.checkChunks(ctx, found, progress)
 	if err == nil {
@@ -96,7 +99,7 @@ func (b *bundle) conclude(found *findings, publicKeys [][]byte) error {
 
 // bundle is an exported folder being read: transactions and records one chunk at a time, everything else at once.
 type bundle struct {
-	dir           string
+	*bundleFolder
 	from, to      int64
 	unsigned      []int64
 	methodology   []string // its files
@@ -106,30 +109,10 @@ type bundle struct {
 	manifests     []assay.Manifest
 	transactions  *transactionReader
 	records       *recordReader
-	files         []*os.File
 }
 
-func (b *bundle) close() {
-	for _, f := range b.files {
-		_ = f.Close() // only read
-	}
-}
-
-func (b *bundle) openFile(name string) (io.Reader, error) {
-	f, err := os.Open(filepath.Join(b.dir, name))
-	if err != nil {
-		return nil, err
-	}
-	b.files = append(b.files, f)
-	return bufio.NewReaderSize(f, 1<<16), nil
-}
-
-func (b *bundle) open() (err error) {
-	defer func() {
-		if err != nil {
-			b.close()
-		}
-	}()
+// read reads everything but the transactions and the records, which it opens.
+func (b *bundle) read() error {
 	for _, read := range []func() error{
 		b.readHead, b.readSchedule, b.readCovers, b.checkPeriod, b.readVerifications, b.readManifests, b.openChunks,
 	} {
@@ -141,7 +124,7 @@ func (b *bundle) open() (err error) {
 }
 
 func (b *bundle) readHead() error {
-	text, err := os.ReadFile(filepath.Join(b.dir, bundleFile))
+	text, err := b.content(bundleFile)
 	if err != nil {
 		return err
 	}
@@ -179,7 +162,7 @@ func (b *bundle) checkFiles(sums map[string]string) error {
 		if !filepath.IsLocal(name) {
 			return differs("%s: %s is not a file of a bundle", bundleFile, name)
 		}
-		sum, err := fileSum(filepath.Join(b.dir, filepath.FromSlash(name)))
+		sum, err := b.sum(name)
 		if err != nil {
 			return err
 		}
@@ -208,7 +191,7 @@ func (b *bundle) checkPeriod() error {
 func (b *bundle) readSchedule() (err error) {
 	var files []assay.MethodologyFile
 	for _, name := range b.methodology {
-		text, err := os.ReadFile(filepath.Join(b.dir, filepath.FromSlash(name)))
+		text, err := b.content(name)
 		if err != nil {
 			return err
 		}
@@ -250,7 +233,7 @@ func (b *bundle) readVerifications() error {
 }
 
 func (b *bundle) readManifests() error {
-	r, err := b.openFile(manifestsFile)
+	r, err := b.reader(manifestsFile)
 	if err != nil {
 		return err
 	}
@@ -274,7 +257,7 @@ func (b *bundle) openChunks() error {
 		return err
 	}
 	rows.ReuseRecord = true
-	records, err := b.openFile(recordsFile)
+	records, err := b.reader(recordsFile)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ import (
 
 // transactionReader reads transactions.csv, looking one row ahead.
 type transactionReader struct {
-	rows  *csv.Reader
+	rows  *csvFile
 	ahead *assay.Transaction
 	line  int
 }
@@ -88,12 +87,12 @@ func (r *recordReader) next() (record store.Record, err error) {
 }
 
 // openCSV opens a file whose first line names the given columns.
-func (b *bundle) openCSV(name string, columns []string) (*csv.Reader, error) {
-	file, err := b.openFile(name)
+func (b *bundle) openCSV(name string, columns []string) (*csvFile, error) {
+	file, err := b.reader(name)
 	if err != nil {
 		return nil, err
 	}
-	rows := csv.NewReader(file)
+	rows := newCSVFile(file)
 	header, err := rows.Read()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

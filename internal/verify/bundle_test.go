@@ -149,8 +149,12 @@ func TestWriteFile_StopsAtTheFirstError(t *testing.T) {
 func TestBundle_Header(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b := &bundle{dir: dir}
-	defer b.close()
+	folder, err := openFolder(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.close()
+	b := &bundle{bundleFolder: folder}
 	f := func(text, want string) {
 		t.Helper()
 		write(t, filepath.Join(dir, coversFile), []byte(text))
