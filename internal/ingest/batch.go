@@ -14,29 +14,35 @@ const (
 	mostRows  = 250_000
 )
 
+// rowText is how many bytes the rows of a full batch have on average, at most. Longer rows make the batch smaller, so
+// that its memory is bounded: a row may have up to maxLine bytes.
+const rowText = 256
+
 // batch holds rows on their way into the store.
 type batch[T any] struct {
 	rows []T
 	from []location // of each row
 
 	rejected int // rows among them that were rejected
+	bytes    int // of the rows' texts, also of those that were rejected
 }
 
 // add appends a row and returns it, to be filled.
 func (b *batch[T]) add(at location) *T {
 	var row T
-	b.rows, b.from = append(b.rows, row), append(b.from, at)
+	b.rows, b.from, b.bytes = append(b.rows, row), append(b.from, at), b.bytes+len(at.text)
 	return &b.rows[len(b.rows)-1]
 }
 
 func (b *batch[T]) dropLast() {
+	b.bytes -= len(b.from[len(b.from)-1].text)
 	b.rows, b.from = b.rows[:len(b.rows)-1], b.from[:len(b.from)-1]
 }
 
 func (b *batch[T]) reset() {
 	clear(b.rows) // lets the texts of a large batch be collected before the importer is
 	clear(b.from)
-	b.rows, b.from, b.rejected = b.rows[:0], b.from[:0], 0
+	b.rows, b.from, b.rejected, b.bytes = b.rows[:0], b.from[:0], 0, 0
 }
 
 // delivery is what the parser hands to the writer: rejects to report, then a batch to commit, if any.
@@ -107,7 +113,8 @@ func (im *Importer[T]) batchSize() int {
 
 // full reports whether the batch should be handed over. Rejects count, because they may have to wait until then.
 func (im *Importer[T]) full() bool {
-	return len(im.filling.rows)+im.filling.rejected >= im.batchSize()
+	b, size := im.filling, im.batchSize()
+	return len(b.rows)+b.rejected >= size || b.bytes >= size*rowText
 }
 
 func (im *Importer[T]) handFull() error {
@@ -122,7 +129,7 @@ func (im *Importer[T]) hand() error {
 	d, rows := delivery[T]{rejects: im.rejects}, len(im.filling.rows)
 	if rows > 0 {
 		d.batch = im.filling
-	} else if im.filling.rejected = 0; len(d.rejects) == 0 {
+	} else if im.filling.rejected, im.filling.bytes = 0, 0; len(d.rejects) == 0 {
 		return nil
 	}
 	if err := im.send(d); err != nil {
@@ -142,6 +149,7 @@ func (im *Importer[T]) hand() error {
 // come first. A feed may stay silent for hours, so there it waits for the writer.
 func (im *Importer[T]) reject(at location, reason string) error {
 	im.filling.rejected++
+	im.filling.bytes += len(at.text)
 	im.rejects = append(im.rejects, Reject{File: at.file, Line: at.line, Reason: reason, Row: at.text})
 	pending := delivery[T]{rejects: im.rejects}
 	if im.feed != nil {

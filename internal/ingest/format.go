@@ -83,13 +83,29 @@ func decompress(compression string, r io.Reader) (plain io.Reader, closer func()
 		z, err := gzip.NewReader(r)
 		return z, func() {}, err
 	case ".zst":
-		z, err := zstd.NewReader(r)
+		z, err := zstd.NewReader(r, zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxWindow))
 		if err != nil {
 			return nil, nil, err
 		}
-		return z, z.Close, nil
+		return &windowReader{z}, z.Close, nil
 	}
 	return r, func() {}, nil
+}
+
+// maxWindow is how far back compressed data may refer, in bytes, and so what its decoder keeps in memory. Files of all
+// levels of zstd up to 19 need no more.
+const maxWindow = 8 << 20
+
+// windowReader says how to compress a file that needs a larger window.
+type windowReader struct{ r io.Reader }
+
+func (w *windowReader) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		err = fmt.Errorf("decompressing it takes a window of more than %d MB: compress it without --ultra and --long",
+			maxWindow>>20)
+	}
+	return n, err
 }
 
 // matchColumns maps the file's columns to the family's; -1 is an unknown column, which is ignored.

@@ -82,17 +82,21 @@ func (im *Importer[T]) File(ctx context.Context, name string, r io.Reader) error
 // importRows imports all rows of a reader. When it returns without an error, everything is written and reported.
 func (im *Importer[T]) importRows(ctx context.Context, name string, rows rowReader) error {
 	im.startWriter(ctx)
-	err := im.parse(name, rows)
+	err := im.parse(ctx, name, rows)
 	if failed := im.stopWriter(); failed != nil {
 		return failed // a parser error would be a consequence of it
 	}
 	return err
 }
 
-// parse collects rows until the file ends or the writer fails.
-func (im *Importer[T]) parse(name string, rows rowReader) error {
+// parse collects rows until the file or the context ends, or the writer fails. It checks the context before each row,
+// because a few bytes of a file may stand for any number of rows, and a row for many megabytes to decompress.
+func (im *Importer[T]) parse(ctx context.Context, name string, rows rowReader) error {
 	cells := make([]string, len(im.rows.columns))
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		clear(cells)
 		at, err := rows.next(cells)
 		at.file = name

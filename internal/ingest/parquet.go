@@ -16,22 +16,21 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/flatparquet"
 )
 
-// parquetReader reads the rows of a Parquet file, a few at a time. Values become text and are then parsed like those of
-// the other formats, so the same rules apply to every format.
+// parquetReader reads the rows of a Parquet file. Values become text and are then parsed like those of the other
+// formats, so the same rules apply to every format.
 type parquetReader struct {
-	groups  []parquet.RowGroup
-	rows    parquet.Rows // of the current group; nil before the first and after the last
-	buffer  []parquet.Row
-	pending []parquet.Row   // the rest of the buffer
-	leaves  []parquetColumn // by the column number of a value
+	rows    *flatparquet.Reader
+	columns []parquetColumn // those that are known, in the order of the file
 	number  int
 	line    []byte // the row as text, its cells concatenated
+	ends    []int  // of the cells in line
 	texts   lineArena
 }
 
-// parquetColumn says how a column of the file becomes cells. Unknown columns have no text function.
+// parquetColumn says how a column of the file becomes cells.
 type parquetColumn struct {
 	column int
 	name   string
@@ -41,11 +40,7 @@ type parquetColumn struct {
 // cellText appends a value as text. It appends something even if it returns an error, for the report.
 type cellText func(dst []byte, v parquet.Value) ([]byte, error)
 
-// parquetRows is how many rows are read at once.
-const parquetRows = 256
-
-func openParquet(r io.Reader, columns, optional []string) (_ rowReader, err error) {
-	defer recoverParquet(&err)
+func openParquet(r io.Reader, columns, optional []string) (rowReader, error) {
 	file, ok := r.(interface {
 		io.ReaderAt
 		io.Seeker
@@ -57,138 +52,94 @@ func openParquet(r io.Reader, columns, optional []string) (_ rowReader, err erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoRandomAccess, err)
 	}
-	opened, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	opened, err := flatparquet.Open(file, size)
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetReader{groups: opened.RowGroups(), buffer: make([]parquet.Row, parquetRows)}
-	return p, p.match(opened.Root().Columns(), columns, optional)
+	p := &parquetReader{}
+	known, err := p.match(opened.Columns(), columns, optional)
+	if err != nil {
+		return nil, err
+	}
+	p.rows, err = opened.Reader(known)
+	return p, err
 }
 
 var errNoRandomAccess = errors.New(
 	"a Parquet file is read from its end, so it cannot come from standard input or a pipe: name a file")
 
-// recoverParquet turns a panic into an error: the library does not check everything in a file before it reads it.
-func recoverParquet(err *error) {
-	if cause := recover(); cause != nil {
-		*err = fmt.Errorf("the Parquet file is broken: %v", cause)
-	}
-}
-
-// match maps the file's columns to the family's.
-func (p *parquetReader) match(found []*parquet.Column, columns, optional []string) error {
+// match maps the file's columns to the family's and returns those that are known.
+func (p *parquetReader) match(found []*parquet.Column, columns, optional []string) ([]*parquet.Column, error) {
 	names := make([]string, len(found))
 	for i, c := range found {
 		names[i] = c.Name()
 	}
 	matched, err := matchColumns(names, columns, optional)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var known []*parquet.Column
 	for i, c := range found {
 		if matched[i] < 0 {
 			continue
 		}
 		text, err := textOf(c)
 		if err != nil {
-			return fmt.Errorf("column %q %w", c.Name(), err)
+			return nil, fmt.Errorf("column %q %w", c.Name(), err)
 		}
-		for len(p.leaves) <= c.Index() {
-			p.leaves = append(p.leaves, parquetColumn{})
-		}
-		p.leaves[c.Index()] = parquetColumn{matched[i], columns[matched[i]], text}
+		known = append(known, c)
+		p.columns = append(p.columns, parquetColumn{matched[i], columns[matched[i]], text})
 	}
-	return nil
+	return known, nil
 }
 
 func (p *parquetReader) next(cells []string) (location, error) {
-	if err := p.fill(); err != nil {
-		return location{line: p.number + 1}, err
+	row, err := p.rows.Next()
+	at := location{line: p.number + 1}
+	if err != nil {
+		return at, err
 	}
-	row := p.pending[0]
-	p.pending = p.pending[1:]
 	p.number++
-	at := location{line: p.number}
-	starts := make([]int, 0, 16)
-	p.line = p.line[:0]
+	p.line, p.ends = p.line[:0], p.ends[:0]
 	var bad error
-	for _, v := range row {
-		if c := p.leaf(v); c != nil {
-			starts = append(starts, len(p.line))
-			if err := c.appendTo(&p.line, v); err != nil && bad == nil {
-				bad = badRow{err.Error()}
-			}
-			p.line = append(p.line, ',')
+	for i, v := range row {
+		if err := p.columns[i].appendTo(&p.line, v); err != nil && bad == nil {
+			bad = badRow{err.Error()}
+		}
+		p.ends = append(p.ends, len(p.line))
+		p.line = append(p.line, ',')
+		if len(p.line) > maxLine {
+			at.text = strings.ToValidUTF8(string(p.line[:80]), "")
+			return at, badRow{fmt.Sprintf("the row is longer than %d bytes", maxLine)}
 		}
 	}
-	if len(p.line) > maxLine {
-		at.text = strings.ToValidUTF8(string(p.line[:80]), "")
-		return at, badRow{fmt.Sprintf("the row is longer than %d bytes", maxLine)}
-	}
-	p.cut(row, starts, cells, &at)
+	p.cut(cells, &at)
 	return at, bad
 }
 
 // cut stores the row's text and slices the cells from it.
-func (p *parquetReader) cut(row parquet.Row, starts []int, cells []string, at *location) {
+func (p *parquetReader) cut(cells []string, at *location) {
 	text := p.texts.add(p.line)
 	at.text = strings.TrimSuffix(text, ",")
-	for _, v := range row {
-		if c := p.leaf(v); c != nil {
-			end := len(text)
-			if len(starts) > 1 {
-				end = starts[1]
-			}
-			cells[c.column] = strings.TrimSpace(text[starts[0] : end-1])
-			starts = starts[1:]
-		}
+	start := 0
+	for i, end := range p.ends {
+		cells[p.columns[i].column] = strings.TrimSpace(text[start:end])
+		start = end + 1
 	}
 }
 
-// leaf returns the column of a value, or nil if it is unknown.
-func (p *parquetReader) leaf(v parquet.Value) *parquetColumn {
-	if i := v.Column(); i < len(p.leaves) && p.leaves[i].append != nil {
-		return &p.leaves[i]
-	}
-	return nil
-}
-
-// appendTo appends a value's text; null is an empty cell.
+// appendTo appends a value's text; null is an empty cell. Of a text that is too long for a row it appends enough to
+// show that.
 func (c *parquetColumn) appendTo(line *[]byte, v parquet.Value) (err error) {
 	if v.IsNull() {
 		return nil
 	}
+	if k := v.Kind(); k == parquet.ByteArray && len(v.ByteArray()) > maxLine {
+		v = parquet.ByteArrayValue(v.ByteArray()[:maxLine])
+	}
 	start := len(*line)
 	if *line, err = c.append(*line, v); err != nil {
 		return fmt.Errorf("%s %q %w", c.name, family.Shorten(string((*line)[start:])), err)
-	}
-	return nil
-}
-
-// fill reads more rows if none is pending.
-func (p *parquetReader) fill() (err error) {
-	defer recoverParquet(&err)
-	for len(p.pending) == 0 {
-		if p.rows == nil {
-			if len(p.groups) == 0 {
-				return io.EOF
-			}
-			p.rows, p.groups = p.groups[0].Rows(), p.groups[1:]
-		}
-		n, err := p.rows.ReadRows(p.buffer)
-		p.pending = p.buffer[:n]
-		if n > 0 {
-			return nil // an error will occur again
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if err != nil {
-			if err := p.rows.Close(); err != nil {
-				return err
-			}
-			p.rows = nil
-		}
 	}
 	return nil
 }

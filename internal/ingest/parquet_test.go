@@ -167,7 +167,7 @@ func TestParquet_Rejects(t *testing.T) {
 func TestParquet_ManyRows(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
-	const each, groups = parquetRows + 10, 3
+	const each, groups = 266, 3
 	var parts [][]map[string]any
 	for g := range groups {
 		var rows []map[string]any
