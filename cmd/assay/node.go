@@ -43,6 +43,11 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	if err != nil {
 		return err
 	}
+	if v.config.node.role.Reads() {
+		if err := v.config.signIn.protect(n.accounts, v.config.location, v.listener.Addr(), v.log); err != nil {
+			return err
+		}
+	}
 	reportReady := sync.OnceFunc(func() { ready(v.listener.Addr().String()) })
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives the signal: a draining node still serves
 	defer stop()
@@ -78,11 +83,6 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 func (v *service) newNode() (*node, error) {
 	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log)}
 	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log}
-	if v.config.node.role.Reads() {
-		if err := v.config.signIn.protect(n.accounts, v.config.location, v.listener.Addr(), v.log); err != nil {
-			return nil, err
-		}
-	}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
