@@ -92,7 +92,10 @@ func (a *arena) hold(ctx context.Context, use func(ctx context.Context, conn *ne
 	return nil
 }
 
-// slowReaders request a large response and read a byte a second.
+// slowPause is how long slow clients wait after each byte. The server's limits are longer.
+const slowPause = 2 * time.Second
+
+// slowReaders request a large response and read it byte by byte.
 func slowReaders(ctx context.Context, a *arena) error {
 	request := "GET /api/gpu/H100%20SXM/hourly HTTP/1.1\r\nHost: assay.example\r\n" +
 		"Authorization: Bearer " + a.cast.full[0] + "\r\n\r\n"
@@ -102,7 +105,7 @@ func slowReaders(ctx context.Context, a *arena) error {
 		}
 		a.sent.Add(1)
 		for one := make([]byte, 1); ; {
-			if _, err := conn.Read(one); err != nil || !pause(ctx, time.Second) {
+			if _, err := conn.Read(one); err != nil || !pause(ctx, slowPause) {
 				return
 			}
 		}
@@ -112,7 +115,7 @@ func slowReaders(ctx context.Context, a *arena) error {
 // trickle writes a byte at a time.
 func trickle(ctx context.Context, conn *net.TCPConn, text string) {
 	for i := range len(text) {
-		if _, err := io.WriteString(conn, text[i:i+1]); err != nil || !pause(ctx, 500*time.Millisecond) {
+		if _, err := io.WriteString(conn, text[i:i+1]); err != nil || !pause(ctx, slowPause) {
 			return
 		}
 	}

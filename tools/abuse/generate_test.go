@@ -43,10 +43,10 @@ var readDescription = sync.OnceValues(func() (*description, error) {
 
 // testCast has one caller of each kind.
 func testCast() *cast {
-	key := func(prefix string) []string { return []string{prefix + "abcdef_" + strings.Repeat("K", 49)} }
+	key := func(prefix, letter string) []string { return []string{prefix + "abcdef_" + strings.Repeat(letter, 49)} }
 	s := []session{{token: strings.Repeat("T", 43), tier: fullTier, keyIDs: []string{"abcdef"}}}
 	return &cast{
-		addresses: 100_000, premium: key("sk_prem_"), full: key("sk_live_"), revoked: key("sk_live_"), sessions: s, spare: s,
+		addresses: 100_000, premium: key("sk_prem_", "P"), full: key("sk_live_", "K"), revoked: key("sk_live_", "R"), sessions: s, spare: s,
 	}
 }
 
@@ -198,5 +198,22 @@ func TestAppendEscaped(t *testing.T) {
 	f(sloppy, "a%20é/")
 	if !slices.Contains([]encoding{usual, escaped, lowerCase, doubled, plusses, sloppy}, encodings-1) {
 		t.Error("an encoding is not tested")
+	}
+}
+
+// The mutation of a key without a scheme, which is no valid credential, does not make it one: the checker would take
+// the response for a hole in the server.
+func TestGenerator_ForgedStaysForged(t *testing.T) {
+	t.Parallel()
+	key := testCast().full[0]
+	for number := range uint64(100) {
+		r := &request{role: forged}
+		r.header("Authorization", key)
+		repeatedCredentials(newDraw(1, number), r)
+		for _, h := range r.headers {
+			if strings.Join(strings.Fields(h.value), " ") == "Bearer "+key {
+				t.Fatalf("draw %d sends %q", number, h.value)
+			}
+		}
 	}
 }

@@ -410,8 +410,11 @@ func repeatedCredentials(d draw, r *request) bool {
 	case 2:
 		r.setHeader("Authorization", value+", "+value)
 	default:
-		scheme := pick(d, []string{"bEaReR", "Bearer ", "Bearer\t", "Token"})
-		r.setHeader("Authorization", scheme+strings.TrimPrefix(value, "Bearer"))
+		rest, bearer := strings.CutPrefix(value, "Bearer")
+		if !bearer { // it must not become valid
+			return false
+		}
+		r.setHeader("Authorization", pick(d, []string{"bEaReR", "Bearer ", "Bearer\t", "Token"})+rest)
 	}
 	return true
 }
