@@ -34,6 +34,7 @@ type node struct {
 	status   *web.NodeStatus
 	api      *api.API
 	server   *web.Server
+	protect  func() error // prepares the accounts for second factors; nil for a node without a listener
 }
 
 // run serves until the context ends. It calls ready with the address once the node responds to requests, or once it
@@ -43,11 +44,12 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	if err != nil {
 		return err
 	}
-	if v.config.node.role.Reads() {
-		if err := v.config.signIn.protect(n.accounts, v.config.location, v.listener.Addr(), v.log); err != nil {
-			return err
-		}
+	if err := v.config.signIn.checkSecretKey(v.config.location); err != nil {
+		return err
 	}
+	n.protect = sync.OnceValue(func() error {
+		return v.config.signIn.protect(n.accounts, v.config.location, v.listener.Addr(), v.log)
+	})
 	reportReady := sync.OnceFunc(func() { ready(v.listener.Addr().String()) })
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives the signal: a draining node still serves
 	defer stop()
@@ -138,6 +140,11 @@ func (n *node) load(ctx context.Context) error {
 	n.keyring.Store, n.accounts.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.data
 	if err := n.keyring.Load(ctx); err != nil {
 		return err
+	}
+	if n.protect != nil { // after the database was opened: a node that only reads creates nothing before that
+		if err := n.protect(); err != nil {
+			return err
+		}
 	}
 	if err := n.accounts.Load(ctx); err != nil {
 		return err

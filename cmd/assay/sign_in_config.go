@@ -49,6 +49,16 @@ func (c *signInConfig) register(cmd *cobra.Command) {
 		string(account.RequireNone), string(account.RequireOwners), string(account.RequireAll))
 }
 
+// checkSecretKey returns an error if the secret key is in a file that cannot be used, so that it shows at once, also on a
+// node that waits for its database.
+func (c *signInConfig) checkSecretKey(location databaseLocation) error {
+	if c.secretKeyFile == "" {
+		return nil
+	}
+	_, err := readSecretKey(c.secretKeyFile, location)
+	return err
+}
+
 // protect gives the accounts their secret key, the passkeys of the server and the requirement of second factors.
 func (c *signInConfig) protect(
 	accounts *account.Service, location databaseLocation, listening net.Addr, log *slog.Logger,
