@@ -84,11 +84,26 @@ func allowConnections(ts *testscript.TestScript, neg bool, args []string, allow 
 	ts.Check(withPostgres(d.server, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, fmt.Sprintf(`ALTER DATABASE %q ALLOW_CONNECTIONS %t`, config.Database, allow))
 		if err == nil && !allow {
-			_, err = conn.Exec(ctx,
-				`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1`, config.Database)
+			err = endConnections(ctx, conn, config.Database)
 		}
 		return err
 	}))
+}
+
+// endConnections ends the connections to a database that accepts no new ones. One that is just being opened does not
+// show in pg_stat_activity yet, but keeps the database from being renamed.
+func endConnections(ctx context.Context, conn *pgx.Conn, name string) (err error) {
+	for range 10 {
+		_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1`, name)
+		if err != nil {
+			return err
+		}
+		if _, err = conn.Exec(ctx, fmt.Sprintf(`ALTER DATABASE %q RENAME TO %q`, name, name+"_away")); err == nil {
+			_, err = conn.Exec(ctx, fmt.Sprintf(`ALTER DATABASE %q RENAME TO %q`, name+"_away", name))
+			return err
+		}
+	}
+	return err
 }
 
 func withPostgres(address string, f func(context.Context, *pgx.Conn) error) error {
