@@ -49,8 +49,8 @@ func (c *signInConfig) register(cmd *cobra.Command) {
 		string(account.RequireNone), string(account.RequireOwners), string(account.RequireAll))
 }
 
-// checkSecretKey returns an error if the file of the secret key cannot be used, so that it shows at once, also on a node
-// that waits for its database.
+// checkSecretKey returns an error if the file of the secret key cannot be used, so that it shows at once, also on a
+// node that waits for its database.
 func (c *signInConfig) checkSecretKey(location databaseLocation) error {
 	if c.secretKeyFile == "" {
 		return nil
