@@ -19,7 +19,7 @@ import (
 func newAccountCommand(s *streams) *cobra.Command {
 	return parentCommand(&cobra.Command{
 		Use:   "account COMMAND",
-		Short: "Add, list and close accounts, set their passwords, reset their second factors",
+		Short: "Add, list and close accounts, and manage their sign-in",
 		Long: `Add, list and close accounts, set their passwords, end their sessions and reset
 their second factors.
 

@@ -16,8 +16,8 @@ func newAccountSecondFactorCommand(s *streams) *cobra.Command {
 		Short: "List the second factors of an account, or remove them",
 		Long: `List what an account signs in with besides its password: an authenticator app
 and passkeys. With --reset, remove all of them and the recovery codes, and end
-the sessions of the account, for an owner who has lost them. The owner then signs
-in with the password alone, so make sure who is asking.`,
+the sessions of the account, for an owner who has lost them. The owner then
+signs in with the password alone, so make sure who is asking.`,
 		Example: `  assay account second-factor ann@example.com
   assay account second-factor ann@example.com --reset`,
 		Args: arguments("EMAIL"),
