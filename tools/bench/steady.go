@@ -79,10 +79,12 @@ func steadyPaths(now time.Time) map[string]string {
 
 // notSteady are the routes that are left out, and why.
 var notSteady = map[string]string{
-	"/api/account":               "only signed-in people use it, one page at a time",
-	"/api/keys":                  "only signed-in people use it, one page at a time",
-	"/api/session/oidc":          "the demo has no provider to sign in through",
-	"/api/session/oidc/callback": "the demo has no provider to sign in through",
+	"/api/account":                "only signed-in people use it, one page at a time",
+	"/api/account/sessions":       "only signed-in people use it, one page at a time",
+	"/api/account/second-factors": "only signed-in people use it, one page at a time",
+	"/api/keys":                   "only signed-in people use it, one page at a time",
+	"/api/session/oidc":           "the demo has no provider to sign in through",
+	"/api/session/oidc/callback":  "the demo has no provider to sign in through",
 }
 
 // steadyRoute is one route under the steady load.
