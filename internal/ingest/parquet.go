@@ -234,6 +234,7 @@ func decimalText(kind parquet.Kind, scale int) (cellText, error) {
 
 // timestampText converts instants in units of the given length. Those without a zone are UTC, as in the other formats.
 func timestampText(unit time.Duration) cellText {
+	const year10000 = 253_402_300_800 // in seconds
 	perSecond := int64(time.Second / unit)
 	return func(dst []byte, v parquet.Value) ([]byte, error) {
 		seconds, rest := v.Int64()/perSecond, v.Int64()%perSecond
@@ -241,7 +242,10 @@ func timestampText(unit time.Duration) cellText {
 		if at.Nanosecond()%int(time.Millisecond) != 0 {
 			return at.AppendFormat(dst, time.RFC3339Nano), errors.New("is finer than a millisecond")
 		}
-		return at.AppendFormat(dst, "2006-01-02T15:04:05.000Z"), nil
+		if seconds < 0 || seconds >= year10000 { // AppendInstant takes years of four digits
+			return at.AppendFormat(dst, "2006-01-02T15:04:05.000Z"), nil
+		}
+		return assay.AppendInstant(dst, at.UnixMilli()), nil
 	}
 }
 
