@@ -44,6 +44,7 @@ type Account struct {
 	Email       string // in lower case
 	Name        string
 	HasPassword bool
+	Temporary   bool   // whether the operator has set the password, and its owner must change it
 	Issuer      string // of the linked OpenID Connect identity; empty: none
 	CreatedAt   int64
 	ClosedAt    int64 // 0: open

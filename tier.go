@@ -55,6 +55,7 @@ type Restriction uint8
 
 // The restrictions.
 const (
-	Unrestricted  Restriction = iota
-	MustAddFactor             // a second factor, which the operator requires
+	Unrestricted       Restriction = iota
+	MustChangePassword             // one that the operator has set
+	MustAddFactor                  // a second factor, which the operator requires
 )

@@ -48,8 +48,9 @@ func newAccountAddCommand(s *streams) *cobra.Command {
 		Short: "Add an account",
 		Long: `Add an account. Assay generates a password and prints it once, to standard
 output. With --password-stdin the password is the first line of standard input,
-12 to 128 characters. Without a password the account can only sign in through
-OpenID Connect.`,
+12 to 128 characters and not easy to guess. The owner has to change it at the
+first sign-in. Without a password the account can only sign in through OpenID
+Connect.`,
 		Example: `  assay account add ann@example.com --name "Ann Example"
   assay account add bob@example.com --password-stdin < password.txt
   assay account add cyd@example.com --no-password`,
@@ -61,12 +62,12 @@ OpenID Connect.`,
 			return withAccounts(cmd.Context(), openDatabase, location, func(accounts *account.Service) error {
 				password, err := "", error(nil)
 				if !noPassword {
-					password, err = choosePassword(s.in, fromStdin)
+					password, err = choosePassword(s.in, args[0], fromStdin)
 				}
 				if err != nil {
 					return err
 				}
-				a, err := accounts.AddAccount(cmd.Context(), args[0], name, password)
+				a, err := accounts.AddAccount(cmd.Context(), args[0], name, password, true)
 				if err != nil {
 					return err
 				}
@@ -92,17 +93,17 @@ func newAccountPasswordCommand(s *streams) *cobra.Command {
 		Use:   "password EMAIL",
 		Short: "Set a new password and sign the account out everywhere",
 		Long: `Set a new password, generated and printed once or read from standard input, and
-end all sessions of the account.`,
+end all sessions of the account. The owner has to change it at the next sign-in.`,
 		Example: `  assay account password ann@example.com
   assay account password ann@example.com --password-stdin < password.txt`,
 		Args: arguments("EMAIL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
-				password, err := choosePassword(s.in, fromStdin)
+				password, err := choosePassword(s.in, args[0], fromStdin)
 				if err != nil {
 					return err
 				}
-				if err := accounts.SetPassword(cmd.Context(), args[0], password); err != nil {
+				if err := accounts.SetPassword(cmd.Context(), args[0], password, true); err != nil {
 					return err
 				}
 				if !fromStdin {
@@ -123,9 +124,9 @@ func addPasswordFlag(cmd *cobra.Command, fromStdin *bool) {
 }
 
 // choosePassword reads a password from the first line of standard input, or generates one.
-func choosePassword(in io.Reader, fromStdin bool) (string, error) {
+func choosePassword(in io.Reader, email string, fromStdin bool) (string, error) {
 	if !fromStdin {
-		return account.NewPassword(), nil
+		return account.NewPassword(email), nil
 	}
 	line, err := bufio.NewReader(io.LimitReader(in, 4<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

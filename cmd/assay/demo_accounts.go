@@ -40,7 +40,7 @@ func createDemoAccounts(ctx context.Context, accounts *account.Service) (created
 		return nil, err
 	}
 	for _, a := range demoAccounts {
-		a.Password = account.NewPassword()
+		a.Password = account.NewPassword(a.Email)
 		if err := createDemoAccount(ctx, accounts, a); err != nil {
 			return nil, err
 		}
@@ -51,9 +51,9 @@ func createDemoAccounts(ctx context.Context, accounts *account.Service) (created
 
 func createDemoAccount(ctx context.Context, accounts *account.Service, a demoAccount) error {
 	name, _, _ := strings.Cut(a.Email, "@")
-	_, err := accounts.AddAccount(ctx, a.Email, "Demo "+name, a.Password)
+	_, err := accounts.AddAccount(ctx, a.Email, "Demo "+name, a.Password, false)
 	if errors.Is(err, store.ErrEmailTaken) {
-		err = accounts.SetPassword(ctx, a.Email, a.Password)
+		err = accounts.SetPassword(ctx, a.Email, a.Password, false)
 	}
 	if err != nil {
 		return err

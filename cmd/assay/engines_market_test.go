@@ -245,7 +245,7 @@ func (r readers) admit(m *market, accounts *account.Service) map[string][2]strin
 		m.must(err)
 	}
 	const email, password = "ann@example.com", "correct horse battery"
-	_, err := accounts.AddAccount(ctx, email, "Ann", password)
+	_, err := accounts.AddAccount(ctx, email, "Ann", password, false)
 	m.must(err)
 	_, err = accounts.AddGrant(ctx, email, account.GrantRequest{Plan: assay.PlanPremium})
 	m.must(err)

@@ -10,24 +10,28 @@ type Rule uint8
 
 // The rules.
 const (
-	Public        Rule = iota // any caller; keys are ignored
-	FreeGPU                   // free GPUs inside the free window for any caller, everything with a key
-	Keyed                     // Premium and Full
-	FullGrain                 // Full only, because the data is finer than daily
-	FreeLab                   // free labs inside the free window for any caller, everything with a key
-	FullSites                 // Full only, because sites are not part of Premium
-	SignedIn                  // any signed-in account; keys are ignored
-	SignedInOrKey             // any signed-in account, and every key
-	SignedInFirst             // any signed-in account, even if its session is restricted; keys are ignored
+	Public            Rule = iota // any caller; keys are ignored
+	FreeGPU                       // free GPUs inside the free window for any caller, everything with a key
+	Keyed                         // Premium and Full
+	FullGrain                     // Full only, because the data is finer than daily
+	FreeLab                       // free labs inside the free window for any caller, everything with a key
+	FullSites                     // Full only, because sites are not part of Premium
+	SignedIn                      // any signed-in account; keys are ignored
+	SignedInOrKey                 // any signed-in account, and every key
+	SignedInFirst                 // any signed-in account, also one that must add a second factor first; keys are ignored
+	SignedInTemporary             // any signed-in account, also one that must change its password first; keys are ignored
 )
 
 var ruleNames = [...]string{
 	Public: "public", FreeGPU: "free-GPU", Keyed: "key", FullGrain: "Full", FreeLab: "free-lab", FullSites: "Full",
 	SignedIn: "session", SignedInOrKey: "session or key", SignedInFirst: "restricted session",
+	SignedInTemporary: "temporary session",
 }
 
 // NeedsSession reports whether only a session opens a route: keys are ignored there.
-func (r Rule) NeedsSession() bool { return r == SignedIn || r == SignedInFirst }
+func (r Rule) NeedsSession() bool {
+	return r == SignedIn || r == SignedInFirst || r == SignedInTemporary
+}
 
 // String is the rule's word in documents.
 func (r Rule) String() string { return ruleNames[r] }
@@ -74,6 +78,10 @@ var (
 		Kind: assay.Forbidden, Code: "second_factor_required",
 		Message: "The operator requires a second factor for your account. Add one first.",
 	}
+	errChangeFirst = &assay.Error{
+		Kind: assay.Forbidden, Code: "password_change_required",
+		Message: "The operator has set your password. Change it first.",
+	}
 	errNoSites = &assay.Error{
 		Kind: assay.Forbidden, Code: "full_required",
 		Message: "Neocloud site data is not included in premium access. A full subscription unlocks it.",
@@ -96,6 +104,8 @@ func Admit(rule Rule, caller assay.Caller) error {
 		switch {
 		case caller == (assay.Caller{}):
 			return errSignInFirst
+		case caller.Restricted == assay.MustChangePassword && rule != SignedInTemporary:
+			return errChangeFirst
 		case caller.Restricted == assay.MustAddFactor && rule != SignedInFirst:
 			return errAddFirst
 		}

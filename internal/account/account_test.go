@@ -74,7 +74,7 @@ func (h *house) must(err error) {
 // add makes an account without a password, which takes no time.
 func (h *house) add(email string) int64 {
 	h.t.Helper()
-	a, err := h.AddAccount(h.ctx(), email, "", "")
+	a, err := h.AddAccount(h.ctx(), email, "", "", false)
 	h.must(err)
 	return a.ID
 }

@@ -60,7 +60,7 @@ func TestHashing_Flood(t *testing.T) {
 		c.Web.Requests, c.Web.Log = io.Discard, slog.New(slog.DiscardHandler)
 	})
 	const owner = "owner@example.com"
-	_, err := r.Accounts.AddAccount(t.Context(), owner, "", apitest.Password)
+	_, err := r.Accounts.AddAccount(t.Context(), owner, "", apitest.Password, false)
 	r.Must(err)
 	in, err := r.Accounts.SignIn(t.Context(), account.Client{}, owner, apitest.Password)
 	r.Must(err)

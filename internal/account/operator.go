@@ -11,15 +11,20 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// AddAccount adds an account. Without a password it can sign in only through OpenID Connect.
-func (s *Service) AddAccount(ctx context.Context, email, name, password string) (assay.Account, error) {
-	n := store.NewAccount{Email: NormalEmail(email), Name: strings.TrimSpace(name)}
+// AddAccount adds an account. Without a password it can sign in only through OpenID Connect. A temporary password has
+// to be changed at the first sign-in.
+func (s *Service) AddAccount(
+	ctx context.Context, email, name, password string, temporary bool,
+) (assay.Account, error) {
+	n := store.NewAccount{
+		Email: NormalEmail(email), Name: strings.TrimSpace(name), Temporary: temporary && password != "",
+	}
 	if err := errors.Join(checkEmail(n.Email), checkName("name", n.Name, 0)); err != nil {
 		return assay.Account{}, err
 	}
 	if password != "" {
 		var err error
-		if n.Password, err = s.hashPassword(ctx, password); err != nil {
+		if n.Password, err = s.hashPassword(ctx, assay.Account{Email: n.Email, Name: n.Name}, password); err != nil {
 			return assay.Account{}, err
 		}
 	}
@@ -37,14 +42,15 @@ func (s *Service) CloseAccount(ctx context.Context, email string) error {
 	return s.change(ctx, email, func(a assay.Account) error { return s.Store.CloseAccount(ctx, a.ID) })
 }
 
-// SetPassword replaces an account's password and ends its sessions.
-func (s *Service) SetPassword(ctx context.Context, email, password string) error {
+// SetPassword replaces an account's password and ends its sessions. A temporary one has to be changed at the next
+// sign-in.
+func (s *Service) SetPassword(ctx context.Context, email, password string, temporary bool) error {
 	return s.change(ctx, email, func(a assay.Account) error {
-		text, err := s.hashPassword(ctx, password)
+		text, err := s.hashPassword(ctx, a, password)
 		if err != nil {
 			return err
 		}
-		return s.Store.SetPassword(ctx, a.ID, text, nil)
+		return s.Store.SetPassword(ctx, a.ID, store.NewPassword{Hash: text, Temporary: temporary}, nil)
 	})
 }
 

@@ -26,11 +26,31 @@ const (
 	maxPassword = 128
 )
 
-// hashPassword computes the hash that is stored of a password.
-func (s *Service) hashPassword(ctx context.Context, password string) (hash string, err error) {
+// hashPassword computes the hash that is stored of a new password of an account, unless the password is easy to guess,
+// or one that the account has or had.
+func (s *Service) hashPassword(ctx context.Context, a assay.Account, password string) (hash string, err error) {
 	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword || !utf8.ValidString(password) {
 		return "", invalid("invalid_password",
 			"A password has %d to %d characters; this one has %d.", minPassword, maxPassword, n)
+	}
+	if err := checkStrength(password, a.Email, a.Name); err != nil {
+		return "", err
+	}
+	stored, before, err := s.Store.Password(ctx, a.ID)
+	if err != nil {
+		return "", err
+	}
+	for _, old := range []string{stored, before} {
+		if old == "" {
+			continue
+		}
+		same, err := s.matches(ctx, true, password, old)
+		if err != nil {
+			return "", err
+		}
+		if same {
+			return "", errReused
+		}
 	}
 	err = s.hash(ctx, true, func() error {
 		hash, err = argon2id.CreateHash(password, &hashing)
@@ -61,8 +81,14 @@ func (s *Service) hash(ctx context.Context, known bool, compute func() error) er
 	})
 }
 
-// NewPassword generates a password that is shown once: 26 characters, 130 bits.
-func NewPassword() string { return rand.Text() }
+// NewPassword generates a password of an account that is shown once: 26 characters, 130 bits.
+func NewPassword(email string) string {
+	for {
+		if password := rand.Text(); checkStrength(password, email, "") == nil {
+			return password
+		}
+	}
+}
 
 // invalid is an error about the caller's input.
 func invalid(code, format string, args ...any) error {

@@ -86,7 +86,7 @@ func (s *Service) SecondFactorsOf(
 
 // Prove checks the password of an account again, and returns the ticket that says so.
 func (s *Service) Prove(ctx context.Context, who Acting, password string) (Token, error) {
-	hash, err := s.Store.Password(ctx, who.AccountID)
+	hash, _, err := s.Store.Password(ctx, who.AccountID)
 	if err != nil {
 		return Token{}, err
 	}

@@ -62,7 +62,7 @@ type owner struct {
 // join adds an account with a password and signs it in.
 func (p *protected) join(email string) *owner {
 	p.t.Helper()
-	a, err := p.AddAccount(p.ctx(), email, "", password)
+	a, err := p.AddAccount(p.ctx(), email, "", password, false)
 	p.must(err)
 	m := &owner{protected: p, email: email, Acting: Acting{AccountID: a.ID}}
 	in, err := p.SignIn(p.ctx(), visit(), email, password)
@@ -219,9 +219,10 @@ func TestSignIn_SecondFactorAttacks(t *testing.T) {
 	m.at += 5 * assay.Minute
 	refused("after five minutes", late, Given{Code: m.code()}, "sign_in_ended")
 	changed := m.first().Ticket.Reveal()
-	m.must(m.SetPassword(m.ctx(), ann, "another horse battery"))
+	m.must(m.SetPassword(m.ctx(), ann, "another horse battery", false))
 	refused("after the password was changed", changed, Given{Code: m.code()}, "sign_in_ended")
-	m.must(m.SetPassword(m.ctx(), ann, password))
+	m.must(m.SetPassword(m.ctx(), ann, "a third horse battery", false)) // the last two cannot be used again
+	m.must(m.SetPassword(m.ctx(), ann, password, false))
 	closed := m.first().Ticket.Reveal()
 	m.must(m.CloseAccount(m.ctx(), ann))
 	refused("after the account was closed", closed, Given{Code: m.code()}, "sign_in_ended")

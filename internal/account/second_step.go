@@ -76,7 +76,7 @@ func (s *Service) next(ctx context.Context, client Client, account assay.Account
 
 // stamp changes with the password of an account.
 func (s *Service) stamp(ctx context.Context, accountID int64) ([]byte, error) {
-	hash, err := s.Store.Password(ctx, accountID)
+	hash, _, err := s.Store.Password(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}

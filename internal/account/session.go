@@ -137,7 +137,10 @@ func (s *Service) identify(found liveSession) (Session, bool) {
 	}
 	found.use.mark(now)
 	caller := assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}
-	if !one.SecondFactor && s.requires(one) {
+	switch {
+	case found.Restricted:
+		caller.Tier, caller.Restricted = assay.Anonymous, assay.MustChangePassword
+	case !one.SecondFactor && s.requires(one):
 		caller.Tier, caller.Restricted = assay.Anonymous, assay.MustAddFactor
 	}
 	return Session{AccountID: found.AccountID, Caller: caller, ExpiresAt: found.ExpiresAt}, true

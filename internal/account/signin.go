@@ -58,7 +58,7 @@ func (s *Service) SignIn(ctx context.Context, client Client, email, password str
 	if err != nil && !errors.Is(err, store.ErrNoAccount) {
 		return SignedIn{}, err
 	}
-	hash, err := s.Store.Password(ctx, account.ID) // empty if there is no such account
+	hash, _, err := s.Store.Password(ctx, account.ID) // empty if there is no such account
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -72,7 +72,7 @@ func (s *Service) SignIn(ctx context.Context, client Client, email, password str
 		}
 		return SignedIn{}, errSignIn
 	}
-	return s.next(ctx, client, account, "password")
+	return s.next(ctx, client, account, store.ByPassword)
 }
 
 // SignInAs starts a session, or the second step, for an OpenID Connect identity. The account is found by issuer and
@@ -97,7 +97,7 @@ func (s *Service) SignInAs(
 	case account.ClosedAt != 0:
 		return SignedIn{}, errClosed
 	}
-	return s.next(ctx, client, account, "oidc")
+	return s.next(ctx, client, account, store.ByOIDC)
 }
 
 // start starts a session of an account. The session that the client had ends, whichever account it belonged to.
@@ -124,13 +124,14 @@ func (s *Service) start(ctx context.Context, client Client, account assay.Accoun
 	return in, nil
 }
 
-// ChangePassword replaces an account's password and ends its sessions except the one with the given token.
+// ChangePassword replaces an account's password and ends its sessions except the one with the given token, which may
+// then do everything.
 func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, next, except string) error {
 	one, err := s.person(accountID)
 	if err != nil {
 		return err
 	}
-	stored, err := s.Store.Password(ctx, accountID)
+	stored, _, err := s.Store.Password(ctx, accountID)
 	if err != nil {
 		return err
 	}
@@ -141,11 +142,12 @@ func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, 
 	if !ok {
 		return errWrongCurrent
 	}
-	next, err = s.hashPassword(ctx, next)
+	hash, err := s.hashPassword(ctx, one.Account, next)
 	if err != nil {
 		return err
 	}
-	if err := s.Store.SetPassword(as(ctx, one.Account), accountID, next, exceptHash(except)); err != nil {
+	change := store.NewPassword{Hash: hash}
+	if err := s.Store.SetPassword(as(ctx, one.Account), accountID, change, exceptHash(except)); err != nil {
 		return err
 	}
 	s.refresh(ctx)

@@ -56,7 +56,7 @@ func (c *Console) Routes() web.Group {
 		route(get, OIDCCallback, web.PerAddress, access.Public, c.finishOIDC),
 
 		route(get, "/api/account", web.PerKey, access.SignedIn, c.showAccount),
-		route(put, "/api/account/password", web.PerKey, access.SignedIn, c.changePassword),
+		route(put, "/api/account/password", web.PerKey, access.SignedInTemporary, c.changePassword),
 		route(get, "/api/account/sessions", web.PerKey, access.SignedIn, c.listSessions),
 		route(del, "/api/account/sessions", web.PerKey, access.SignedIn, c.endOtherSessions),
 		route(del, "/api/account/sessions/{id}", web.PerKey, access.SignedIn, c.endSession),

@@ -123,7 +123,7 @@ func TestOIDC_ProviderAway(t *testing.T) {
 	if got := r.Get("", "/api/session/oidc", "Accept", "text/html"); got.Header.Get("Location") != "/signin?error=oidc_unavailable" {
 		t.Errorf("a browser: %d %v", got.StatusCode, got.Header)
 	}
-	if got := r.Get("", "/api/session"); got.Text != `{"success":true,"data":{"account":null,"oidc":{"name":"Example SSO"},"second_factor":null,"must_add_second_factor":false,"passkey_host":null}}` {
+	if got := r.Get("", "/api/session"); got.Text != `{"success":true,"data":{"account":null,"must_change_password":false,"oidc":{"name":"Example SSO"},"second_factor":null,"must_add_second_factor":false,"passkey_host":null}}` {
 		t.Errorf("%s", got.Text)
 	}
 	r.add(person)
@@ -135,7 +135,7 @@ func TestOIDC_ProviderAway(t *testing.T) {
 func TestOIDC_NotSetUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	if got := r.Get("", "/api/session"); got.Text != `{"success":true,"data":{"account":null,"oidc":null,"second_factor":null,"must_add_second_factor":false,"passkey_host":null}}` {
+	if got := r.Get("", "/api/session"); got.Text != `{"success":true,"data":{"account":null,"must_change_password":false,"oidc":null,"second_factor":null,"must_add_second_factor":false,"passkey_host":null}}` {
 		t.Errorf("%s", got.Text)
 	}
 	for _, target := range []string{"/api/session/oidc", console.OIDCCallback} {

@@ -72,8 +72,9 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 		Name string `json:"name"`
 	}
 	var shown struct {
-		Account *accountView `json:"account"`
-		OIDC    *provider    `json:"oidc"`
+		Account            *accountView `json:"account"`
+		MustChangePassword bool         `json:"must_change_password"`
+		OIDC               *provider    `json:"oidc"`
 
 		SecondFactor  *secondStepView `json:"second_factor"`
 		MustAddFactor bool            `json:"must_add_second_factor"`
@@ -86,6 +87,7 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 		}
 		person := newAccountView(&view)
 		shown.Account, shown.MustAddFactor = &person, r.Caller().Restricted == assay.MustAddFactor
+		shown.MustChangePassword = r.Caller().Restricted == assay.MustChangePassword
 	} else {
 		step, err := c.pendingStep(r)
 		if err != nil {

@@ -28,7 +28,7 @@ const person = "person@example.com"
 // add makes an account with the password.
 func (r *rig) add(email string) assay.Account {
 	r.Test.Helper()
-	a, err := r.Accounts.AddAccount(context.Background(), email, "A Person", apitest.Password)
+	a, err := r.Accounts.AddAccount(context.Background(), email, "A Person", apitest.Password, false)
 	r.Must(err)
 	return a
 }
@@ -84,7 +84,7 @@ func TestSession(t *testing.T) {
 	if got := r.Get("person session", "/api/account"); got.StatusCode != 401 {
 		t.Errorf("after signing out: %d", got.StatusCode)
 	}
-	if got := r.Get("person session", "/api/session"); got.StatusCode != 200 || got.Text != `{"success":true,"data":{"account":null,"oidc":null,"second_factor":null,"must_add_second_factor":false,"passkey_host":null}}` {
+	if got := r.Get("person session", "/api/session"); got.StatusCode != 200 || got.Text != `{"success":true,"data":{"account":null,"must_change_password":false,"oidc":null,"second_factor":null,"must_add_second_factor":false,"passkey_host":null}}` {
 		t.Errorf("who is signed in after that: %d %s", got.StatusCode, got.Text)
 	}
 	if out := r.Do(http.MethodDelete, "", "/api/session"); out.StatusCode != 200 {

@@ -20,8 +20,10 @@ type NewAccount struct {
 	Email    string // in lower case
 	Name     string
 	Password string // an argon2id hash; empty: none
-	Issuer   string // of an OpenID Connect identity, with Subject; empty: none
-	Subject  string
+	// Temporary says that the owner has to change the password.
+	Temporary bool
+	Issuer    string // of an OpenID Connect identity, with Subject; empty: none
+	Subject   string
 }
 
 // AddAccount stores a new account.
@@ -34,10 +36,14 @@ func (db *DB) AddAccount(ctx context.Context, n NewAccount) (a assay.Account, er
 }
 
 func addAccount(tx *tx, n NewAccount) (assay.Account, error) {
-	a := assay.Account{Email: n.Email, Name: n.Name, HasPassword: n.Password != "", Issuer: n.Issuer, CreatedAt: tx.now}
-	err := tx.QueryRowContext(tx.ctx, `INSERT INTO accounts (email, name, password, oidc_issuer, oidc_subject, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING RETURNING account_id`,
-		n.Email, n.Name, nullText(n.Password), nullText(n.Issuer), nullText(n.Subject), tx.now).Scan(&a.ID)
+	a := assay.Account{
+		Email: n.Email, Name: n.Name, HasPassword: n.Password != "", Temporary: n.Temporary, Issuer: n.Issuer,
+		CreatedAt: tx.now,
+	}
+	err := tx.QueryRowContext(tx.ctx, `INSERT INTO accounts (email, name, password, password_temporary, oidc_issuer,
+		oidc_subject, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) DO NOTHING RETURNING account_id`,
+		n.Email, n.Name, nullText(n.Password), boolInt(n.Temporary), nullText(n.Issuer), nullText(n.Subject), tx.now,
+	).Scan(&a.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, ErrEmailTaken
 	}
@@ -82,20 +88,32 @@ func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 	})
 }
 
-// SetPassword replaces an account's password and ends its sessions except the one with the given hash.
-func (db *DB) SetPassword(ctx context.Context, id int64, password string, except []byte) error {
+// NewPassword is a password of an account.
+type NewPassword struct {
+	Hash      string // argon2id
+	Temporary bool   // its owner has to change it
+}
+
+// SetPassword replaces an account's password and ends its sessions except the one with the given hash, which is no
+// longer restricted.
+func (db *DB) SetPassword(ctx context.Context, id int64, p NewPassword, except []byte) error {
 	return db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, id)
 		if err != nil {
 			return err
 		}
-		if err := tx.exec(`UPDATE accounts SET password = $1 WHERE account_id = $2`, password, id); err != nil {
+		err = tx.exec(`UPDATE accounts SET password_before = password, password = $1, password_temporary = $2
+			WHERE account_id = $3`, p.Hash, boolInt(p.Temporary), id)
+		if err != nil {
+			return err
+		}
+		if err := tx.exec(`UPDATE sessions SET restricted = 0 WHERE hash = $1`, except); err != nil {
 			return err
 		}
 		if err := endSessions(tx, id, except); err != nil {
 			return err
 		}
-		if err := tx.audit("account.password", "account:"+a.Email, nil); err != nil {
+		if err := tx.audit("account.password", "account:"+a.Email, detail{"temporary": p.Temporary}); err != nil {
 			return err
 		}
 		_, err = tx.bump("accounts")
@@ -159,14 +177,14 @@ func (db *DB) AccountByEmail(ctx context.Context, email string) (a assay.Account
 	return a, err
 }
 
-// Password reads the argon2id hash of an account's password; it is empty without a password. Callers read it when they
-// need it and do not cache it.
-func (db *DB) Password(ctx context.Context, id int64) (hash string, err error) {
+// Password reads the argon2id hashes of an account's password and of the one before; they are empty if there is none.
+// Callers read them when they need them and do not cache them.
+func (db *DB) Password(ctx context.Context, id int64) (hash, before string, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		return tx.each(`SELECT coalesce(password, '') FROM accounts WHERE account_id = $1`, []any{id},
-			func(scan scanFunc) error { return scan(&hash) })
+		return tx.each(`SELECT coalesce(password, ''), coalesce(password_before, '') FROM accounts WHERE account_id = $1`,
+			[]any{id}, func(scan scanFunc) error { return scan(&hash, &before) })
 	})
-	return hash, err
+	return hash, before, err
 }
 
 func accountByID(tx *tx, id int64) (assay.Account, error) {
@@ -182,12 +200,13 @@ func oneAccount(tx *tx, where string, args ...any) (assay.Account, error) {
 }
 
 func readAccounts(tx *tx, where string, args ...any) (list []assay.Account, err error) {
-	err = tx.each(`SELECT account_id, email, name, password IS NOT NULL, coalesce(oidc_issuer, ''), created_at,
-		coalesce(closed_at, 0), EXISTS (SELECT 1 FROM totp WHERE totp.account_id = accounts.account_id)
+	err = tx.each(`SELECT account_id, email, name, password IS NOT NULL, password_temporary, coalesce(oidc_issuer, ''),
+		created_at, coalesce(closed_at, 0), EXISTS (SELECT 1 FROM totp WHERE totp.account_id = accounts.account_id)
 		OR EXISTS (SELECT 1 FROM passkeys WHERE passkeys.account_id = accounts.account_id)
 		FROM accounts WHERE `+where+` ORDER BY account_id`, args, func(scan scanFunc) error {
 		var a assay.Account
-		err := scan(&a.ID, &a.Email, &a.Name, &a.HasPassword, &a.Issuer, &a.CreatedAt, &a.ClosedAt, &a.SecondFactor)
+		err := scan(&a.ID, &a.Email, &a.Name, &a.HasPassword, &a.Temporary, &a.Issuer, &a.CreatedAt, &a.ClosedAt,
+			&a.SecondFactor)
 		list = append(list, a)
 		return err
 	})

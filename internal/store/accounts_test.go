@@ -90,7 +90,7 @@ func TestCounters_AccountsAndSessions(t *testing.T) {
 			t.Errorf("its end again: %v", err)
 		}
 		f("its end again", nil)
-		f("a password", db.SetPassword(ctx, a.ID, "$", nil), &want.Accounts, &want.Sessions)
+		f("a password", db.SetPassword(ctx, a.ID, store.NewPassword{Hash: "$"}, nil), &want.Accounts, &want.Sessions)
 		f("closing", db.CloseAccount(ctx, a.ID), &want.Accounts, &want.Sessions, &want.Devices)
 		f("closing again", db.CloseAccount(ctx, a.ID))
 		storetest.Exec(t, db, `UPDATE keys SET last_used_at = 1`)
@@ -163,7 +163,7 @@ func TestAccounts_Refused(t *testing.T) {
 		_, err = db.AddOrganization(ctx, "Fund", assay.PlanFull)
 		f(err, store.ErrNameTaken)
 		f(db.CloseAccount(ctx, 99), store.ErrNoAccount)
-		f(db.SetPassword(ctx, 99, "$", nil), store.ErrNoAccount)
+		f(db.SetPassword(ctx, 99, store.NewPassword{Hash: "$"}, nil), store.ErrNoAccount)
 		f(db.SetPlan(ctx, 99, assay.PlanFull), store.ErrNoOrganization)
 		f(db.AddMember(ctx, 99, a.ID, assay.RoleMember), store.ErrNoOrganization)
 		f(db.AddMember(ctx, o.ID, 99, assay.RoleMember), store.ErrNoAccount)
@@ -221,7 +221,8 @@ func TestSessions(t *testing.T) {
 		clock = 200
 		begin(4, a.ID, 900)
 		want(2, 3, 4)
-		if err := db.SetPassword(t.Context(), a.ID, "$", append([]byte{2}, make([]byte, 31)...)); err != nil {
+		except := append([]byte{2}, make([]byte, 31)...)
+		if err := db.SetPassword(t.Context(), a.ID, store.NewPassword{Hash: "$"}, except); err != nil {
 			t.Fatal(err)
 		}
 		want(2, 3)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/assaydata/assay"
 )
@@ -17,6 +18,7 @@ type Session struct {
 	LastUsedAt int64 // give or take minutes
 	Address    string
 	UserAgent  string // in short
+	Restricted bool   // it began with a temporary password and can only change it
 }
 
 const (
@@ -29,9 +31,15 @@ const (
 // ErrNoSession says that there is no such session.
 var ErrNoSession = errors.New("there is no such session")
 
+// The ways to sign in.
+const (
+	ByPassword = "password"
+	ByOIDC     = "oidc"
+)
+
 // SignIn is the sign-in that a session starts with.
 type SignIn struct {
-	How      string // the method, for the audit log
+	How      string // ByPassword, ByOIDC or "passkey", with "+" and the second factor if there was one
 	Device   NewDevice
 	Replaces [32]byte   // the hash of a session that ends; zero for none
 	Ticket   Ticket     // that the sign-in uses up; zero for none
@@ -50,6 +58,8 @@ func (db *DB) StartSession(ctx context.Context, s Session, by SignIn) (Session, 
 			return ErrNoAccount
 		}
 		s.CreatedAt, s.LastUsedAt = tx.now, tx.now
+		first, _, _ := strings.Cut(by.How, "+") // a second factor may follow
+		s.Restricted = a.Temporary && first == ByPassword
 		return inOrder(
 			func() error {
 				return tx.exec(`DELETE FROM sessions WHERE expires_at <= $1 OR last_used_at <= $2`,
@@ -60,8 +70,9 @@ func (db *DB) StartSession(ctx context.Context, s Session, by SignIn) (Session, 
 			func() error { return endReplaced(tx, by.Replaces) },
 			func() error {
 				return tx.exec(`INSERT INTO sessions (hash, session_id, account_id, created_at, expires_at, last_used_at, address,
-					user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-					s.Hash[:], s.ID, s.AccountID, s.CreatedAt, s.ExpiresAt, s.LastUsedAt, s.Address, s.UserAgent)
+					user_agent, restricted) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+					s.Hash[:], s.ID, s.AccountID, s.CreatedAt, s.ExpiresAt, s.LastUsedAt, s.Address, s.UserAgent,
+					boolInt(s.Restricted))
 			},
 			func() error { return rememberDevice(tx, s.AccountID, by.Device) },
 			func() error {
@@ -200,12 +211,13 @@ func readSession(tx *tx, where string, args ...any) (Session, error) {
 }
 
 func readSessions(tx *tx, where string, args ...any) (list []Session, err error) {
-	query := `SELECT hash, session_id, account_id, created_at, expires_at, last_used_at, address, user_agent FROM sessions
-		WHERE ` + where + ` ORDER BY created_at DESC, session_id`
+	query := `SELECT hash, session_id, account_id, created_at, expires_at, last_used_at, address, user_agent, restricted
+		FROM sessions WHERE ` + where + ` ORDER BY created_at DESC, session_id`
 	err = tx.each(query, args, func(scan scanFunc) error {
 		var s Session
 		var hash []byte
-		err := scan(&hash, &s.ID, &s.AccountID, &s.CreatedAt, &s.ExpiresAt, &s.LastUsedAt, &s.Address, &s.UserAgent)
+		err := scan(&hash, &s.ID, &s.AccountID, &s.CreatedAt, &s.ExpiresAt, &s.LastUsedAt, &s.Address, &s.UserAgent,
+			&s.Restricted)
 		copy(s.Hash[:], hash)
 		list = append(list, s)
 		return err

@@ -21,6 +21,9 @@ var sessionsBefore = []string{
 	`ALTER TABLE sessions DROP COLUMN last_used_at`,
 	`ALTER TABLE sessions DROP COLUMN address`,
 	`ALTER TABLE sessions DROP COLUMN user_agent`,
+	`ALTER TABLE sessions DROP COLUMN restricted`,
+	`ALTER TABLE accounts DROP COLUMN password_temporary`,
+	`ALTER TABLE accounts DROP COLUMN password_before`,
 	`DELETE FROM migrations WHERE number > 6`,
 	`INSERT INTO accounts (account_id, email, name, created_at) VALUES (1, 'ann@example.com', '', 1)`,
 }

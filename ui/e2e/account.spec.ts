@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { copyOfData, now, remove, startDemo, type Server } from './server';
+import { copyOfData, now, program, remove, startDemo, type Server } from './server';
 import { expect, open, submitSignIn, test } from './test';
 
 /** Sends a request with curl, like a reader, and returns the status and the body. */
@@ -115,6 +115,29 @@ test('signing out locks the data again', async ({ page, server }) => {
   await expect(page).toHaveURL(/\/$/);
   await page.getByRole('link', { name: 'Memory' }).first().click();
   await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+});
+
+test('a reader replaces the password that the operator has set', async ({ page, server, expectRefusals }) => {
+  expectRefusals(400);
+  const email = 'new.reader@demo.example';
+  const password = execFileSync(program, ['account', 'add', email, '--dir', server.folder], { encoding: 'utf8' }).trim();
+  await open(page, '/signin');
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Choose your password' })).toBeVisible();
+
+  const change = async (next: string) => {
+    await page.getByLabel('Current password').fill(password);
+    await page.getByLabel('New password, 12 to 128 characters').fill(next);
+    await page.getByLabel('New password again').fill(next);
+    await page.getByRole('button', { name: 'Change password' }).click();
+  };
+  await change('password1234');
+  await expect(page.getByText('This password is too easy to guess')).toBeVisible();
+  await change('correct horse battery');
+  await expect(page).toHaveURL(/\/settings$/);
+  await expect(page.getByRole('region', { name: 'Your sessions' })).toBeVisible();
 });
 
 // It ends sessions, so it uses an account that no other test uses on this server.

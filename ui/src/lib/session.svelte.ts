@@ -12,9 +12,12 @@ export type Plan = Account['plan'];
 export type SecondStep = NonNullable<SessionData['second_factor']>;
 export type Organization = Account['organizations'][number];
 
-const state = $state<{ known: boolean } & SessionData>({
+const state = $state<
+  { known: boolean; temporary: Account | null } & Omit<SessionData, 'must_change_password'>
+>({
   known: false,
   account: null,
+  temporary: null,
   oidc: null,
   second_factor: null,
   must_add_second_factor: false,
@@ -29,6 +32,10 @@ export const session = {
   },
   get account() {
     return state.account;
+  },
+  /** The account that has to change its password before it counts as signed in. */
+  get temporary() {
+    return state.temporary;
   },
   get tier(): Tier {
     return state.account?.tier ?? 'anonymous';
@@ -63,13 +70,14 @@ export async function loadSession(): Promise<void> {
   clearCache();
   try {
     const { data } = await get('/api/session');
-    state.account = data.account;
+    state.account = data.must_change_password ? null : data.account;
+    state.temporary = data.must_change_password ? data.account : null;
     state.oidc = data.oidc;
     state.second_factor = data.second_factor;
     state.must_add_second_factor = data.must_add_second_factor;
     state.passkey_host = data.passkey_host;
   } catch {
-    state.account = null; // the pages show what is wrong with the server
+    state.account = state.temporary = null; // the pages show what is wrong with the server
   }
   state.known = true;
 }
