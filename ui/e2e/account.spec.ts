@@ -120,7 +120,9 @@ test('signing out locks the data again', async ({ page, server }) => {
 test('a reader replaces the password that the operator has set', async ({ page, server, expectRefusals }) => {
   expectRefusals(400);
   const email = 'new.reader@demo.example';
-  const password = execFileSync(program, ['account', 'add', email, '--dir', server.folder], { encoding: 'utf8' }).trim();
+  const password = execFileSync(program, ['account', 'add', email, '--dir', server.folder], {
+    encoding: 'utf8',
+  }).trim();
   await open(page, '/signin');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);

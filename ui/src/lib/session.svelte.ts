@@ -12,9 +12,7 @@ export type Plan = Account['plan'];
 export type SecondStep = NonNullable<SessionData['second_factor']>;
 export type Organization = Account['organizations'][number];
 
-const state = $state<
-  { known: boolean; temporary: Account | null } & Omit<SessionData, 'must_change_password'>
->({
+const state = $state<{ known: boolean; temporary: Account | null } & Omit<SessionData, 'must_change_password'>>({
   known: false,
   account: null,
   temporary: null,
