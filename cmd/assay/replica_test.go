@@ -35,7 +35,7 @@ func TestStoreRead(t *testing.T) {
 	t.Parallel()
 	needProgram(t)
 	standby := storetest.StartStandby(t)
-	primary := storetest.Postgres(t)
+	primary := standby.Postgres(t)
 	useStore(t, "--dir", t.TempDir(), "--store", primary)
 	dir := t.TempDir()
 	command := func(line string) string {

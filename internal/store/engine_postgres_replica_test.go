@@ -24,7 +24,7 @@ type replicated struct {
 
 func openReplicated(t *testing.T, s *storetest.Standby) *replicated {
 	t.Helper()
-	address := durable(storetest.Postgres(t))
+	address := durable(s.Postgres(t))
 	r := &replicated{writer: storetest.OpenIn(t, address), standby: s.Of(address)}
 	r.toPrimary, r.toReplica = storetest.NewWire(t, address), storetest.NewWire(t, r.standby)
 	primary := storetest.OpenIn(t, r.toPrimary.Of(address))
@@ -111,7 +111,7 @@ func TestReplica(t *testing.T) {
 		t.Run(name, func(t *testing.T) { f(t, openReplicated(t, s)) })
 	}
 	t.Run("OfAnother", func(t *testing.T) {
-		primary, other := storetest.OpenIn(t, storetest.Postgres(t)), storetest.Postgres(t)
+		primary, other := storetest.OpenIn(t, s.Postgres(t)), s.Postgres(t)
 		var err error
 		await(t, func() error {
 			_, err = store.OpenReplica(t.Context(), s.Of(other), primary)

@@ -28,7 +28,12 @@ func Server(t testing.TB) (address string) {
 // skips the test.
 func Postgres(t testing.TB) (address string) {
 	t.Helper()
-	address, remove, err := MakePostgres(t.Context(), Server(t))
+	return newPostgres(t, Server(t))
+}
+
+func newPostgres(t testing.TB, server string) (address string) {
+	t.Helper()
+	address, remove, err := MakePostgres(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,17 +83,14 @@ func execOn(ctx context.Context, address, statement string) error {
 }
 
 // template returns the name of a new, migrated database to copy: a copy takes a fraction of the time of migrating. Each
-// process creates one and removes those of earlier processes.
+// process creates one on a server and removes those of earlier processes.
 func template(ctx context.Context, server string) (string, error) {
-	templateOnce.Do(func() { templateName, errTemplate = makeTemplate(context.WithoutCancel(ctx), server) })
-	return templateName, errTemplate
+	create := sync.OnceValues(func() (string, error) { return makeTemplate(context.WithoutCancel(ctx), server) })
+	made, _ := templates.LoadOrStore(server, create)
+	return made.(func() (string, error))()
 }
 
-var (
-	templateOnce sync.Once
-	templateName string
-	errTemplate  error
-)
+var templates sync.Map // of functions that return the name, by server
 
 func makeTemplate(ctx context.Context, server string) (name string, err error) {
 	now := time.Now().UTC()

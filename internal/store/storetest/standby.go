@@ -2,34 +2,36 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/assaydata/assay/tools/process"
 )
 
-// Standby is a streaming replica of the tests' PostgreSQL server, with all its databases.
-type Standby struct{ port int }
+// Standby is a PostgreSQL server and its streaming replica. They are not the server of the other tests: a replica
+// replays everything that its primary does, and under load the databases that other tests create and drop keep it busy
+// for minutes.
+type Standby struct {
+	primary string // address of the server
+	port    int    // of the replica
+}
 
-// StartStandby starts a replica and stops it when the test ends. It skips the test in a short run, and if there is no
-// server that can be copied.
+// StartStandby starts a server and its replica, and stops them when the test ends. It skips the test in a short run, and
+// where the tests have no PostgreSQL.
 func StartStandby(t *testing.T) *Standby {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a short run starts no servers")
 	}
-	server, programs := Server(t), programs(t)
+	Server(t)
 	as, err := process.Unprivileged()
 	must(t, err)
 	folder, err := os.MkdirTemp("", "assay-standby") // other users cannot read t.TempDir
@@ -38,51 +40,60 @@ func StartStandby(t *testing.T) *Standby {
 	if as != nil {
 		must(t, os.Chown(folder, int(as.Uid), int(as.Gid)))
 	}
-	//nolint:gosec // the user who runs the tests names the programs and the server
-	copying := exec.CommandContext(t.Context(), filepath.Join(programs, "pg_basebackup"),
-		"--dbname", server, "--pgdata", filepath.Join(folder, "data"),
-		"--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync")
-	copying.Dir, copying.SysProcAttr = folder, process.EndWithParent(syscall.SIGKILL, as)
-	if out, err := copying.CombinedOutput(); err != nil {
-		t.Skipf("NOT COVERED: a PostgreSQL replica; the server of %s cannot be copied: %v\n%s", Variable, err, out)
-	}
-	ports, err := process.SparePorts(1)
+	ports, err := process.SparePorts(2)
 	must(t, err)
-	s := &Standby{ports[0]}
-	runtime.LockOSThread() // the server ends with the thread that started it, which must last as long as the test
-	running, err := process.Command{
-		Name: "standby", Dir: folder, As: as, DeathSignal: syscall.SIGQUIT, Program: filepath.Join(programs, "postgres"),
-		Args: slices.Concat([]string{"-D", "data", "-p", fmt.Sprint(s.port)}, standbySettings, sharedSettings(t, server)),
-	}.Start()
-	must(t, err)
-	t.Cleanup(running.Kill)
-	ready := func(ctx context.Context) error { return execOn(ctx, s.Of(server), `SELECT 1`) }
-	must(t, running.Await(t.Context(), time.Minute, ready))
+	s := &Standby{primary: "postgres://test@" + process.Loopback(ports[0]) + "/postgres?sslmode=disable", port: ports[1]}
+	runtime.LockOSThread() // the servers end with the thread that started them, which must last as long as the test
+	run := postgresRunner{t: t, programs: programs(t), folder: folder, as: as}
+	run.program("initdb", "--pgdata", "primary", "--username", "test", "--auth", "trust", "--encoding", "UTF8",
+		"--locale", "C.UTF-8", "--no-sync")
+	run.server("primary", ports[0], s.primary)
+	run.program("pg_basebackup", "--dbname", s.primary, "--pgdata", "standby", "--write-recovery-conf",
+		"--wal-method=stream", "--checkpoint=fast", "--no-sync")
+	run.server("standby", s.port, s.Of(s.primary))
 	return s
 }
 
-// standbySettings make a replica fast and reachable only from this machine.
-var standbySettings = []string{
+// postgresRunner runs programs of PostgreSQL in a folder.
+type postgresRunner struct {
+	t                *testing.T
+	programs, folder string
+	as               *syscall.Credential
+}
+
+func (r *postgresRunner) program(name string, args ...string) {
+	r.t.Helper()
+	//nolint:gosec // the user who runs the tests names the programs
+	command := exec.CommandContext(r.t.Context(), filepath.Join(r.programs, name), args...)
+	command.Dir, command.SysProcAttr = r.folder, process.EndWithParent(syscall.SIGKILL, r.as)
+	if out, err := command.CombinedOutput(); err != nil {
+		r.t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// server starts a server whose data is in the folder of its name, and waits until it responds at an address.
+func (r *postgresRunner) server(name string, port int, address string) {
+	r.t.Helper()
+	running, err := process.Command{
+		Name: name, Dir: r.folder, As: r.as, DeathSignal: syscall.SIGQUIT, Program: filepath.Join(r.programs, "postgres"),
+		Args: append([]string{"-D", name, "-p", strconv.Itoa(port)}, serverSettings...),
+	}.Start()
+	must(r.t, err)
+	r.t.Cleanup(running.Kill)
+	ready := func(ctx context.Context) error { return execOn(ctx, address, `SELECT 1`) }
+	must(r.t, running.Await(r.t.Context(), time.Minute, ready))
+}
+
+// serverSettings make a server fast and reachable only from this machine.
+var serverSettings = []string{
 	"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 	"-c", "fsync=off", "-c", "lc_messages=C",
 }
 
-// sharedSettings returns the settings that must be at least as large on a replica as on its primary, whose command line
-// may have raised them.
-func sharedSettings(t *testing.T, server string) (args []string) {
+// Postgres creates a database on the primary, drops it when the test ends, and returns its address.
+func (s *Standby) Postgres(t *testing.T) (address string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), server)
-	must(t, err)
-	defer func() { _ = conn.Close(t.Context()) }()
-	for _, name := range []string{
-		"max_connections", "max_worker_processes", "max_wal_senders", "max_prepared_transactions",
-		"max_locks_per_transaction",
-	} {
-		var value string
-		must(t, conn.QueryRow(t.Context(), `SELECT current_setting($1)`, name).Scan(&value))
-		args = append(args, "-c", name+"="+value)
-	}
-	return args
+	return newPostgres(t, s.primary)
 }
 
 // programs returns the folder of PostgreSQL's programs, as scripts/with-services finds it.
