@@ -165,6 +165,12 @@ func TestSuggestions(t *testing.T) {
 	f(`assay serve: invalid value "many" for --key-limit: must be a whole number from 1 to 1000000`,
 		"serve", "--key-limit", "many")
 	f(`assay demo: invalid value "one" for --seed: must be a whole number`, "demo", "--seed", "one")
+	for _, domains := range []string{"@example.com", "example", "example.com,", "*.example.com", "example.com other.com"} {
+		f(`assay serve: invalid value "`+domains+`" for --oidc-email-domains: must be domains such as example.com, `+
+			`with commas between them`, "serve", "--oidc-email-domains", domains)
+	}
+	f("assay serve: --oidc-issuer is required to sign in through a provider", "serve", "--dir",
+		filepath.Join(t.TempDir(), "data"), "--addr", "127.0.0.1:0", "--oidc-email-domains", "example.com")
 	f(`assay grant add: missing EMAIL and PLAN`, "grant", "add")
 	f(`assay grant add: missing PLAN`, "grant", "add", "ann@example.com")
 }
@@ -184,7 +190,7 @@ func TestCompletion(t *testing.T) {
 	f("create list revoke", "key", "")
 	f("all read publish", "serve", "--role", "")
 	f("info warn error", "serve", "--log-level", "")
-	f("--oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name", "serve", "--oidc")
+	f("--oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-email-domains", "serve", "--oidc")
 	f(strings.Join(familyNames(), " "), "import", "")
 	f(strings.Join(familyNames(), " "), "template", "")
 	f("csv ndjson", "template", "memory", "--format", "")

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type signInConfig struct {
 	clientID   string
 	secretFile string
 	name       string
+	domains    []string // of email addresses
 
 	secretKeyFile string // empty: next to the database
 	requireFactor string // account.Requirement
@@ -41,6 +43,8 @@ func (c *signInConfig) register(cmd *cobra.Command) {
 	flags.StringVar(&c.clientID, "oidc-client-id", "", "`ID` of this server at the provider")
 	flags.StringVar(&c.secretFile, "oidc-client-secret-file", "", "`FILE` with the client secret of this server")
 	flags.StringVar(&c.name, "oidc-name", "single sign-on", "`NAME` of the provider on the sign-in page")
+	parsedFlag(flags, "oidc-email-domains", listFlag, "",
+		"`DOMAIN,…` of the email addresses that may sign in through the provider (default: all)", c.setDomains)
 	flags.StringVar(&c.secretKeyFile, "secret-key-file", "",
 		"`FILE` with the secret that protects second factors (default: "+secretKeyFile+" in the folder of the database)")
 	c.requireFactor = string(account.RequireNone)
@@ -97,6 +101,21 @@ func (c *signInConfig) setIssuer(text string) error {
 	return nil
 }
 
+func (c *signInConfig) setDomains(text string) error {
+	c.domains = nil
+	for domain := range strings.SplitSeq(text, ",") {
+		domain = strings.ToLower(strings.TrimSpace(domain))
+		if !isDomain.MatchString(domain) {
+			return errors.New("must be domains such as example.com, with commas between them")
+		}
+		c.domains = append(c.domains, domain)
+	}
+	return nil
+}
+
+// isDomain matches a domain of email addresses, an international one in its ASCII form.
+var isDomain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$`)
+
 // secureEnough reports whether nothing secret can be read on the way to an address: HTTPS, or a server on this machine.
 func secureEnough(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
@@ -119,7 +138,7 @@ func isLoopback(host string) bool {
 
 // provider makes the provider to sign in through, or nil if none is configured.
 func (c *signInConfig) provider(now func() time.Time, log *slog.Logger) (*oidc.Provider, error) {
-	if c.issuer == "" && c.clientID == "" && c.secretFile == "" {
+	if c.issuer == "" && c.clientID == "" && c.secretFile == "" && c.domains == nil {
 		return nil, nil //nolint:nilnil // no provider is not an error
 	}
 	for _, needed := range []struct{ flag, value string }{
@@ -142,6 +161,6 @@ func (c *signInConfig) provider(now func() time.Time, log *slog.Logger) (*oidc.P
 	}
 	return oidc.New(oidc.Config{
 		Issuer: c.issuer, ClientID: c.clientID, ClientSecret: text, RedirectURL: c.publicURL + console.OIDCCallback,
-		Now: now, Log: log,
+		EmailDomains: c.domains, Now: now, Log: log,
 	}), nil
 }

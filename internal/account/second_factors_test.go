@@ -259,12 +259,17 @@ func TestSignInAs_SecondFactor(t *testing.T) {
 	t.Parallel()
 	m := newProtected(t).join(ann)
 	m.addTOTP()
-	in, err := m.SignInAs(m.ctx(), visit(), "https://issuer.example", "subject", ann, "")
+	who := Identity{Issuer: "https://issuer.example", Subject: "subject", Email: ann}
+	linked, err := m.Link(m.ctx(), visit(), who, password)
 	m.must(err)
-	if in.Next == nil || in.Session.Reveal() != "" {
-		t.Fatal("the provider's word was enough")
+	again, err := m.SignInAs(m.ctx(), visit(), who)
+	m.must(err)
+	for _, in := range []SignedIn{linked, again} {
+		if in.Next == nil || in.Session.Reveal() != "" {
+			t.Fatal("the provider's word was enough")
+		}
 	}
-	m.wantSession(m.second(in.Next.Ticket.Reveal(), Given{Code: m.code()}))
+	m.wantSession(m.second(again.Next.Ticket.Reveal(), Given{Code: m.code()}))
 	m.wantLog("session.start", `"how":"oidc+totp"`)
 }
 

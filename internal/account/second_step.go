@@ -117,7 +117,7 @@ type Pending struct {
 func (s *Service) OpenSignIn(ctx context.Context, ticketText string) (Pending, error) {
 	t, ok := s.unseal(signInTicket, ticketText)
 	if !ok {
-		return Pending{}, errTicketEnded
+		return Pending{}, ErrSignInEnded
 	}
 	account, factors, err := s.Store.AccountWithFactors(ctx, t.AccountID)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Service) OpenSignIn(ctx context.Context, ticketText string) (Pending, e
 		return Pending{}, err
 	}
 	if !bytes.Equal(stamp, t.Stamp) || account.ClosedAt != 0 {
-		return Pending{}, errTicketEnded
+		return Pending{}, ErrSignInEnded
 	}
 	return Pending{account, t, factors}, nil
 }
@@ -171,7 +171,7 @@ func (s *Service) finish(
 	}
 	switch {
 	case errors.Is(err, store.ErrTicketUsed):
-		return SignedIn{}, errTicketEnded
+		return SignedIn{}, ErrSignInEnded
 	case errors.Is(err, store.ErrFactorUsed) && by.Factor.Passkey != "":
 		err, reason = errWrongPasskey, "sign count went back"
 		s.warnCloned(p.Account, by.Factor.Passkey)
@@ -265,7 +265,7 @@ func (s *Service) FinishPasskey(
 ) (SignedIn, error) {
 	t, ok := s.unseal(passkeyTicket, ticketText)
 	if !ok {
-		return SignedIn{}, errTicketEnded
+		return SignedIn{}, ErrSignInEnded
 	}
 	assertion, err := factor.ParseAssertion(response)
 	if err != nil {

@@ -75,7 +75,8 @@ func testSessionRotates(t *testing.T, db *store.DB) {
 		t.Error("a wrong password signs in")
 	}
 	h.wantSession(third, bob.ID, assay.Anonymous) // a failed sign-in ends nothing
-	in, err := h.SignInAs(h.ctx(), Client{Session: third.Reveal()}, "https://id.example", "1", "eve@example.com", "")
+	eve := Identity{Issuer: "https://id.example", Subject: "1", Email: "eve@example.com"}
+	in, err := h.SignInAs(h.ctx(), Client{Session: third.Reveal()}, eve)
 	h.must(err)
 	h.wantSession(third, 0, assay.Anonymous)
 	h.wantSession(in.Session, in.Account.ID, assay.Anonymous)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -13,10 +12,8 @@ import (
 // The errors of a sign-in. A password sign-in has one message for every failure, so that it does not reveal which
 // accounts exist.
 var (
-	errSignIn        = signInError("Email or password is wrong.")
-	errClosed        = signInError("This account is closed.")
-	errOtherIdentity = signInError("This account signs in with another identity.")
-	errWrongCurrent  = &assay.Error{
+	errSignIn       = signInError("Email or password is wrong.")
+	errWrongCurrent = &assay.Error{
 		Kind: assay.Forbidden, Code: "wrong_password", Message: "The current password is wrong.",
 	}
 )
@@ -44,60 +41,48 @@ func (c Client) address() string {
 	return c.Address.String()
 }
 
-// SignedIn is a sign-in that has succeeded or, with Next, one that needs a second factor and has no session yet.
+// SignedIn is a sign-in that has succeeded or, with MustLink or Next, one that has no session yet.
 type SignedIn struct {
-	Account assay.Account
-	Session Token
-	Device  Token       // for the browser to keep when the session ends
-	Next    *SecondStep // nil: it has succeeded
+	Account  assay.Account
+	Session  Token
+	Device   Token       // for the browser to keep when the session ends
+	MustLink bool        // an identity needs the password of this account, see Link
+	Next     *SecondStep // the account has a second factor
 }
 
 // SignIn starts a session with an account's password, or the second step if the account has a second factor.
 func (s *Service) SignIn(ctx context.Context, client Client, email, password string) (SignedIn, error) {
-	account, err := s.Store.AccountByEmail(ctx, NormalEmail(email))
-	if err != nil && !errors.Is(err, store.ErrNoAccount) {
-		return SignedIn{}, err
-	}
-	hash, _, err := s.Store.Password(ctx, account.ID) // empty if there is no such account
+	account, _, err := s.check(ctx, client, NormalEmail(email), password)
 	if err != nil {
 		return SignedIn{}, err
-	}
-	ok, err := s.matches(ctx, s.knowsDevice(client.Device, account.ID), password, hash)
-	if err != nil {
-		return SignedIn{}, err
-	}
-	if !ok || account.ClosedAt != 0 {
-		if err := s.Store.FailSession(store.WithActor(ctx, visitor), account, client.address()); err != nil {
-			return SignedIn{}, err
-		}
-		return SignedIn{}, errSignIn
 	}
 	return s.next(ctx, client, account, store.ByPassword)
 }
 
-// SignInAs starts a session, or the second step, for an OpenID Connect identity. The account is found by issuer and
-// subject. Otherwise the account with that email address, which the provider must have verified, is linked with the
-// identity; if there is none, an account without a grant is added.
-func (s *Service) SignInAs(
-	ctx context.Context, client Client, issuer, subject, email, name string,
-) (SignedIn, error) {
-	who := store.Identity{Issuer: issuer, Subject: subject, Email: NormalEmail(email), Name: strings.TrimSpace(name)}
-	if err := checkEmail(who.Email); err != nil {
-		return SignedIn{}, err
+// check returns the open account with an email address and a password, and the hash of the password. Otherwise it logs
+// the failure and returns errSignIn.
+func (s *Service) check(
+	ctx context.Context, client Client, email, password string,
+) (account assay.Account, hash string, err error) {
+	account, err = s.Store.AccountByEmail(ctx, email)
+	if err != nil && !errors.Is(err, store.ErrNoAccount) {
+		return account, "", err
 	}
-	if checkName("name", who.Name, 0) != nil {
-		who.Name = "" // an unusable name is no reason to refuse the sign-in
+	hash, _, err = s.Store.Password(ctx, account.ID) // empty if there is no such account
+	if err != nil {
+		return account, "", err
 	}
-	account, err := s.Store.AccountOf(store.WithActor(ctx, "account:"+who.Email), who)
-	switch {
-	case errors.Is(err, store.ErrOtherIdentity):
-		return SignedIn{}, errOtherIdentity
-	case err != nil:
-		return SignedIn{}, err
-	case account.ClosedAt != 0:
-		return SignedIn{}, errClosed
+	ok, err := s.matches(ctx, s.knowsDevice(client.Device, account.ID), password, hash)
+	if err != nil {
+		return account, "", err
 	}
-	return s.next(ctx, client, account, store.ByOIDC)
+	if !ok || account.ClosedAt != 0 {
+		if err := s.Store.FailSession(store.WithActor(ctx, visitor), account, client.address()); err != nil {
+			return account, "", err
+		}
+		return account, "", errSignIn
+	}
+	return account, hash, nil
 }
 
 // start starts a session of an account. The session that the client had ends, whichever account it belonged to.
@@ -115,7 +100,7 @@ func (s *Service) start(ctx context.Context, client Client, account assay.Accoun
 		return SignedIn{}, errSignIn // closed a moment ago
 	}
 	if errors.Is(err, store.ErrSecondFactor) {
-		return SignedIn{}, errTicketEnded // its first second factor was added a moment ago
+		return SignedIn{}, ErrSignInEnded // its first second factor was added a moment ago
 	}
 	if err != nil {
 		return SignedIn{}, err

@@ -152,47 +152,6 @@ func testSignOut(t *testing.T, db *store.DB) {
 	h.wantSession(two, 0, assay.Anonymous)
 }
 
-func TestSignInAs(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, testSignInAs)
-}
-
-func testSignInAs(t *testing.T, db *store.DB) {
-	h := openHouse(t, db)
-	as := func(issuer, subject, email string) (assay.Account, error) {
-		in, err := h.SignInAs(h.ctx(), Client{}, issuer, subject, email, "Ann")
-		if err == nil {
-			h.wantSession(in.Session, in.Account.ID, assay.Anonymous)
-		}
-		return in.Account, err
-	}
-	known := h.enrol("ann@example.com")
-	linked, err := as("https://id.example", "1", "ANN@example.com")
-	if err != nil || linked.ID != known.ID || linked.Issuer != "https://id.example" {
-		t.Errorf("linked %+v (%v), want account %d", linked, err, known.ID)
-	}
-	if again, err := as("https://id.example", "1", "changed@example.com"); err != nil || again != linked {
-		t.Errorf("the same identity is %+v (%v), want %+v", again, err, linked)
-	}
-	made, err := as("https://id.example", "2", "bob@example.com")
-	if err != nil || made.ID == known.ID || made.HasPassword || made.Name != "Ann" {
-		t.Errorf("made %+v (%v)", made, err)
-	}
-	if view, err := h.Account(made.ID); err != nil || view.Plan != assay.PlanNone || view.KeyTier != "" {
-		t.Errorf("a new identity has %+v (%v), want no access", view, err)
-	}
-	_, err = as("https://other.example", "1", "ann@example.com")
-	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
-	_, err = as("https://id.example", "3", "not an address")
-	wantCode(t, err, assay.Invalid, "invalid_email")
-	if _, err := as("https://id.example", "", "eve@example.com"); err == nil {
-		t.Error("an identity without a subject gets in")
-	}
-	h.must(h.CloseAccount(h.ctx(), "ann@example.com"))
-	_, err = as("https://id.example", "1", "ann@example.com")
-	wantCode(t, err, assay.Unauthorized, "sign_in_failed")
-}
-
 func TestChangePassword(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, testChangePassword)

@@ -82,15 +82,16 @@ func (t *ticket) spent() store.Ticket {
 	return spent
 }
 
-// Errors of tickets.
+// ErrSignInEnded is what a caller reads whose ticket is none, has ended or was used.
+var ErrSignInEnded = &assay.Error{
+	Kind: assay.Unauthorized, Code: "sign_in_ended",
+	Message: "This sign-in has expired or was completed. Start again.",
+}
+
 var (
 	errNoSecondFactors = &assay.Error{
 		Kind: assay.NotFound, Code: "no_second_factors",
 		Message: "This server has no second factors: its operator has not given it a secret key.",
-	}
-	errTicketEnded = &assay.Error{
-		Kind: assay.Unauthorized, Code: "sign_in_ended",
-		Message: "This sign-in has expired or was completed. Start again.",
 	}
 	errEnrollmentEnded = &assay.Error{
 		Kind: assay.Forbidden, Code: "enrollment_ended",

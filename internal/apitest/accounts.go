@@ -26,7 +26,8 @@ func (r *Rig) Session(caller string) string {
 		return cookie
 	}
 	email := name + "@example.com"
-	in, err := r.Accounts.SignInAs(context.Background(), account.Client{}, "https://issuer.example", name, email, "")
+	who := account.Identity{Issuer: "https://issuer.example", Subject: name, Email: email}
+	in, err := r.Accounts.SignInAs(context.Background(), account.Client{}, who)
 	r.Must(err)
 	r.Sessions[name] = web.SessionCookie + "=" + in.Session.Reveal()
 	if strings.HasPrefix(r.web.PublicURL, "https://") {

@@ -54,6 +54,7 @@ func (c *Console) Routes() web.Group {
 		route(post, "/api/session/passkey", web.Unlimited, access.Public, c.finishPasskey),
 		route(get, oidcPath, web.PerAddress, access.Public, c.beginOIDC),
 		route(get, OIDCCallback, web.PerAddress, access.Public, c.finishOIDC),
+		route(post, oidcPath+"/link", web.Unlimited, access.Public, c.linkOIDC),
 
 		route(get, "/api/account", web.PerKey, access.SignedIn, c.showAccount),
 		route(put, "/api/account/password", web.PerKey, access.SignedInTemporary, c.changePassword),

@@ -3,4 +3,5 @@ package console
 // What tests from outside the package need.
 const (
 	TicketCookie = ticketCookie
+	LinkCookie   = linkCookie
 )

@@ -74,7 +74,8 @@ func TestKeys_WhoMayCreate(t *testing.T) {
 		plan assay.Plan
 	}{{"floor", assay.PlanPremium}, {"tried", assay.PlanTrial}, {"none", assay.PlanNone}} {
 		email := o.name + "@example.com"
-		in, err := r.Accounts.SignInAs(context.Background(), account.Client{}, "https://issuer.example", o.name, email, "")
+		who := account.Identity{Issuer: "https://issuer.example", Subject: o.name, Email: email}
+		in, err := r.Accounts.SignInAs(context.Background(), account.Client{}, who)
 		r.Must(err)
 		r.Sessions[o.name] = web.SessionCookie + "=" + in.Session.Reveal()
 		r.Organization("The "+o.name, o.plan, o.name+"@example.com")

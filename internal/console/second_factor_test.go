@@ -176,7 +176,7 @@ func TestSecondFactor_TOTP(t *testing.T) {
 	if !strings.HasPrefix(got.Text, want) {
 		t.Errorf("the first step: %s", got.Text)
 	}
-	if got := there.ok(http.MethodGet, "/api/session", nil, nil); !strings.Contains(got.Text, `"account":null,"must_change_password":false,"oidc":null,"second_factor":{"totp":true`) {
+	if got := there.ok(http.MethodGet, "/api/session", nil, nil); !strings.Contains(got.Text, `"account":null,"must_change_password":false,"oidc":null,"link":null,"second_factor":{"totp":true`) {
 		t.Errorf("who is signed in after the first step: %s", got.Text)
 	}
 	there.refused(http.MethodGet, "/api/account", nil, 401, "session_required")

@@ -76,6 +76,8 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 		MustChangePassword bool         `json:"must_change_password"`
 		OIDC               *provider    `json:"oidc"`
 
+		Link *linkView `json:"link"`
+
 		SecondFactor  *secondStepView `json:"second_factor"`
 		MustAddFactor bool            `json:"must_add_second_factor"`
 		PasskeyHost   *string         `json:"passkey_host"`
@@ -93,7 +95,7 @@ func (c *Console) showSession(r *web.Request) (web.Response, error) {
 		if err != nil {
 			return web.Response{}, err
 		}
-		shown.SecondFactor = step
+		shown.SecondFactor, shown.Link = step, c.pendingLink(r)
 	}
 	shown.PasskeyHost = c.passkeyHost()
 	if c.OIDC != nil {

@@ -6,7 +6,10 @@
 // identity token, checks everything and returns who has signed in. The ticket holds what ties the two halves
 // together: the state, the nonce and the verifier of PKCE. Its authentication code is made with a key that is derived
 // from the client secret. So any node can finish what another has begun, no one can forge a ticket, and a ticket ends
-// after a few minutes.
+// after a few minutes. Finish names the ticket, and the caller stores that it was used: it works once.
+//
+// An identity is not yet an account. If its owner has to prove first that an account is theirs, the browser keeps the
+// identity in the same way: SealIdentity and OpenIdentity.
 //
 // The provider is discovered at the first sign-in, and again after a failure: the server starts and serves while the
 // provider is away.
@@ -21,6 +24,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +40,8 @@ type Config struct {
 	Issuer       string
 	ClientID     string
 	ClientSecret string
-	RedirectURL  string // where the provider sends browsers back to
+	RedirectURL  string   // where the provider sends browsers back to
+	EmailDomains []string // that people may sign in with, in lower case; empty allows all
 	Now          func() time.Time
 	Log          *slog.Logger
 }
@@ -54,6 +60,10 @@ var (
 		Kind: assay.Forbidden, Code: "email_unverified",
 		Message: "The sign-in provider has not verified your email address.",
 	}
+	errDomain = &assay.Error{
+		Kind: assay.Forbidden, Code: "email_domain_refused",
+		Message: "The operator of this server does not allow email addresses of your domain.",
+	}
 )
 
 // timeout is how long one request to the provider may take; a person waits for it.
@@ -65,9 +75,10 @@ const retryAfter = time.Second
 
 // Provider signs people in. It is safe for concurrent use.
 type Provider struct {
-	config    Config
-	ticketKey []byte
-	client    *http.Client
+	config      Config
+	ticketKey   []byte
+	identityKey []byte
+	client      *http.Client
 
 	mu     sync.Mutex
 	found  *found    // nil until discovery has succeeded; guarded by mu
@@ -82,9 +93,15 @@ type found struct {
 
 // New makes a provider. It sends no request.
 func New(config Config) *Provider {
-	key := hmac.New(sha256.New, []byte(config.ClientSecret))
-	_, _ = key.Write([]byte("assay sign-in ticket")) // a hash returns no error
-	return &Provider{config: config, ticketKey: key.Sum(nil), client: &http.Client{Timeout: timeout}}
+	derive := func(purpose string) []byte {
+		key := hmac.New(sha256.New, []byte(config.ClientSecret))
+		_, _ = key.Write([]byte(purpose)) // a hash returns no error
+		return key.Sum(nil)
+	}
+	return &Provider{
+		config: config, ticketKey: derive("assay sign-in ticket"), identityKey: derive("assay identity"),
+		client: &http.Client{Timeout: timeout},
+	}
 }
 
 // discover fetches the provider's configuration, once.
@@ -139,16 +156,19 @@ func (p *Provider) Begin(ctx context.Context) (address, ticket string, err error
 	}
 	t := newTicket(p.config.Now())
 	address = f.oauth.AuthCodeURL(t.State, goidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier))
-	return address, t.seal(p.ticketKey), nil
+	return address, seal(t, p.ticketKey), nil
 }
 
 // Identity is who has signed in, as the provider knows them. The provider has verified the email address.
-type Identity struct{ Issuer, Subject, Email, Name string }
+type Identity struct {
+	Issuer, Subject, Email, Name string
+	Ticket                       TicketID // of the sign-in
+}
 
 // Finish ends a sign-in with the ticket and the query of the address that the provider sent the browser back to.
-func (p *Provider) Finish(ctx context.Context, ticket string, query url.Values) (Identity, error) {
-	t, err := openTicket(ticket, p.ticketKey, p.config.Now())
-	if err != nil {
+func (p *Provider) Finish(ctx context.Context, ticketText string, query url.Values) (Identity, error) {
+	var t ticket
+	if err := open(ticketText, p.ticketKey, p.config.Now(), &t); err != nil {
 		return Identity{}, p.because(errFailed, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(t.State), []byte(query.Get("state"))) != 1 {
@@ -170,7 +190,7 @@ func (p *Provider) Finish(ctx context.Context, ticket string, query url.Values) 
 	if err != nil {
 		return Identity{}, p.because(errFailed, err)
 	}
-	return p.identify(identity, t.Nonce)
+	return p.identify(identity, &t)
 }
 
 // exchangeFailed distinguishes a provider that refuses a code from one that does not work.
@@ -183,8 +203,8 @@ func exchangeFailed(err error) *assay.Error {
 }
 
 // identify reads a token whose signature, issuer, audience and time have been checked.
-func (p *Provider) identify(token *goidc.IDToken, nonce string) (Identity, error) {
-	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
+func (p *Provider) identify(token *goidc.IDToken, t *ticket) (Identity, error) {
+	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(t.Nonce)) != 1 {
 		return Identity{}, p.because(errFailed, errors.New("the nonce is not that of the ticket"))
 	}
 	var claims struct {
@@ -198,5 +218,19 @@ func (p *Provider) identify(token *goidc.IDToken, nonce string) (Identity, error
 	if !claims.Verified || claims.Email == "" {
 		return Identity{}, p.because(errUnverified, errors.New("the token has no verified email address"))
 	}
-	return Identity{Issuer: token.Issuer, Subject: token.Subject, Email: claims.Email, Name: claims.Name}, nil
+	if !p.allows(claims.Email) {
+		return Identity{}, p.because(errDomain, errors.New("the domain of the email address is not in --oidc-email-domains"))
+	}
+	return Identity{
+		Issuer: token.Issuer, Subject: token.Subject, Email: claims.Email, Name: claims.Name, Ticket: t.id(),
+	}, nil
+}
+
+// allows reports whether people with an email address may sign in. A subdomain is another domain.
+func (p *Provider) allows(email string) bool {
+	domain := email[strings.LastIndexByte(email, '@')+1:]
+	return len(p.config.EmailDomains) == 0 || slices.ContainsFunc(p.config.EmailDomains, func(allowed string) bool {
+		// EqualFold alone would take the Kelvin sign for a k.
+		return len(allowed) == len(domain) && strings.EqualFold(allowed, domain)
+	})
 }

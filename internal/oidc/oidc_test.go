@@ -33,15 +33,17 @@ func newRig(t *testing.T) *rig {
 }
 
 // another returns the client of another node.
-func (r *rig) another(secret string) *oidc.Provider {
-	return oidc.New(oidc.Config{
+func (r *rig) another(secret string) *oidc.Provider { return oidc.New(r.config(secret)) }
+
+func (r *rig) config(secret string) oidc.Config {
+	return oidc.Config{
 		Issuer:       r.far.URL,
 		ClientID:     oidctest.ClientID,
 		ClientSecret: secret,
 		RedirectURL:  "https://assay.example/api/session/oidc/callback",
 		Now:          func() time.Time { return r.now },
 		Log:          slog.New(slog.NewTextHandler(&r.logs, nil)),
-	})
+	}
 }
 
 // visit requests the provider's address and returns the query that the browser is sent back with.
@@ -92,8 +94,10 @@ func TestSignIn(t *testing.T) {
 			r.far.Set(func(p *oidctest.Provider) { p.Algorithm = algorithm })
 			query, ticket := r.begin()
 			got, err := r.another(oidctest.ClientSecret).Finish(t.Context(), ticket, query) // on another node
-			want := oidc.Identity{Issuer: r.far.URL, Subject: "subject-1", Email: "person@example.com", Name: "A Person"}
-			if err != nil || got != want {
+			want := oidc.Identity{
+				Issuer: r.far.URL, Subject: "subject-1", Email: "person@example.com", Name: "A Person", Ticket: got.Ticket,
+			}
+			if err != nil || got != want || got.Ticket.Ends != noon.Add(oidc.TicketLength).UnixMilli() {
 				t.Errorf("got %+v (%v), want %+v", got, err, want)
 			}
 			if r.logs.Len() > 0 {
@@ -153,6 +157,95 @@ func TestFinish_Token(t *testing.T) {
 	f("unverified email", "email_unverified", map[string]any{"email_verified": false})
 	f("verification unknown", "email_unverified", map[string]any{"email_verified": nil})
 	f("no email", "email_unverified", map[string]any{"email": ""})
+}
+
+// Every ticket has its own name, which does not change, so that the caller can tell whether it was used.
+func TestFinish_NamesTheTicket(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	address, ticket, err := r.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(query url.Values, ticket string) oidc.TicketID {
+		t.Helper()
+		who, err := r.Finish(t.Context(), ticket, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return who.Ticket
+	}
+	first, again := named(r.visit(address), ticket), named(r.visit(address), ticket) // with two codes of the provider
+	other := named(r.begin())
+	if first != again || first == other || first.ID == ([16]byte{}) {
+		t.Errorf("named %v, again %v, another %v", first, again, other)
+	}
+}
+
+func TestAllowedDomains(t *testing.T) {
+	t.Parallel()
+	f := func(email, code string) {
+		t.Helper()
+		t.Run(email, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			config := r.config(oidctest.ClientSecret)
+			config.EmailDomains = []string{"example.com", "kelvin.example"}
+			r.Provider = oidc.New(config)
+			r.far.Set(func(p *oidctest.Provider) { p.Claims = map[string]any{"email": email} })
+			query, ticket := r.begin()
+			who, err := r.Finish(t.Context(), ticket, query)
+			if code == "" && (err != nil || who.Email != email) {
+				t.Errorf("got %+v (%v)", who, err)
+			} else if code != "" {
+				r.refused(err, code)
+			}
+		})
+	}
+	f("person@example.com", "")
+	f("Person@EXAMPLE.com", "")
+	f("person@kelvin.example", "")
+	f("person@other.example", "email_domain_refused")
+	f("person@sub.example.com", "email_domain_refused")
+	f("person@notexample.com", "email_domain_refused")
+	f("person@example.com.other.example", "email_domain_refused")
+	f("person@example.com@other.example", "email_domain_refused")
+	f("person", "email_domain_refused")
+	f("person@", "email_domain_refused")
+	f("person@\u212aelvin.example", "email_domain_refused") // the Kelvin sign folds to k
+}
+
+// An identity that a browser keeps cannot be forged, does not outlive its time, and is not a ticket.
+func TestKeptIdentity(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	query, ticket := r.begin()
+	who, err := r.Finish(t.Context(), ticket, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := r.SealIdentity(who)
+	got, ok := r.another(oidctest.ClientSecret).OpenIdentity(kept) // on another node
+	if !ok || got.Ticket == who.Ticket || got.Ticket.Ends != noon.Add(oidc.TicketLength).UnixMilli() {
+		t.Errorf("got %+v (%t)", got, ok)
+	}
+	if got.Ticket = who.Ticket; got != who {
+		t.Errorf("got %+v, want %+v", got, who)
+	}
+	for _, text := range []string{"", kept + "x", "x" + kept, ticket} {
+		if _, ok := r.OpenIdentity(text); ok {
+			t.Errorf("%q opens", text)
+		}
+	}
+	if _, ok := r.another("another secret").OpenIdentity(kept); ok {
+		t.Error("it opens with another secret")
+	}
+	_, err = r.Finish(t.Context(), kept, query)
+	r.refused(err, "oidc_failed")
+	r.now = r.now.Add(oidc.TicketLength)
+	if _, ok := r.OpenIdentity(kept); ok {
+		t.Error("it has no end")
+	}
 }
 
 // While the provider is away, signing in says so; once it is back, it works.

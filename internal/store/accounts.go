@@ -128,14 +128,18 @@ type Identity struct {
 	Name            string
 }
 
-// AccountOf finds the account linked with an identity. Otherwise it links the account with that email address, and if
-// there is none, it adds one. It also finds closed accounts.
-func (db *DB) AccountOf(ctx context.Context, who Identity) (a assay.Account, err error) {
+// AccountOf uses up the ticket of a sign-in and finds the account of its identity. That is the one linked with it;
+// otherwise the one with that email address, and if there is none, it adds one. An account that has a password is not
+// linked: unlinked reports that its owner has to give it first, see LinkIdentity. It also finds closed accounts.
+func (db *DB) AccountOf(ctx context.Context, who Identity, used Ticket) (a assay.Account, unlinked bool, err error) {
 	if who.Issuer == "" || who.Subject == "" {
-		return a, errors.New("an identity needs an issuer and a subject")
+		return a, false, errors.New("an identity needs an issuer and a subject")
 	}
 	err = db.write(ctx, func(tx *tx) error {
-		a, err = oneAccount(tx, `oidc_issuer = $1 AND oidc_subject = $2`, who.Issuer, who.Subject)
+		if err := useTicket(tx, used); err != nil {
+			return err
+		}
+		a, err = oneAccount(tx, identified, who.Issuer, who.Subject)
 		if !errors.Is(err, ErrNoAccount) {
 			return err
 		}
@@ -148,11 +152,45 @@ func (db *DB) AccountOf(ctx context.Context, who Identity) (a assay.Account, err
 			return err
 		case a.Issuer != "":
 			return ErrOtherIdentity
+		case a.HasPassword:
+			unlinked = true
+			return nil
 		}
 		a.Issuer = who.Issuer
 		return linkIdentity(tx, a, who)
 	})
-	return a, err
+	return a, unlinked, err
+}
+
+// identified selects the account that is linked with an identity.
+const identified = `oidc_issuer = $1 AND oidc_subject = $2`
+
+// ErrPasswordChanged says that the password of an account is no longer the one that was checked.
+var ErrPasswordChanged = errors.New("the password of this account has changed")
+
+// LinkIdentity uses up a ticket and links an open account with an identity. password is the hash that the owner's
+// password was checked against.
+func (db *DB) LinkIdentity(ctx context.Context, accountID int64, password string, who Identity, used Ticket) error {
+	return db.write(ctx, func(tx *tx) error {
+		if err := useTicket(tx, used); err != nil {
+			return err
+		}
+		a, err := oneAccount(tx, `account_id = $1 AND password = $2 AND closed_at IS NULL`, accountID, password)
+		if errors.Is(err, ErrNoAccount) {
+			return ErrPasswordChanged
+		}
+		if err != nil {
+			return err
+		}
+		_, err = oneAccount(tx, identified, who.Issuer, who.Subject)
+		if a.Issuer != "" || err == nil {
+			return ErrOtherIdentity
+		}
+		if !errors.Is(err, ErrNoAccount) {
+			return err
+		}
+		return linkIdentity(tx, a, who)
+	})
 }
 
 func linkIdentity(tx *tx, a assay.Account, who Identity) error {

@@ -17,6 +17,7 @@ const state = $state<{ known: boolean; temporary: Account | null } & Omit<Sessio
   account: null,
   temporary: null,
   oidc: null,
+  link: null,
   second_factor: null,
   must_add_second_factor: false,
   passkey_host: null,
@@ -41,6 +42,10 @@ export const session = {
   /** The identity provider that can be used to sign in, if the operator has set one up. */
   get oidc() {
     return state.oidc;
+  },
+  /** The account that waits for its password, to be linked with the identity that the provider has sent. */
+  get link() {
+    return state.link;
   },
   /** What a sign-in still needs after the password, if one has begun. */
   get secondStep() {
@@ -71,6 +76,7 @@ export async function loadSession(): Promise<void> {
     state.account = data.must_change_password ? null : data.account;
     state.temporary = data.must_change_password ? data.account : null;
     state.oidc = data.oidc;
+    state.link = data.link;
     state.second_factor = data.second_factor;
     state.must_add_second_factor = data.must_add_second_factor;
     state.passkey_host = data.passkey_host;
@@ -83,6 +89,12 @@ export async function loadSession(): Promise<void> {
 /** Signs in with a password. If the account has a second factor, session.secondStep says what is missing then. */
 export async function signIn(email: string, password: string): Promise<void> {
   await send('post', '/api/session', { email, password });
+  await loadSession();
+}
+
+/** Links the account of session.link with the provider's identity, and signs in. */
+export async function linkAccount(password: string): Promise<void> {
+  await send('post', '/api/session/oidc/link', { password });
   await loadSession();
 }
 
@@ -104,6 +116,7 @@ export async function signInWithPasskey(): Promise<void> {
 /** Returns to the first step of a sign-in. */
 export function forgetSignIn(): void {
   state.second_factor = null;
+  state.link = null;
 }
 
 export async function signOut(): Promise<void> {
