@@ -38,7 +38,8 @@
 //
 // Afterwards connections from 16 addresses tie the server up, one way at a time (attacks.go): slow readers, slow
 // writers, half-open connections, a flood of connections, and floods from all addresses and with all keys. Meanwhile
-// the reader requests prices at a steady rate (reader.go).
+// the reader requests prices at a steady rate, in a process of its own (reader.go). The attackers have the lowest
+// priority: their machines would not be the server's.
 //
 // # Verdict
 //
@@ -77,6 +78,7 @@ type options struct {
 	requests int64
 	seed     uint64
 	only     int64 // number of an exchange; negative for none
+	reader   bool  // be the process of a reader
 	short    bool
 	update   string
 	args     []string // the command line, for the report
@@ -91,7 +93,6 @@ type scale struct {
 	settle      time.Duration // before a look at the memory
 	quiet       time.Duration // of the reader without an attack
 	attack      time.Duration
-	dials       int // connections opened a second
 	flood       int // requests a second
 }
 
@@ -100,10 +101,10 @@ var (
 	// settled for longer has nothing left to give back.
 	fullScale = scale{
 		keys: 100_000, connections: 6000, warmUp: 500_000, settle: 150 * time.Second, quiet: time.Minute,
-		attack: 40 * time.Second, dials: 1000, flood: 3000,
+		attack: 40 * time.Second, flood: 3000,
 	}
 	shortScale = scale{
-		keys: 500, connections: 300, warmUp: 1000, quiet: time.Second, attack: time.Second, dials: 500, flood: 500,
+		keys: 500, connections: 300, warmUp: 1000, quiet: time.Second, attack: time.Second, flood: 500,
 	}
 )
 
@@ -119,6 +120,7 @@ func parseOptions(args []string) (options, error) {
 	flags.Int64Var(&o.requests, "requests", 0, "`number` of hostile requests (default 10000000, with -short 15000)")
 	flags.Uint64Var(&o.seed, "seed", 1, "`number` that all requests follow from")
 	flags.Int64Var(&o.only, "only", -1, "send only the exchange of this `number`, and show it")
+	flags.BoolVar(&o.reader, "reader", false, "be the well-behaved reader of another run, which uses this itself")
 	flags.BoolVar(&o.short, "short", false, "few requests, keys and connections; no number fails the run")
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
 	if err := flags.Parse(args); err != nil {
@@ -142,6 +144,9 @@ func (o *options) fill() {
 }
 
 func (o *options) check(rest []string) (err error) {
+	if o.reader {
+		return nil
+	}
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q", rest[0])
@@ -161,6 +166,9 @@ func (o *options) check(rest []string) (err error) {
 
 // run runs everything in a temporary folder and prints the report. On failure it keeps the server's log.
 func run(ctx context.Context, o options) error {
+	if o.reader {
+		return runReader(ctx)
+	}
 	dir, err := os.MkdirTemp("", "assay-abuse-")
 	if err != nil {
 		return err

@@ -36,8 +36,8 @@ func (r *results) check() error {
 	missed := r.failures
 	miss := func(format string, args ...any) { missed = append(missed, fmt.Errorf(format, args...)) }
 	for _, a := range r.allReadings() {
-		if a.failed > 0 {
-			miss("attack %s: %d of the reader's %d requests failed, the first: %w", a.name, a.failed, a.count, a.first)
+		if a.Failed > 0 {
+			miss("attack %s: %d of the reader's %d requests failed, the first: %s", a.name, a.Failed, a.Count, a.First)
 		}
 	}
 	if !r.options.short {
@@ -52,9 +52,9 @@ func (r *results) checkNumbers(miss func(format string, args ...any)) {
 		if a.sent < a.want {
 			miss("attack %s: only %d of %d requests were sent in time", a.name, a.sent, a.want)
 		}
-		if a.p99 >= mostDelay*r.quiet.p99 {
-			miss("attack %s: the reader's p99 is %s, %.1f times the %s without an attack", a.name, millis(a.p99),
-				float64(a.p99)/float64(r.quiet.p99), millis(r.quiet.p99))
+		if a.P99 >= mostDelay*r.quiet.P99 {
+			miss("attack %s: the reader's p99 is %s, %.1f times the %s without an attack", a.name, millis(a.P99),
+				float64(a.P99)/float64(r.quiet.P99), millis(r.quiet.P99))
 		}
 	}
 	for _, m := range r.memory {
@@ -122,7 +122,7 @@ func (r *results) writeAttacks(b *strings.Builder) {
 		"|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, a := range r.allReadings() {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %.1f× |\n", a.name, thousands(a.opened), thousands(a.sent),
-			thousands(int64(a.count)), a.failed, millis(a.p50), millis(a.p99), float64(a.p99)/float64(r.quiet.p99))
+			thousands(int64(a.Count)), a.Failed, millis(a.P50), millis(a.P99), float64(a.P99)/float64(r.quiet.P99))
 	}
 }
 

@@ -21,8 +21,8 @@ func goodResults() *results {
 	r.requests.count(&request{role: full}, &received{status: 503})
 	r.requests.count(&request{role: anonymous, broken: true}, nil)
 	r.memory = []remembered{{"the warm-up", 100e6}, {"the requests", 120e6}, {"the attacks", 90e6}}
-	r.quiet = readings{count: 6000, p50: time.Millisecond, p99: 2 * time.Millisecond}
-	r.attacks = []attacked{{"slow readers", 1500, 1500, 1500, readings{count: 4000, p50: time.Millisecond, p99: 9 * time.Millisecond}}}
+	r.quiet = readings{Count: 6000, P50: time.Millisecond, P99: 2 * time.Millisecond}
+	r.attacks = []attacked{{"slow readers", 1500, 1500, 1500, readings{Count: 4000, P50: time.Millisecond, P99: 9 * time.Millisecond}}}
 	return r
 }
 
@@ -70,14 +70,14 @@ func TestReport_Check(t *testing.T) {
 	f("a panic", func(r *results) { r.failures = append(r.failures, nil, errors.New("a panic")) })
 	f("121 MB of memory after the requests", func(r *results) { r.memory[1].resident = 121e6 })
 	f("121 MB of memory after the attacks", func(r *results) { r.memory[2].resident = 121e6 })
-	f("attack slow readers: the reader's p99 is 10.00 ms", func(r *results) { r.attacks[0].p99 = 10 * time.Millisecond })
+	f("attack slow readers: the reader's p99 is 10.00 ms", func(r *results) { r.attacks[0].P99 = 10 * time.Millisecond })
 	f("attack slow readers: only 1499 of 1500", func(r *results) { r.attacks[0].sent = 1499 })
-	f("attack slow readers: 1 of the reader's 4000", func(r *results) { r.attacks[0].failed, r.attacks[0].first = 1, errors.New("EOF") })
-	f("attack none: 1 of", func(r *results) { r.quiet.failed, r.quiet.first = 1, errors.New("EOF") })
+	f("attack slow readers: 1 of the reader's 4000", func(r *results) { r.attacks[0].Failed, r.attacks[0].First = 1, "EOF" })
+	f("attack none: 1 of", func(r *results) { r.quiet.Failed, r.quiet.First = 1, "EOF" })
 
 	short := goodResults()
 	short.options.short = true
-	short.memory[1].resident, short.attacks[0].p99 = 500e6, time.Second
+	short.memory[1].resident, short.attacks[0].P99 = 500e6, time.Second
 	if err := short.check(); err != nil {
 		t.Errorf("a short run fails because of a number: %v", err)
 	}

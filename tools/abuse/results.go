@@ -90,24 +90,36 @@ func (r *results) campaign(ctx context.Context, s *target.Server, c *campaign) e
 // attack lets the reader read without an attack, and then during each.
 func (r *results) attack(ctx context.Context, s *target.Server, c *campaign) error {
 	everyone, scale := c.generator.cast, r.options.scale
-	reader := newReader(s, everyone.reader)
-	reader.read(ctx, time.Second) // opens its connections
+	reader, err := startReader(s.Address, everyone.reader)
+	if err != nil {
+		return err
+	}
+	defer reader.stop()
+	if _, err := reader.read(time.Second); err != nil { // opens its connections
+		return err
+	}
 	progress("reading without an attack")
-	r.quiet = reader.read(ctx, scale.quiet)
+	if r.quiet, err = reader.read(scale.quiet); err != nil {
+		return err
+	}
+	if err := yieldProcessors(); err != nil {
+		return err
+	}
 	for _, attack := range attacks {
 		progress("reading during an attack: %s", attack.name)
-		turns := time.NewTicker(time.Second / time.Duration(scale.dials))
 		a := &arena{
-			campaign: c, cast: everyone, server: s.Address, connections: scale.connections, rate: scale.flood, turns: turns.C,
+			campaign: c, cast: everyone, server: s.Address, connections: scale.connections, rate: scale.flood,
 		}
 		attacking, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- attack.run(attacking, a) }()
-		got := reader.read(ctx, scale.attack)
+		got, err := reader.read(scale.attack)
 		stop()
-		turns.Stop()
 		if err := <-ended; err != nil {
 			r.failures = append(r.failures, fmt.Errorf("%s: %w", attack.name, err))
+		}
+		if err != nil {
+			return err
 		}
 		r.attacks = append(r.attacks, attacked{attack.name, a.opened.Load(), a.sent.Load(), a.want, got})
 	}
