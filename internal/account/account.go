@@ -44,6 +44,8 @@ type Service struct {
 	Passkeys *factor.Site // nil: no passkeys
 	Require  Requirement  // who must have a second factor
 
+	HashMemory uint32 // to hash a password, in KiB; zero is the right amount, and tests that sign in often use less
+
 	people   atomic.Pointer[people]
 	sessions atomic.Pointer[sessions]
 	devices  atomic.Pointer[devices]

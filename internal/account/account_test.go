@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
@@ -13,14 +12,6 @@ import (
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 )
-
-// dear is how passwords are hashed outside of these tests, which sign in often: here it takes next to no memory.
-var dear = hashing
-
-func TestMain(m *testing.M) {
-	hashing.Memory = 64
-	os.Exit(m.Run())
-}
 
 // start is when every test begins.
 const start = int64(1_800_000_000_000)
@@ -48,7 +39,7 @@ func openHouse(t *testing.T, db *store.DB) *house {
 	h := &house{t: t, at: start}
 	db.Now = func() time.Time { return time.UnixMilli(h.at) }
 	log := slog.New(slog.DiscardHandler)
-	h.Service = &Service{Store: db, Keys: &keys.Keyring{Store: db, Log: log}, Now: db.Now, Log: log}
+	h.Service = &Service{Store: db, Keys: &keys.Keyring{Store: db, Log: log}, Now: db.Now, Log: log, HashMemory: 64}
 	h.must(h.Keys.Load(t.Context()))
 	h.must(h.Load(t.Context()))
 	return h

@@ -83,7 +83,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 	r.DB.Now = r.now
 	log := slog.New(slog.NewJSONHandler(&r.Logs, nil))
 	keyring := r.newKeyring()
-	r.Accounts = &account.Service{Store: r.DB, Keys: keyring, Now: r.now, Log: log}
+	r.Accounts = &account.Service{Store: r.DB, Keys: keyring, Now: r.now, Log: log, HashMemory: 64}
 	r.Must(r.Accounts.Load(context.Background()))
 	r.Usage = usage.New(r.DB, log)
 	r.Config = Config{
