@@ -47,6 +47,7 @@ func TestMethods(t *testing.T) {
 		"/api/keys/{id}": "DELETE, OPTIONS", "/api/keys/{id}/rotate": "POST, OPTIONS",
 		"/api/session/second-factor": "POST, OPTIONS", "/api/session/passkey": "POST, OPTIONS",
 		"/api/session/passkey/options": "POST, OPTIONS", "/api/account/proof": "POST, OPTIONS",
+		"/api/session/oidc/link":                       "POST, OPTIONS",
 		"/api/account/second-factors/totp":             "POST, PUT, DELETE, OPTIONS",
 		"/api/account/second-factors/passkeys":         "POST, OPTIONS",
 		"/api/account/second-factors/passkeys/options": "POST, OPTIONS",
