@@ -17,8 +17,8 @@ const maxName = 64
 const maxEmail = 254
 
 // NormalEmail is an address as it is stored and compared. Few providers distinguish upper and lower case, and two
-// accounts that look alike would be confusing. A letter outside ASCII stays outside: the lower case of the Kelvin sign is
-// k, and the owner of a mailbox that is spelled with one must not become the owner of the other.
+// accounts that look alike would be confusing. A letter outside ASCII stays outside: the lower case of the Kelvin sign
+// is k, and the owner of a mailbox that is spelled with one must not become the owner of the other.
 func NormalEmail(email string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r <= unicode.MaxASCII || lower > unicode.MaxASCII {

@@ -24,8 +24,8 @@ type Standby struct {
 	port    int    // of the replica
 }
 
-// StartStandby starts a server and its replica, and stops them when the test ends. It skips the test in a short run, and
-// where the tests have no PostgreSQL.
+// StartStandby starts a server and its replica, and stops them when the test ends. It skips the test in a short run,
+// and where the tests have no PostgreSQL.
 func StartStandby(t *testing.T) *Standby {
 	t.Helper()
 	if testing.Short() {
