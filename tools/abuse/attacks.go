@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/assaydata/assay/tools/target"
 )
 
 // attack is a way to tie the server up. It lasts until the context ends.
@@ -72,13 +74,14 @@ const lowestPriority = 19
 
 // dial opens a connection from one of the attackers' addresses, which the server does not trust.
 func (a *arena) dial(ctx context.Context, n int) (*net.TCPConn, error) {
-	dialer := net.Dialer{
-		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n%attackers))}, Timeout: 10 * time.Second,
-		Control: func(_, _ string, raw syscall.RawConn) error {
-			return raw.Control(func(fd uintptr) { // a small window, so that a slow reader slows the server down at once
-				syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
-			})
-		},
+	dialer := target.Dialer(net.IPv4(127, 0, 1, byte(1+n%attackers)))
+	dialer.Timeout = 10 * time.Second
+	choosePort := dialer.Control
+	dialer.Control = func(network, address string, raw syscall.RawConn) error {
+		err := raw.Control(func(fd uintptr) { // a small window, so that a slow reader slows the server down at once
+			syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
+		})
+		return errors.Join(err, choosePort(network, address, raw))
 	}
 	conn, err := dialer.DialContext(ctx, "tcp", a.server)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/assaydata/assay/tools/target"
 )
 
 // carrier carries exchanges to the server, one after the other, and reads what comes back.
@@ -97,7 +99,9 @@ func (c *carrier) connect(ctx context.Context) (err error) {
 
 // dialFrom opens connections from an address of this machine.
 func dialFrom(address string) func(ctx context.Context, network, to string) (net.Conn, error) {
-	return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: exchangePatience}).DialContext
+	dialer := target.Dialer(net.ParseIP(address))
+	dialer.Timeout = exchangePatience
+	return dialer.DialContext
 }
 
 func (c *carrier) close() {

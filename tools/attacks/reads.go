@@ -317,7 +317,8 @@ func floodHealth(ctx context.Context, address string, n int) {
 }
 
 func dialFrom(ctx context.Context, from, to string) (net.Conn, error) {
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 10 * time.Second}
+	dialer := target.Dialer(net.ParseIP(from))
+	dialer.Timeout = 10 * time.Second
 	return dialer.DialContext(ctx, "tcp", to)
 }
 
