@@ -31,6 +31,7 @@ type conns struct {
 	mu        sync.Mutex
 	all       map[*conn]struct{} // guarded by mu
 	addresses map[netip.Addr]int // how many connections each has; guarded by mu
+	attempts  map[netip.Addr]int // how many each has tried to open since the last sweep; guarded by mu
 	refused   int                // since the last report; guarded by mu
 }
 
@@ -143,6 +144,7 @@ func withConn(ctx context.Context, nc net.Conn) context.Context {
 func newConns(limits ConnectionLimits, trusted func(netip.Addr) bool) *conns {
 	return &conns{
 		limits: limits, trusted: trusted, all: map[*conn]struct{}{}, addresses: map[netip.Addr]int{},
+		attempts: map[netip.Addr]int{},
 	}
 }
 
@@ -229,6 +231,7 @@ func (cs *conns) sweep() {
 	now := cs.now.Add(1)
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
+	clear(cs.attempts)
 	for c := range cs.all {
 		if c.deadline.Load() <= now {
 			_ = c.Conn.Close() // the server notices and forgets the connection

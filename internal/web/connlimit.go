@@ -24,6 +24,34 @@ type ConnectionLimits struct {
 // retryConnection is when a client over a limit may try again.
 const retryConnection = 10 * time.Second
 
+// leastRate is how many connections an address may open in a second whatever its limit.
+const leastRate = 32
+
+// perSecond is how many connections an address may open in a second. A client that opens one for each of its requests
+// needs no more than that; one that opens thousands, to close them again, would keep the server from its work.
+func (l ConnectionLimits) perSecond() int { return max(leastRate, l.PerAddress/2) }
+
+// errFlood refuses a connection without a response: the address has been told often enough in this second.
+var errFlood = &assay.Error{Kind: assay.TooMany, Code: "too_many_connections"}
+
+// checkRateLocked counts an attempt to open a connection, and refuses those of an address that opens too many.
+func (cs *conns) checkRateLocked(address netip.Addr) *assay.Error {
+	most := cs.limits.perSecond()
+	cs.attempts[address]++
+	switch attempts := cs.attempts[address]; {
+	case attempts <= most:
+		return nil
+	case attempts <= 2*most:
+		return &assay.Error{
+			Kind: assay.TooMany, Code: "too_many_connections", RetryAfter: time.Second,
+			Message: fmt.Sprintf("Your address has opened %d connections within a second, and may not open more. "+
+				"Send several requests over each.", most),
+		}
+	default:
+		return errFlood
+	}
+}
+
 // admit registers a connection, or says why it is refused.
 func (cs *conns) admit(c *conn) *assay.Error {
 	if peer, ok := c.RemoteAddr().(*net.TCPAddr); ok {
@@ -32,6 +60,12 @@ func (cs *conns) admit(c *conn) *assay.Error {
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
+	if cs.limits.PerAddress > 0 && !c.exempt {
+		if err := cs.checkRateLocked(c.address); err != nil {
+			cs.refused++
+			return err
+		}
+	}
 	if most := cs.limits.PerAddress; most > 0 && cs.addresses[c.address] >= most && !c.exempt {
 		cs.refused++
 		return &assay.Error{
@@ -92,6 +126,13 @@ func (cs *conns) makeRoomLocked(newcomer netip.Addr) bool {
 // refuse responds to a connection over a limit before it sends a request, and closes it. The response fits into the
 // buffer of a new connection, so that this does not wait.
 func (s *Server) refuse(nc net.Conn, e *assay.Error) {
+	if e == errFlood {
+		if tcp, ok := nc.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // the system forgets it at once
+		}
+		_ = nc.Close()
+		return
+	}
 	id := s.newRequestID()
 	body := newErrorBody(e, id).text()
 	var b bytes.Buffer

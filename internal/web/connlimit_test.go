@@ -10,6 +10,12 @@ import (
 // refused wants a response without having sent a request, and the end of the connection.
 func (c *client) refused(status int, message string) {
 	c.t.Helper()
+	c.refusedFor("10", status, message)
+}
+
+// refusedFor is refused with another Retry-After.
+func (c *client) refusedFor(seconds string, status int, message string) {
+	c.t.Helper()
 	response, err := http.ReadResponse(c.Reader, nil)
 	if err != nil {
 		c.t.Fatalf("the connection is not refused: %v", err)
@@ -17,7 +23,7 @@ func (c *client) refused(status int, message string) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != status || !strings.Contains(string(body), message) ||
-		!strings.Contains(string(body), `"code":"too_many_connections"`) || response.Header.Get("Retry-After") != "10" {
+		!strings.Contains(string(body), `"code":"too_many_connections"`) || response.Header.Get("Retry-After") != seconds {
 		c.t.Errorf("refused with %s %v %s (%v), want %d and %q", response.Status, response.Header, body, err, status, message)
 	}
 	if _, err := c.ReadByte(); err == nil {
@@ -45,6 +51,35 @@ func TestConnections_PerAddress(t *testing.T) {
 	open[0].Close()
 	s.waitFor(t, http.StateClosed)
 	s.dialFrom(t, "127.0.0.2").served()
+}
+
+// An address that opens connections too fast is refused, at first with a response, until the next second.
+func TestConnections_Rate(t *testing.T) {
+	t.Parallel()
+	limits := ConnectionLimits{Total: 1000, PerAddress: 100}
+	s := newLimitedServer(t, limits)
+	for range 2 {
+		for range limits.perSecond() {
+			c := s.dialFrom(t, "127.0.0.2")
+			c.served()
+			c.Close()
+			s.waitFor(t, http.StateClosed)
+		}
+		for range limits.perSecond() {
+			s.dialFrom(t, "127.0.0.2").refusedFor("1", http.StatusTooManyRequests, "Your address has opened 50 connections within a second")
+		}
+		for range 3 {
+			if _, err := s.dialFrom(t, "127.0.0.2").ReadByte(); err == nil {
+				t.Error("a flood gets a response")
+			}
+		}
+		s.dialFrom(t, "127.0.0.3").served()
+		s.dialFrom(t, "127.0.0.9").served() // a trusted proxy
+		s.sweep()
+	}
+	if refused, want := s.takeRefused(), 2*(limits.perSecond()+3); refused != want {
+		t.Errorf("%d connections are reported as refused, want %d", refused, want)
+	}
 }
 
 // A trusted proxy has the connections of all its clients.
