@@ -70,27 +70,23 @@ func guesses(ctx context.Context, s *site) (effect, error) {
 	if status, err := signIn(ctx, device, server, owner, "192.0.2.1"); err != nil || status != http.StatusOK {
 		return effect{}, errors.Join(err, fmt.Errorf("the owner's sign-in: status %d", status))
 	}
-	quiet, err := readWhile(ctx, server, quietReads, func() {})
+	// A p99 of few reads is chance, so the reads are long and the attack is repeated.
+	quiet, err := readWhile(ctx, server, time.Duration(s.scaled(10, 1))*time.Second, func() {})
 	if err != nil {
 		return effect{}, err
 	}
-	var took time.Duration
+	var took time.Duration // the longest
 	var signInErr error
-	busy := make(chan struct{}) // closed when the first guess was answered; the others wait
 	during, err := readWhile(ctx, server, 0, func() {
-		var group sync.WaitGroup
-		answered := sync.OnceFunc(func() { close(busy) })
-		for i := range s.scaled(300, 60) {
-			guess := target.Account{Email: fmt.Sprintf("person%d@example.com", i), Password: "a wrong password"}
-			from := fmt.Sprintf("10.2.%d.%d", i>>8, i&255)
-			group.Go(func() {
-				signIn(ctx, server.Client, server, guess, from)
-				answered()
+		for round := range s.scaled(6, 1) {
+			var once time.Duration
+			once, signInErr = s.guessAtOnce(ctx, server, round, func() (time.Duration, error) {
+				return persist(ctx, device, server, owner)
 			})
+			if took = max(took, once); signInErr != nil {
+				return
+			}
 		}
-		<-busy
-		took, signInErr = persist(ctx, device, server, owner)
-		group.Wait()
 	})
 	if err := errors.Join(err, signInErr); err != nil {
 		return effect{}, err
@@ -99,6 +95,29 @@ func guesses(ctx context.Context, s *site) (effect, error) {
 	return harmIf(!s.short && (slower > 2 || took > 10*time.Second) || during.failed > 0,
 		"a right password takes %.1f s; p99 of price reads %.1f× (%.1f ms)",
 		took.Seconds(), slower, during.quantile(0.99).Seconds()*1000), nil
+}
+
+// guessAtOnce sends 300 guesses, calls meanwhile as soon as the first was answered and the others wait, and waits for
+// them.
+func (s *site) guessAtOnce(
+	ctx context.Context, server *target.Server, round int, meanwhile func() (time.Duration, error),
+) (time.Duration, error) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	busy := make(chan struct{})
+	answered := sync.OnceFunc(func() { close(busy) })
+	count := s.scaled(300, 60)
+	for i := range count {
+		n := round*count + i
+		guess := target.Account{Email: fmt.Sprintf("person%d@example.com", n), Password: "a wrong password"}
+		from := fmt.Sprintf("10.2.%d.%d", n>>8, n&255)
+		group.Go(func() {
+			signIn(ctx, server.Client, server, guess, from)
+			answered()
+		})
+	}
+	<-busy
+	return meanwhile()
 }
 
 // persist signs in, again after each response that says the server is busy, and returns how long it took.
