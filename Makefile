@@ -253,7 +253,7 @@ bin/before/bin/assay:
 
 REQUESTS ?= 10000000
 .PHONY: abuse abuse-short
-abuse: build ## send REQUESTS (10000000) hostile requests, tie the server up, and write docs/security.md (45 minutes)
+abuse: build ## send REQUESTS (10000000) hostile requests, tie the server up, and write docs/security.md (an hour)
 	$(GO) run ./tools/abuse -requests $(REQUESTS) -update docs/security.md
 
 abuse-short: build

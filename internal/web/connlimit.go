@@ -34,21 +34,28 @@ func (l ConnectionLimits) perSecond() int { return max(leastRate, l.PerAddress/2
 // errFlood refuses a connection without a response: the address has been told often enough in this second.
 var errFlood = &assay.Error{Kind: assay.TooMany, Code: "too_many_connections"}
 
-// checkRateLocked counts an attempt to open a connection, and refuses those of an address that opens too many.
-func (cs *conns) checkRateLocked(address netip.Addr) *assay.Error {
-	most := cs.limits.perSecond()
+// checkAddressLocked counts an attempt to open a connection, and refuses it if the address opens them too fast or has
+// too many open.
+func (cs *conns) checkAddressLocked(address netip.Addr) *assay.Error {
 	cs.attempts[address]++
+	rate := cs.limits.perSecond()
 	switch attempts := cs.attempts[address]; {
-	case attempts <= most:
-		return nil
-	case attempts <= 2*most:
+	case attempts > 2*rate:
+		return errFlood
+	case attempts > rate:
 		return &assay.Error{
 			Kind: assay.TooMany, Code: "too_many_connections", RetryAfter: time.Second,
 			Message: fmt.Sprintf("Your address has opened %d connections within a second, and may not open more. "+
-				"Send several requests over each.", most),
+				"Send several requests over each.", rate),
+		}
+	case cs.addresses[address] >= cs.limits.PerAddress:
+		return &assay.Error{
+			Kind: assay.TooMany, Code: "too_many_connections", RetryAfter: retryConnection,
+			Message: fmt.Sprintf("Your address has %d connections open, and may not have more. "+
+				"Send several requests over each, or close some.", cs.limits.PerAddress),
 		}
 	default:
-		return errFlood
+		return nil
 	}
 }
 
@@ -61,17 +68,9 @@ func (cs *conns) admit(c *conn) *assay.Error {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.limits.PerAddress > 0 && !c.exempt {
-		if err := cs.checkRateLocked(c.address); err != nil {
+		if err := cs.checkAddressLocked(c.address); err != nil {
 			cs.refused++
 			return err
-		}
-	}
-	if most := cs.limits.PerAddress; most > 0 && cs.addresses[c.address] >= most && !c.exempt {
-		cs.refused++
-		return &assay.Error{
-			Kind: assay.TooMany, Code: "too_many_connections", RetryAfter: retryConnection,
-			Message: fmt.Sprintf("Your address has %d connections open, and may not have more. "+
-				"Send several requests over each, or close some.", most),
 		}
 	}
 	if most := cs.limits.Total; most > 0 && len(cs.all) >= most && !cs.makeRoomLocked(c.address) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,27 +50,6 @@ type arena struct {
 // attackers is from how many addresses connections are opened.
 const attackers = 16
 
-// yieldProcessors lets the server and the reader go first wherever they compete with this process for a processor, as
-// if the attackers had machines of their own. The work that they cause is the server's, and is not spared.
-func yieldProcessors() error {
-	threads, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
-	}
-	for _, thread := range threads { // later ones inherit it
-		id, err := strconv.Atoi(thread.Name())
-		if err == nil {
-			err = syscall.Setpriority(syscall.PRIO_PROCESS, id, lowestPriority)
-		}
-		if err != nil && !errors.Is(err, syscall.ESRCH) { // the thread has ended
-			return fmt.Errorf("lower the priority of the attackers: %w", err)
-		}
-	}
-	return nil
-}
-
-const lowestPriority = 19
-
 // dial opens a connection from one of the attackers' addresses, which the server does not trust.
 func (a *arena) dial(ctx context.Context, n int) (*net.TCPConn, error) {
 	dialer := target.Dialer(net.IPv4(127, 0, 1, byte(1+n%attackers)))
@@ -103,7 +81,7 @@ func (a *arena) hold(ctx context.Context, use func(ctx context.Context, conn *ne
 					stop()
 					conn.Close()
 				}
-				pause(ctx, time.Second)
+				target.Pause(ctx, time.Second)
 			}
 		})
 	}
@@ -124,7 +102,7 @@ func slowReaders(ctx context.Context, a *arena) error {
 		}
 		a.sent.Add(1)
 		for one := make([]byte, 1); ; {
-			if _, err := conn.Read(one); err != nil || !pause(ctx, slowPause) {
+			if _, err := conn.Read(one); err != nil || !target.Pause(ctx, slowPause) {
 				return
 			}
 		}
@@ -134,7 +112,7 @@ func slowReaders(ctx context.Context, a *arena) error {
 // trickle writes a byte at a time.
 func trickle(ctx context.Context, conn *net.TCPConn, text string) {
 	for i := range len(text) {
-		if _, err := io.WriteString(conn, text[i:i+1]); err != nil || !pause(ctx, slowPause) {
+		if _, err := io.WriteString(conn, text[i:i+1]); err != nil || !target.Pause(ctx, slowPause) {
 			return
 		}
 	}

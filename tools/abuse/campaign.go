@@ -99,7 +99,7 @@ func (c *campaign) carryAll(
 					stop()
 				}
 				if rate > 0 {
-					pause(ctx, time.Until(begun.Add(time.Duration(t.total.Load())*time.Second/time.Duration(rate))))
+					target.Pause(ctx, time.Until(begun.Add(time.Duration(t.total.Load())*time.Second/time.Duration(rate))))
 				}
 			}
 		})
@@ -133,14 +133,4 @@ func (c *campaign) fail(err error) bool {
 	defer c.mu.Unlock()
 	c.failures = append(c.failures, err)
 	return len(c.failures) >= mostFailures
-}
-
-// pause waits, and returns false if the context ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -4,11 +4,11 @@
 // API promises, and with connections that tie it up, while a well-behaved reader must notice little.
 //
 //	make build
-//	go run ./tools/abuse                            # 10,000,000 requests: about 45 minutes
+//	go run ./tools/abuse                            # 10,000,000 requests: about an hour
 //	go run ./tools/abuse -update docs/security.md   # also write the tables into the document
 //	go run ./tools/abuse -requests 200000 -seed 7   # fewer requests, and others
 //	go run ./tools/abuse -seed 7 -only 12345        # send one exchange again and show it
-//	go run ./tools/abuse -short                     # about 25 seconds
+//	go run ./tools/abuse -short                     # about a minute
 //
 // # Setup
 //
@@ -38,7 +38,7 @@
 //
 // Afterwards connections from 16 addresses tie the server up, one way at a time (attacks.go): slow readers, slow
 // writers, half-open connections, a flood of connections, and floods from all addresses and with all keys. Meanwhile
-// the reader requests prices at a steady rate, in a process of its own (reader.go). The attackers have the lowest
+// the reader requests prices at a steady rate, in a process of its own (target.Reader). The attackers have the lowest
 // priority: their machines would not be the server's.
 //
 // # Verdict
@@ -60,14 +60,13 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/assaydata/assay/tools/process"
 	"github.com/assaydata/assay/tools/report"
 	"github.com/assaydata/assay/tools/target"
 )
 
 func main() {
 	debug.SetGCPercent(400) // leaves the server more of the processors
-	process.Main("abuse", parseOptions, run)
+	target.Main("abuse", parseOptions, run)
 }
 
 // section is the part of the document for the tables.
@@ -78,7 +77,6 @@ type options struct {
 	requests int64
 	seed     uint64
 	only     int64 // number of an exchange; negative for none
-	reader   bool  // be the process of a reader
 	short    bool
 	update   string
 	args     []string // the command line, for the report
@@ -120,7 +118,6 @@ func parseOptions(args []string) (options, error) {
 	flags.Int64Var(&o.requests, "requests", 0, "`number` of hostile requests (default 10000000, with -short 15000)")
 	flags.Uint64Var(&o.seed, "seed", 1, "`number` that all requests follow from")
 	flags.Int64Var(&o.only, "only", -1, "send only the exchange of this `number`, and show it")
-	flags.BoolVar(&o.reader, "reader", false, "be the well-behaved reader of another run, which uses this itself")
 	flags.BoolVar(&o.short, "short", false, "few requests, keys and connections; no number fails the run")
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
 	if err := flags.Parse(args); err != nil {
@@ -144,9 +141,6 @@ func (o *options) fill() {
 }
 
 func (o *options) check(rest []string) (err error) {
-	if o.reader {
-		return nil
-	}
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q", rest[0])
@@ -166,9 +160,6 @@ func (o *options) check(rest []string) (err error) {
 
 // run runs everything in a temporary folder and prints the report. On failure it keeps the server's log.
 func run(ctx context.Context, o options) error {
-	if o.reader {
-		return runReader(ctx)
-	}
 	dir, err := os.MkdirTemp("", "assay-abuse-")
 	if err != nil {
 		return err

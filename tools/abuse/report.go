@@ -134,5 +134,5 @@ func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes
 
 // allReadings is what the reader has noticed, first without an attack.
 func (r *results) allReadings() []attacked {
-	return append([]attacked{{name: "none", readings: r.quiet}}, r.attacks...)
+	return append([]attacked{{name: "none", Readings: r.quiet}}, r.attacks...)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay/tools/process"
+	"github.com/assaydata/assay/tools/target"
 )
 
 // goodResults meet every goal, some of them barely.
@@ -21,8 +22,8 @@ func goodResults() *results {
 	r.requests.count(&request{role: full}, &received{status: 503})
 	r.requests.count(&request{role: anonymous, broken: true}, nil)
 	r.memory = []remembered{{"the warm-up", 100e6}, {"the requests", 120e6}, {"the attacks", 90e6}}
-	r.quiet = readings{Count: 6000, P50: time.Millisecond, P99: 2 * time.Millisecond}
-	r.attacks = []attacked{{"slow readers", 1500, 1500, 1500, readings{Count: 4000, P50: time.Millisecond, P99: 9 * time.Millisecond}}}
+	r.quiet = target.Readings{Count: 6000, P50: time.Millisecond, P99: 2 * time.Millisecond}
+	r.attacks = []attacked{{"slow readers", 1500, 1500, 1500, target.Readings{Count: 4000, P50: time.Millisecond, P99: 9 * time.Millisecond}}}
 	return r
 }
 

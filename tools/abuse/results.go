@@ -21,7 +21,7 @@ type results struct {
 	lines    int64 // of the server's log
 	logged   int   // lines that must not be in it
 	memory   []remembered
-	quiet    readings
+	quiet    target.Readings
 	attacks  []attacked
 	failures []error
 }
@@ -37,7 +37,7 @@ type attacked struct {
 	name         string
 	opened, sent int64
 	want         int64 // requests; 0: any number
-	readings
+	target.Readings
 }
 
 // collect runs the campaign and the attacks. What the server does wrong is collected; an error means that the run
@@ -90,19 +90,16 @@ func (r *results) campaign(ctx context.Context, s *target.Server, c *campaign) e
 // attack lets the reader read without an attack, and then during each.
 func (r *results) attack(ctx context.Context, s *target.Server, c *campaign) error {
 	everyone, scale := c.generator.cast, r.options.scale
-	reader, err := startReader(s.Address, everyone.reader)
+	reader, err := target.StartReader(ctx, reading(s.Address, everyone.reader))
 	if err != nil {
 		return err
 	}
-	defer reader.stop()
-	if _, err := reader.read(time.Second); err != nil { // opens its connections
-		return err
-	}
+	defer reader.Stop()
 	progress("reading without an attack")
-	if r.quiet, err = reader.read(scale.quiet); err != nil {
+	if r.quiet, err = reader.While(func() { target.Pause(ctx, scale.quiet) }); err != nil {
 		return err
 	}
-	if err := yieldProcessors(); err != nil {
+	if err := target.YieldProcessors(); err != nil {
 		return err
 	}
 	for _, attack := range attacks {
@@ -113,7 +110,7 @@ func (r *results) attack(ctx context.Context, s *target.Server, c *campaign) err
 		attacking, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- attack.run(attacking, a) }()
-		got, err := reader.read(scale.attack)
+		got, err := reader.While(func() { target.Pause(ctx, scale.attack) })
 		stop()
 		if err := <-ended; err != nil {
 			r.failures = append(r.failures, fmt.Errorf("%s: %w", attack.name, err))
@@ -128,7 +125,7 @@ func (r *results) attack(ctx context.Context, s *target.Server, c *campaign) err
 
 // remember reads the server's memory once it has settled.
 func (r *results) remember(ctx context.Context, s *target.Server, after string) error {
-	pause(ctx, r.options.scale.settle)
+	target.Pause(ctx, r.options.scale.settle)
 	resident, err := s.Resident()
 	if err != nil {
 		return s.Explain(fmt.Errorf("read the memory of the server after %s: %w", after, err))

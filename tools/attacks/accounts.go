@@ -70,14 +70,19 @@ func guesses(ctx context.Context, s *site) (effect, error) {
 	if status, err := signIn(ctx, device, server, owner, "192.0.2.1"); err != nil || status != http.StatusOK {
 		return effect{}, errors.Join(err, fmt.Errorf("the owner's sign-in: status %d", status))
 	}
+	reader, err := startReader(ctx, server)
+	if err != nil {
+		return effect{}, err
+	}
+	defer reader.Stop()
 	// A p99 of few reads is chance, so the reads are long and the attack is repeated.
-	quiet, err := readWhile(ctx, server, time.Duration(s.scaled(10, 1))*time.Second, func() {})
+	quiet, err := reader.While(func() { target.Pause(ctx, time.Duration(s.scaled(10, 1))*time.Second) })
 	if err != nil {
 		return effect{}, err
 	}
 	var took time.Duration // the longest
 	var signInErr error
-	during, err := readWhile(ctx, server, 0, func() {
+	during, err := reader.While(func() {
 		for round := range s.scaled(6, 1) {
 			var once time.Duration
 			once, signInErr = s.guessAtOnce(ctx, server, round, func() (time.Duration, error) {
@@ -91,10 +96,10 @@ func guesses(ctx context.Context, s *site) (effect, error) {
 	if err := errors.Join(err, signInErr); err != nil {
 		return effect{}, err
 	}
-	slower := ratio(during.quantile(0.99), quiet.quantile(0.99))
-	return harmIf(!s.short && (slower > 2 || took > 10*time.Second) || during.failed > 0,
+	slower := ratio(during.P99, quiet.P99)
+	return harmIf(!s.short && (slower > 2 || took > 10*time.Second) || during.Failed > 0,
 		"a right password takes %.1f s; p99 of price reads %.1f× (%.1f ms)",
-		took.Seconds(), slower, during.quantile(0.99).Seconds()*1000), nil
+		took.Seconds(), slower, during.P99.Seconds()*1000), nil
 }
 
 // guessAtOnce sends 300 guesses, calls meanwhile as soon as the first was answered and the others wait, and waits for
@@ -131,10 +136,8 @@ func persist(ctx context.Context, device *http.Client, s *target.Server, a targe
 		if status != http.StatusServiceUnavailable {
 			return 0, fmt.Errorf("the owner's sign-in: status %d", status)
 		}
-		select {
-		case <-ctx.Done():
+		if !target.Pause(ctx, time.Second) {
 			return 0, ctx.Err()
-		case <-time.After(time.Second):
 		}
 	}
 }

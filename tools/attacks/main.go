@@ -10,6 +10,8 @@
 //
 // Each program gets a market of the demo in a temporary folder and, for each attack, a fresh server on loopback. The
 // attack on sessions also needs PostgreSQL, which scripts/with-services starts; it counts the transactions there.
+// A process of its own measures reads, and the attackers have the lowest priority: their machines would not be the
+// server's.
 //
 // An attack returns its effect in words, and whether it did harm (reads.go, accounts.go, transport.go, files.go). The
 // run fails if one does harm to the current program.
@@ -25,11 +27,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/assaydata/assay/tools/process"
 	"github.com/assaydata/assay/tools/report"
+	"github.com/assaydata/assay/tools/target"
 )
 
-func main() { process.Main("attacks", parseOptions, run) }
+func main() { target.Main("attacks", parseOptions, run) }
 
 // section is the part of the document for the table.
 const section report.Section = "attacks"
@@ -92,6 +94,9 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := target.YieldProcessors(); err != nil {
+		return err
+	}
 	programs := []string{o.assay}
 	if o.before != "" {
 		programs = []string{o.before, o.assay}

@@ -14,11 +14,11 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/assaydata/assay/tools/process"
@@ -27,54 +27,12 @@ import (
 
 const pricePath = "/api/gpu/H100%20SXM"
 
-// reader reads a price again and again, each time from another client address, so that no limit is reached.
-type reader struct {
-	server *target.Server
-	took   []time.Duration
-	failed int
-}
-
-// readOnce reads one price.
-func (r *reader) readOnce(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL(pricePath), nil)
-	if err != nil {
-		return err
-	}
-	n := len(r.took)
-	request.Header.Set("X-Forwarded-For", fmt.Sprintf("172.%d.%d.%d", 16+n>>16&15, n>>8&255, n&255))
-	begun := time.Now()
-	status, _, err := send(r.server.Client, request)
-	r.took = append(r.took, time.Since(begun))
-	if err != nil || status != http.StatusOK {
-		r.failed++
-	}
-	return nil
-}
-
-// readWhile reads at a steady rate until the attack has ended, but not for less than the given time.
-func readWhile(ctx context.Context, s *target.Server, atLeast time.Duration, attack func()) (*reader, error) {
-	r := &reader{server: s}
-	var ended atomic.Bool
-	var group sync.WaitGroup
-	group.Go(func() {
-		defer ended.Store(true)
-		attack()
+// startReader starts a reader of a price.
+func startReader(ctx context.Context, s *target.Server) (*target.Reader, error) {
+	return target.StartReader(ctx, target.Reading{
+		Server: s.Address, From: "127.0.0.1", Rate: 500,
+		Requests: []target.ReadRequest{{Path: pricePath, Want: `"index_value":`}},
 	})
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	var err error
-	for begun := time.Now(); err == nil && (!ended.Load() || time.Since(begun) < atLeast); {
-		err = r.readOnce(ctx)
-		<-tick.C
-	}
-	group.Wait()
-	return r, errors.Join(err, ctx.Err())
-}
-
-// quantile is the time that a share of the reads took at most.
-func (r *reader) quantile(share float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(r.took))
-	return sorted[int(share*float64(len(sorted)-1))]
 }
 
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
@@ -118,7 +76,12 @@ func pastModels(ctx context.Context, s *site) (effect, error) {
 		return effect{}, err
 	}
 	defer server.Stop()
-	quiet, err := readWhile(ctx, server, quietReads, func() {})
+	reader, err := startReader(ctx, server)
+	if err != nil {
+		return effect{}, err
+	}
+	defer reader.Stop()
+	quiet, err := reader.While(func() { target.Pause(ctx, quietReads) })
 	if err != nil {
 		return effect{}, err
 	}
@@ -130,7 +93,7 @@ func pastModels(ctx context.Context, s *site) (effect, error) {
 		return effect{}, err
 	}
 	var served, later atomic.Int64
-	during, err := readWhile(ctx, server, 0, func() {
+	during, err := reader.While(func() {
 		var group sync.WaitGroup
 		for i, at := range instants {
 			group.Go(func() {
@@ -156,8 +119,8 @@ func pastModels(ctx context.Context, s *site) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	slower := ratio(during.quantile(0.5), quiet.quantile(0.5))
-	return harmIf(!s.short && slower > 2 || during.failed > 0 || int(served.Load()+later.Load()) < len(instants),
+	slower := ratio(during.P50, quiet.P50)
+	return harmIf(!s.short && slower > 2 || during.Failed > 0 || int(served.Load()+later.Load()) < len(instants),
 		"%d served, %d told to come later; median price read %.1f×; +%d MB RAM",
 		served.Load(), later.Load(), slower, megabytes(peak-resident)), nil
 }
@@ -339,9 +302,14 @@ func idleConnections(ctx context.Context, s *site) (effect, error) {
 		}
 	}()
 	for range 300 {
-		if conn, err := dialFrom(ctx, "127.0.2.1", server.Address); err == nil { // or the server has reset it
-			idle = append(idle, conn)
+		conn, err := dialFrom(ctx, "127.0.2.1", server.Address)
+		if errors.Is(err, syscall.ECONNRESET) { // the server refuses it
+			continue
 		}
+		if err != nil {
+			return effect{}, err
+		}
+		idle = append(idle, conn)
 	}
 	const reads = 20
 	failed := 0
