@@ -153,7 +153,11 @@ func newKeyListCommand(s *streams) *cobra.Command {
 }
 
 func keyRows(ctx context.Context, db *store.DB) (rows []keyRow, err error) {
-	directory, err := db.Directory(ctx)
+	list, err := db.ListKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	directory, err := db.Directory(ctx) // afterwards, so that it has every owner
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +167,7 @@ func keyRows(ctx context.Context, db *store.DB) (rows []keyRow, err error) {
 	}
 	ends := keys.NewEnds(&directory)
 	now := time.Now().UnixMilli()
-	for _, k := range directory.Keys {
+	for _, k := range list {
 		row := keyRow{
 			ID: k.ID, Prefix: keys.Prefix(k.Tier) + k.ID, Tier: k.Tier.String(), Name: k.Name, Owner: owners[k.AccountID],
 			CreatedAt: instant(k.CreatedAt), ExpiresAt: instant(ends.Of(k)), RevokedAt: instant(k.RevokedAt),

@@ -1,6 +1,9 @@
 package keys
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/store"
@@ -81,4 +84,34 @@ func (e *Ends) basis(k store.Key) (spans []access.Period) {
 		}
 	}
 	return spans
+}
+
+// changedAfter lists the accounts whose keys may end at another time than according to earlier ends.
+func (e *Ends) changedAfter(earlier *Ends) []int64 {
+	accounts := different(e.closed, earlier.closed, func(a, b int64) bool { return a == b })
+	maps.Copy(accounts, different(e.grants, earlier.grants, slices.Equal))
+	memberships := different(e.memberships, earlier.memberships, slices.Equal)
+	organizations := different(e.fullPlans, earlier.fullPlans, slices.Equal)
+	for m := range e.memberships {
+		if memberships[m] || organizations[m.org] {
+			accounts[m.account] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(accounts))
+}
+
+// different returns what two maps do not have in common.
+func different[K comparable, V any](a, b map[K]V, equal func(V, V) bool) map[K]bool {
+	set := map[K]bool{}
+	for key, value := range a {
+		if other, ok := b[key]; !ok || !equal(value, other) {
+			set[key] = true
+		}
+	}
+	for key := range b {
+		if _, ok := a[key]; !ok {
+			set[key] = true
+		}
+	}
+	return set
 }

@@ -1,6 +1,6 @@
 // Package keys mints API keys and checks them. Only a key's SHA-256 is stored. The keyring has the hashes of all keys
 // in memory, so a request's key is checked without the database, and follows the store, so a new or revoked key takes
-// effect within a second.
+// effect within a second. It reads only the keys that have changed, so a change costs the same however many there are.
 //
 // An account's key is based on a grant of the account or on the plan of an organization. It is valid as long as that
 // access continues without a gap. So the end of a key is known when it is loaded, and changes only with the directory,
@@ -35,24 +35,12 @@ type Keyring struct {
 	loading sync.Mutex // held while loading, so that older data does not replace newer data
 }
 
-// ring is the keys as of one load.
-type ring struct {
-	keys, accounts int64 // the counters at that time
-	byHash         map[[32]byte]entry
-}
-
-type entry struct {
-	caller  assay.Caller
-	expires int64 // 0: never
-	revoked bool
-}
-
 // Lookup returns the owner of a key at the given instant, or the reason why the key is refused.
 func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 	if !wellFormed(text) {
 		return assay.Caller{}, errInvalid
 	}
-	found, ok := k.ring.Load().byHash[sha256.Sum256([]byte(text))]
+	found, ok := k.ring.Load().find(sha256.Sum256([]byte(text)))
 	switch {
 	case !ok:
 		return assay.Caller{}, errInvalid
@@ -62,7 +50,7 @@ func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 	return found.caller, nil
 }
 
-// Load loads the keys if they have changed.
+// Load loads what has changed.
 func (k *Keyring) Load(ctx context.Context) error {
 	k.loading.Lock()
 	defer k.loading.Unlock()
@@ -70,24 +58,40 @@ func (k *Keyring) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the key counter: %w", err)
 	}
-	if r := k.ring.Load(); r != nil && r.keys == counters.Keys && r.accounts == counters.Accounts {
+	last := k.ring.Load()
+	switch {
+	case last == nil || counters.Keys < last.counters.Keys || counters.Accounts < last.counters.Accounts:
+		last = newRing() // the first time, or the database is an older one
+	case counters.Keys == last.counters.Keys && counters.Accounts == last.counters.Accounts:
 		return nil
 	}
-	directory, err := k.Store.Directory(ctx)
+	next, err := k.loadChanges(ctx, last)
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	ends := NewEnds(&directory)
-	next := &ring{
-		keys: directory.Counters.Keys, accounts: directory.Counters.Accounts,
-		byHash: make(map[[32]byte]entry, len(directory.Keys)),
-	}
-	for _, key := range directory.Keys {
-		caller := assay.Caller{Tier: key.Tier, KeyID: key.ID, AccountID: key.AccountID}
-		next.byHash[key.Hash] = entry{caller: caller, expires: ends.Of(key), revoked: key.RevokedAt != 0}
-	}
 	k.ring.Store(next)
 	return nil
+}
+
+// loadChanges returns a ring with what has changed after the last one. Accounts change seldom, so all of them are read
+// if one has; but of the keys only those whose end may be another.
+func (k *Keyring) loadChanges(ctx context.Context, last *ring) (*ring, error) {
+	changes, err := k.Store.KeyChanges(ctx, last.counters)
+	if err != nil {
+		return nil, err
+	}
+	list, ends := changes.Keys, last.ends
+	if changes.Directory != nil {
+		ends = NewEnds(changes.Directory)
+		if last.counters.Keys > 0 {
+			others, err := k.Store.KeysOf(ctx, ends.changedAfter(last.ends)...)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, others...)
+		}
+	}
+	return last.with(changes.Counters, ends, list), nil
 }
 
 // Run keeps the keyring up to date until the context ends. Load must have succeeded once before.

@@ -18,7 +18,7 @@ import (
 const now = int64(1_800_000_000_000) // some instant; Lookup takes it as an argument
 
 // create keeps a new key in the store.
-func create(t *testing.T, db *store.DB, tier assay.Tier, expires int64) Secret {
+func create(t testing.TB, db *store.DB, tier assay.Tier, expires int64) Secret {
 	t.Helper()
 	secret, _, err := Create(t.Context(), db, tier, "a test", expires)
 	if err != nil {
@@ -27,7 +27,7 @@ func create(t *testing.T, db *store.DB, tier assay.Tier, expires int64) Secret {
 	return secret
 }
 
-func newKeyring(t *testing.T, db *store.DB) *Keyring {
+func newKeyring(t testing.TB, db *store.DB) *Keyring {
 	t.Helper()
 	k := &Keyring{Store: db, Log: slog.New(slog.DiscardHandler)}
 	if err := k.Load(t.Context()); err != nil {

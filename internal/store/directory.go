@@ -6,8 +6,8 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Directory holds every account, organization and key with its access history, as of one moment. The history matters: a
-// key lasts only as long as the access it is based on continues without a gap.
+// Directory holds every account and organization with its access history, as of one moment. The history matters: a key
+// lasts only as long as the access it is based on continues without a gap.
 type Directory struct {
 	Counters      Counters
 	Accounts      []assay.Account
@@ -15,7 +15,6 @@ type Directory struct {
 	Plans         []OrgPlan
 	Memberships   []Membership
 	Grants        []assay.Grant
-	Keys          []Key
 }
 
 // Directory reads the directory in one transaction.
@@ -35,9 +34,6 @@ func readDirectory(tx *tx) (d Directory, err error) {
 		return d, err
 	}
 	if d.Grants, err = readGrants(tx, `true`); err != nil {
-		return d, err
-	}
-	if d.Keys, err = readKeys(tx, `true`); err != nil {
 		return d, err
 	}
 	if d.Organizations, err = readOrganizations(tx); err != nil {

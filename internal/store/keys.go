@@ -144,13 +144,43 @@ func (db *DB) ListKeys(ctx context.Context) (keys []Key, err error) {
 	return keys, err
 }
 
-// KeysOf lists the keys of an account, oldest first.
-func (db *DB) KeysOf(ctx context.Context, account int64) (keys []Key, err error) {
+// KeysOf lists the keys of accounts: account by account, oldest first.
+func (db *DB) KeysOf(ctx context.Context, accounts ...int64) (keys []Key, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		keys, err = readKeys(tx, `account_id = $1`, account)
-		return err
+		for _, account := range accounts {
+			list, err := readKeys(tx, `account_id = $1`, account)
+			if err != nil {
+				return err
+			}
+			keys = append(keys, list...)
+		}
+		return nil
 	})
 	return keys, err
+}
+
+// KeyChanges are the changes that decide which keys are valid, as of one moment.
+type KeyChanges struct {
+	Counters  Counters
+	Keys      []Key      // that were created, or end at another time
+	Directory *Directory // nil if it has not changed
+}
+
+// KeyChanges reads what has changed after the given counters; after Counters{} that is everything.
+func (db *DB) KeyChanges(ctx context.Context, after Counters) (c KeyChanges, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		c = KeyChanges{}
+		if c.Counters, err = readCounters(tx); err != nil {
+			return err
+		}
+		if c.Keys, err = readKeys(tx, `changed > $1`, after.Keys); err != nil || c.Counters.Accounts == after.Accounts {
+			return err
+		}
+		directory, err := readDirectory(tx)
+		c.Directory = &directory
+		return err
+	})
+	return c, err
 }
 
 func readKeys(tx *tx, where string, args ...any) (keys []Key, err error) {

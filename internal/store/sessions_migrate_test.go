@@ -24,7 +24,7 @@ var sessionsBefore = []string{
 	`ALTER TABLE sessions DROP COLUMN restricted`,
 	`ALTER TABLE accounts DROP COLUMN password_temporary`,
 	`ALTER TABLE accounts DROP COLUMN password_before`,
-	`DELETE FROM migrations WHERE number > 6`,
+	`DELETE FROM migrations WHERE number BETWEEN 7 AND 10`,
 	`INSERT INTO accounts (account_id, email, name, created_at) VALUES (1, 'ann@example.com', '', 1)`,
 }
 
