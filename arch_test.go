@@ -71,6 +71,7 @@ var packages = map[string]struct {
 		may: ". internal/access internal/factor internal/keys internal/limit internal/redact internal/seal internal/store",
 		why: "accounts are looked up in memory; the store announces changes",
 	},
+	"internal/linelog":     {may: ".", why: "it writes lines, whatever they say"},
 	"internal/flatparquet": {may: "", why: "how a file is read does not depend on what is in it"},
 	"internal/ingest": {
 		may: ". internal/family internal/flatparquet internal/registry internal/store",

@@ -14,9 +14,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/linelog"
 	"github.com/assaydata/assay/internal/store/storetest"
 	"github.com/assaydata/assay/internal/web"
 	"github.com/assaydata/assay/tools/testenv"
@@ -36,7 +38,7 @@ func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 	m.live()
 	v := &service{
 		config: serverConfig{keyLimit: 1_000_000, logLevel: slog.LevelError},
-		now:    m.clock, logs: newLogWriter(io.Discard), store: m.db, data: m.db,
+		now:    m.clock, logs: linelog.New(io.Discard, time.Now), store: m.db, data: m.db,
 	}
 	t.Cleanup(func() { _ = v.logs.Close() })
 	v.config.node.role = web.NodeAll

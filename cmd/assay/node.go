@@ -186,7 +186,7 @@ func (n *node) drain(ctx, running context.Context) {
 func (n *node) newServer() (*web.Server, error) {
 	config := &n.config
 	var requests io.Writer
-	if config.logLevel <= slog.LevelInfo {
+	if config.logLevel <= slog.LevelInfo && config.accessLog > 0 {
 		requests = n.logs
 	}
 	provider, err := config.signIn.provider(n.now, n.log)
@@ -202,7 +202,7 @@ func (n *node) newServer() (*web.Server, error) {
 		Determinations: n.determinations,
 	})
 	server, err := web.New(web.Config{
-		Now: n.now, Requests: requests, Log: n.log, TrustedProxies: config.trustedProxies,
+		Now: n.now, Requests: requests, LogOneIn: int64(config.accessLog), Log: n.log, TrustedProxies: config.trustedProxies,
 		ProxyHeader: config.proxyHeader, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, KeyLimit: config.keyLimit,
 		AccountLimit: config.accountLimit, Limits: n.limits, Status: n.status, Pages: pages,

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/linelog"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
 )
@@ -70,7 +73,7 @@ func serve(ctx context.Context, config serverConfig, s *streams) error {
 type service struct {
 	config    serverConfig
 	now       func() time.Time
-	logs      *logWriter
+	logs      *linelog.Writer
 	log       *slog.Logger
 	listener  net.Listener
 	store     *store.DB // nil until it is open
@@ -92,7 +95,8 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(servingGC)
 	}
-	v := &service{config: config, now: now, logs: newLogWriter(logs)}
+	signal.Ignore(syscall.SIGPIPE) // a log whose reader has ended must not end the server
+	v := &service{config: config, now: now, logs: linelog.New(logs, now)}
 	v.log = newLog(v.logs, config.logLevel)
 	if err := v.listen(ctx); err != nil {
 		v.close()

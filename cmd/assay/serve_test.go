@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/assaydata/assay/internal/linelog"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -19,7 +21,7 @@ func TestServe_WarnsWithoutTLS(t *testing.T) {
 		t.Helper()
 		var logs bytes.Buffer
 		config := serverConfig{addr: addr, trustedProxies: proxies, node: nodeConfig{role: role}}
-		v := &service{config: config, logs: newLogWriter(&logs)}
+		v := &service{config: config, logs: linelog.New(&logs, time.Now)}
 		v.log = newLog(v.logs, config.logLevel)
 		if err := v.listen(t.Context()); err != nil {
 			t.Fatal(err)
@@ -61,7 +63,7 @@ func TestServe_WarnsAboutReadableData(t *testing.T) {
 			}
 		}
 		var logs bytes.Buffer
-		v := &service{config: serverConfig{location: databaseLocation{dir: dir}}, logs: newLogWriter(&logs)}
+		v := &service{config: serverConfig{location: databaseLocation{dir: dir}}, logs: linelog.New(&logs, time.Now)}
 		v.log = newLog(v.logs, v.config.logLevel)
 		v.warnReadable()
 		v.close()

@@ -27,12 +27,13 @@ type serverConfig struct {
 	connections    web.ConnectionLimits
 	limits         string // may contain a password
 	logLevel       slog.Level
+	accessLog      accessLog
 	signIn         signInConfig
 	node           nodeConfig
 }
 
 func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
-	c.addr, c.node.role, c.keyLimit = "127.0.0.1:8080", web.NodeAll, 600
+	c.addr, c.node.role, c.keyLimit, c.accessLog = "127.0.0.1:8080", web.NodeAll, 600, 1
 	c.connections = web.ConnectionLimits{Total: 10_000, PerAddress: 256}
 	flags := cmd.Flags()
 	parsedFlag(flags, "addr", textFlag, c.addr, "`HOST:PORT` to listen on", c.setAddr)
@@ -61,9 +62,12 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 			c.corsOrigins = splitList(text)
 			return nil
 		})
-	parsedFlag(flags, "log-level", textFlag, "info", "lowest `LEVEL` to log: info (every request), warn or error",
+	parsedFlag(flags, "log-level", textFlag, "info", "lowest `LEVEL` to log: info (also requests), warn or error",
 		c.setLogLevel)
 	completeFlag(cmd, "log-level", "info", "warn", "error")
+	parsedFlag(flags, "access-log", textFlag, "all",
+		"`REQUESTS` to log: all, off, or a number for one in so many and every failure of the server", c.accessLog.set)
+	completeFlag(cmd, "access-log", "all", "off")
 	c.signIn.register(cmd)
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
 
 	"github.com/assaydata/assay"
@@ -17,11 +18,17 @@ func (r *Request) log() {
 		}
 		write(message, "id", r.id, "error", redact.Keys(r.cause.Error()))
 	}
-	if r.server.config.Requests == nil {
+	if r.server.config.Requests == nil || !r.sampled() {
 		return
 	}
 	r.logLine = r.appendLogLine(r.logLine[:0])
 	_, _ = r.server.config.Requests.Write(r.logLine) // there is nowhere to report that the log cannot be written
+}
+
+// sampled reports whether the request is one of those that are logged.
+func (r *Request) sampled() bool {
+	every := r.server.config.LogOneIn
+	return every <= 1 || r.out.status >= http.StatusInternalServerError || r.server.finished.Add(1)%every == 0
 }
 
 // abandoned reports whether the request failed because its client went away, which is no failure of the server.

@@ -31,6 +31,7 @@ import (
 type Config struct {
 	Now            func() time.Time
 	Requests       io.Writer    // receives one line per request; nil for none
+	LogOneIn       int64        // only one in so many requests, and those that fail; 0 for all
 	Log            *slog.Logger // receives failures of the server
 	TrustedProxies []netip.Prefix
 	ProxyHeader    string   // in which they name the client: XForwardedFor, also if empty, or Forwarded
@@ -89,6 +90,7 @@ type Server struct {
 	byKey        *Limiter[string]
 	byAccount    *Limiter[int64]
 	requestCount atomic.Uint64
+	finished     atomic.Int64 // requests, for the log
 	idPrefix     string
 	pool         sync.Pool // of *Request
 	cacheControl cacheControl
