@@ -55,6 +55,7 @@ var (
 	segmentsTable = table{"segments", []string{"segment", "rows", "checksum", "body"}}
 	pointsTable   = table{"points", []string{"series_id", "at", "revision", "value_nanos", "version"}}
 	recordsTable  = table{"records", []string{"series_id", "at", "revision", "sequence", "body"}}
+	realtimeTable = table{"realtime", []string{"at", "gpu_id", "region_id", "value_nanos", "transactions", "hour_micros"}}
 )
 
 // bulk inserts many rows at once. It holds on to the added values until they are written, so they must not change.

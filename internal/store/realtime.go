@@ -28,6 +28,11 @@ func (db *DB) AppendRealtime(ctx context.Context, prints []LinePrint, upTo int64
 		if err != nil {
 			return err
 		}
+		insert, err := tx.engine.newBulk(tx, realtimeTable)
+		if err != nil {
+			return err
+		}
+		defer insert.close()
 		for _, p := range prints {
 			if p.At <= printed {
 				continue
@@ -37,11 +42,12 @@ func (db *DB) AppendRealtime(ctx context.Context, prints []LinePrint, upTo int64
 			if !ok || !inRegion && p.Region != assay.Global {
 				return fmt.Errorf("real-time print of %s in %s: not in the catalog", p.GPU, p.Region)
 			}
-			err := tx.exec(`INSERT INTO realtime (at, gpu_id, region_id, value_nanos, transactions, hour_micros)
-				VALUES ($1, $2, $3, $4, $5, $6)`, p.At, gpu, region, int64(p.Value), p.Transactions, p.HourMicros)
-			if err != nil {
+			if err := insert.add(p.At, gpu, region, int64(p.Value), p.Transactions, p.HourMicros); err != nil {
 				return err
 			}
+		}
+		if err := insert.flush(); err != nil {
+			return err
 		}
 		if err := tx.exec(`DELETE FROM realtime WHERE at < $1`, upTo-realtimeRetention); err != nil {
 			return err
