@@ -385,6 +385,9 @@ func TestOpenAPI_OddCatalogs(t *testing.T) {
 	}
 	catalog := grown(t, odd)
 	document, err := apitest.Description(catalog)
+	if err == nil {
+		err = document.Validate(t.Context()) // with the examples
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +399,7 @@ func TestOpenAPI_OddCatalogs(t *testing.T) {
 		t.Errorf("%q are enumerated as %q", catalog.GPUNames(), names)
 	}
 
-	text, err := api.OpenAPIJSON(assay.Catalog{GPUs: odd.GPUs[:1]})
+	text, err := api.OpenAPI(assay.Catalog{GPUs: odd.GPUs[:1]})
 	if err != nil {
 		t.Fatal(err)
 	}

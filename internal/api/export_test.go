@@ -1,7 +1,6 @@
 package api
 
 import (
-	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/snapshot"
 )
 
@@ -29,12 +28,6 @@ func CachedMemory(a *API, snap *snapshot.Snapshot) int {
 // CachedCoding is how many responses about coding tools a snapshot caches.
 func CachedCoding(a *API, snap *snapshot.Snapshot) int {
 	return codingModels.current(a, snap).bodies.Len()
-}
-
-// OpenAPIJSON is OpenAPI as JSON.
-func OpenAPIJSON(catalog assay.Catalog) ([]byte, error) {
-	d := describe(catalog)
-	return d.json.Text(), d.err
 }
 
 // HasPastModel reports whether a model of what was known at a receipt is in memory.

@@ -59,13 +59,13 @@ func newDescription(text []byte) description {
 	return description{json: web.NewBody(asJSON, 0), yaml: web.NewBody(text, 0)}
 }
 
-// OpenAPI is the description of the API under a catalog, as YAML.
+// OpenAPI is the description of the API under a catalog, as JSON.
 func OpenAPI(catalog assay.Catalog) ([]byte, error) {
 	d := describe(catalog)
 	if d.err != nil {
 		return nil, d.err
 	}
-	return d.yaml.Text(), nil
+	return d.json.Text(), nil
 }
 
 // describeText is the file with the catalog's entries in its enumerations.
