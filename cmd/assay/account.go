@@ -59,7 +59,7 @@ Connect.`,
 			if fromStdin && noPassword {
 				return usagef("--password-stdin and --no-password cannot be used together")
 			}
-			return withAccounts(cmd.Context(), openDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				password, err := "", error(nil)
 				if !noPassword {
 					password, err = choosePassword(s.in, args[0], fromStdin)
@@ -98,7 +98,7 @@ end all sessions of the account. The owner has to change it at the next sign-in.
   assay account password ann@example.com --password-stdin < password.txt`,
 		Args: arguments("EMAIL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				password, err := choosePassword(s.in, args[0], fromStdin)
 				if err != nil {
 					return err
@@ -154,7 +154,7 @@ taken.`,
 		Example: "  assay account close ann@example.com",
 		Args:    arguments("EMAIL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				if err := accounts.CloseAccount(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -216,7 +216,7 @@ func newAccountListCommand(s *streams) *cobra.Command {
 		Example: "  assay account list\n  assay account list --json",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				var rows []accountRow
 				for _, v := range accounts.Accounts() {
 					rows = append(rows, newAccountRow(v))

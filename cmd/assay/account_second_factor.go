@@ -22,7 +22,7 @@ signs in with the password alone, so make sure who is asking.`,
   assay account second-factor ann@example.com --reset`,
 		Args: arguments("EMAIL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				if reset {
 					return resetSecondFactors(cmd.Context(), accounts, args[0], s)
 				}

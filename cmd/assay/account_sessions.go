@@ -34,7 +34,7 @@ session that is ended here stops working on every node within a second.`,
 			if request.end != "" && request.endAll {
 				return usagef("--end and --end-all cannot be used together")
 			}
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				return request.run(cmd.Context(), accounts, args[0], s)
 			})
 		},

@@ -45,7 +45,7 @@ func newAccountShowCommand(s *streams) *cobra.Command {
 		Example: "  assay account show ann@example.com\n  assay account show ann@example.com --json",
 		Args:    arguments("EMAIL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				details, err := findAccountDetails(cmd.Context(), accounts, args[0])
 				if err != nil {
 					return err

@@ -58,7 +58,7 @@ methodology:VERSION, transaction:SOURCE ID or publication:VERSION.`,
   assay audit-log --subject account:ann@example.com --json`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				rows, err := auditRows(cmd.Context(), db, filter)
 				if err != nil {
 					return err

@@ -116,7 +116,7 @@ func readMethodology(ctx context.Context, name string) (m index.Methodology, err
 func (c *backtestConfig) compare(
 	ctx context.Context, candidate index.Methodology, s *streams,
 ) (comparison *backtest.Comparison, note string, err error) {
-	db, err := openExistingDatabase(ctx, c.location)
+	db, err := openDatabase(ctx, c.location)
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,7 +17,7 @@ The signing key is a separate file: copy it too.`,
 		Example: "  assay backup --dir data backups/monday.db",
 		Args:    arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				if err := db.Backup(cmd.Context(), args[0]); err != nil {
 					return err
 				}

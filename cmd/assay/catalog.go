@@ -100,7 +100,7 @@ func newCatalogListCommand(s *streams) *cobra.Command {
 		Example: "  assay catalog list\n  assay catalog list --json",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				catalog, err := db.Catalog(cmd.Context())
 				if err != nil {
 					return err
@@ -139,7 +139,7 @@ func newCatalogSetKindCommand(
 			if free == paid {
 				return usagef("use either --free or --paid")
 			}
-			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				if err := set(db, cmd.Context(), args[0], free); err != nil {
 					return err
 				}

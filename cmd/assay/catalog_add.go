@@ -24,7 +24,7 @@ func newCatalogEntryCommand(
 	var location databaseLocation
 	cmd.Args = arguments(argument)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+		return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 			if err := db.AddToCatalog(cmd.Context(), entry(args[0])); err != nil {
 				return err
 			}

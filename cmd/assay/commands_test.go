@@ -124,7 +124,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%q ends with %d, want %d: %s", args, code, want, errs)
 		}
 	}
-	dir := t.TempDir()
+	dir := initFolder(t)
 	rows := filepath.Join(dir, "rows.csv")
 	if err := os.WriteFile(rows, []byte(strings.Join(transactionColumns, ",")+"\nbad\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,8 @@ func TestSuggestions(t *testing.T) {
 			`with commas between them`, "serve", "--oidc-email-domains", domains)
 	}
 	f("assay serve: --oidc-issuer is required to sign in through a provider", "serve", "--dir",
-		filepath.Join(t.TempDir(), "data"), "--addr", "127.0.0.1:0", "--oidc-email-domains", "example.com")
+		filepath.Join(t.TempDir(), "data"), "--addr", "127.0.0.1:0", "--init", "--log-level", "error",
+		"--oidc-email-domains", "example.com")
 	f(`assay grant add: missing EMAIL and PLAN`, "grant", "add")
 	f(`assay grant add: missing PLAN`, "grant", "add", "ann@example.com")
 }
@@ -259,10 +260,11 @@ func TestVersion(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	f(programVersion{Release: "1.2.3", Go: "go1.26"}, "assay 1.2.3 (commit unknown, go1.26)")
-	f(programVersion{Release: "1.2.3", Commit: "abc", Go: "go1.26"}, "assay 1.2.3 (commit abc, go1.26)")
-	f(programVersion{Release: "1.2.3", Commit: "abc", Modified: true, Go: "go1.26"},
-		"assay 1.2.3 (commit abc-dirty, go1.26)")
+	f(programVersion{Release: "1.2.3", Go: "go1.26", Schema: 7}, "assay 1.2.3 (commit unknown, go1.26, schema 7)")
+	f(programVersion{Release: "1.2.3", Commit: "abc", Go: "go1.26", Schema: 7},
+		"assay 1.2.3 (commit abc, go1.26, schema 7)")
+	f(programVersion{Release: "1.2.3", Commit: "abc", Modified: true, Go: "go1.26", Schema: 7},
+		"assay 1.2.3 (commit abc-dirty, go1.26, schema 7)")
 }
 
 // cliDocument is the reference of all commands, written from their help.

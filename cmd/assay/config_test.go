@@ -106,16 +106,16 @@ func TestConfig_Precedence(t *testing.T) { // not parallel: it sets the environm
 
 	// A command that runs has the same values.
 	_, _, errs = runAssay(t, "", "verify")
-	if want := "no database in --dir by-file: "; !strings.Contains(errs, want) {
+	if want := "there is no database in by-file. "; !strings.Contains(errs, want) {
 		t.Errorf("verify says %q, want %q", errs, want)
 	}
 	t.Setenv("ASSAY_DIR", "by-environment")
 	_, _, errs = runAssay(t, "", "verify")
-	if want := "no database in --dir by-environment: "; !strings.Contains(errs, want) {
+	if want := "there is no database in by-environment. "; !strings.Contains(errs, want) {
 		t.Errorf("verify says %q, want %q", errs, want)
 	}
 	_, _, errs = runAssay(t, "", "verify", "--dir", "by-flag")
-	if want := "no database in --dir by-flag: "; !strings.Contains(errs, want) {
+	if want := "there is no database in by-flag. "; !strings.Contains(errs, want) {
 		t.Errorf("verify says %q, want %q", errs, want)
 	}
 	t.Setenv("ASSAY_KEY_LIMIT", "many")

@@ -75,6 +75,7 @@ func TestCrash_ImportKilled(t *testing.T) {
 	needProgram(t)
 	rows, ends := marketCSV(t)
 	dir := t.TempDir()
+	mustRun(t, "init", "--dir", dir, "--no-signing-key")
 	random := rand.New(rand.NewPCG(1, 2)) // the same moments in every run
 	stored := 0
 	for round := range 20 {
@@ -99,6 +100,7 @@ func TestCrash_ImportKilled(t *testing.T) {
 		t.Fatalf("%d of %d rows are stored after the last kill: the kills came too early or too late", stored, marketRows)
 	}
 	clean := t.TempDir()
+	mustRun(t, "init", "--dir", clean, "--no-signing-key")
 	for _, folder := range []string{dir, clean} {
 		im := startImport(t, folder)
 		im.feed(rows)

@@ -109,32 +109,52 @@ func (l databaseLocation) asFlagsWith(more string) string {
 	return l.asFlag() + " " + more
 }
 
-// databaseOpener is openDatabase or openExistingDatabase.
-type databaseOpener func(context.Context, databaseLocation) (*store.DB, error)
+// asCommand is a command line of assay that names this location. The address of a PostgreSQL database cannot be shown
+// whole, so the text refers to it.
+func (l databaseLocation) asCommand(command string) string {
+	if store.IsPostgres(l.store) {
+		return "assay " + command + ", with the same --store or ASSAY_STORE"
+	}
+	return "assay " + command + " " + l.asFlag()
+}
 
-// openDatabase opens a database. It creates one in a folder that has none.
+// openDatabase opens a database. It creates none and leaves its tables as they are; the error says which command does
+// that.
 func openDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
 	db, err := store.Open(ctx, l.address())
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", l.asFlag(), err)
+		return nil, l.explain(err)
 	}
 	return db, nil
 }
 
-// openExistingDatabase is for commands that are pointless without data: a folder without a database is a typing error,
-// and opening it would create an empty one. PostgreSQL databases are never created by assay.
-func openExistingDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
-	if l.store == "" || strings.HasPrefix(l.store, sqliteScheme) {
-		if _, err := os.Stat(filepath.Join(l.folder(), store.FileName)); err != nil {
-			return nil, fmt.Errorf("no database in %s: %w", l.asFlag(), err)
-		}
+// explain says what to do about a database that cannot be opened.
+func (l databaseLocation) explain(err error) error {
+	schema, ok := errors.AsType[*store.SchemaError](err)
+	switch {
+	case errors.Is(err, store.ErrNoDatabase):
+		return fmt.Errorf("there is no database in %s. Create one: %s", l, l.asCommand("init"))
+	case ok && schema.Older():
+		return fmt.Errorf("%s: %w. Upgrade it: %s", l, schema, l.asCommand("db upgrade"))
 	}
-	return openDatabase(ctx, l)
+	return fmt.Errorf("open %s: %w", l.asFlag(), err)
+}
+
+// createDatabase creates a database, or opens the one that another process has created meanwhile.
+func createDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
+	db, err := store.Create(ctx, l.address())
+	if errors.Is(err, store.ErrExists) {
+		return openDatabase(ctx, l)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create a database in %s: %w", l.asFlag(), err)
+	}
+	return db, nil
 }
 
 // withDatabase opens a database for the time of a call.
-func withDatabase(ctx context.Context, open databaseOpener, l databaseLocation, call func(*store.DB) error) error {
-	db, err := open(ctx, l)
+func withDatabase(ctx context.Context, l databaseLocation, call func(*store.DB) error) error {
+	db, err := openDatabase(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -143,10 +163,8 @@ func withDatabase(ctx context.Context, open databaseOpener, l databaseLocation, 
 }
 
 // withAccounts opens a database and loads its accounts for the time of a call.
-func withAccounts(
-	ctx context.Context, open databaseOpener, l databaseLocation, call func(*account.Service) error,
-) error {
-	return withDatabase(ctx, open, l, func(db *store.DB) error {
+func withAccounts(ctx context.Context, l databaseLocation, call func(*account.Service) error) error {
+	return withDatabase(ctx, l, func(db *store.DB) error {
 		accounts, err := loadAccounts(ctx, db)
 		if err != nil {
 			return err

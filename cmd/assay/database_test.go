@@ -34,6 +34,9 @@ func useStore(t *testing.T, flags ...string) {
 			t.Errorf("%s shows the password", words)
 		}
 	}
+	if !strings.Contains(strings.Join(flags, " "), "postgres://") { // a PostgreSQL database of the tests has its tables
+		f("created a database", "init")
+	}
 	f("", "import transactions", rows)
 	f("published: 8 values", "publish", "--from", "2025-06-09T20:00:00Z", "--to", "2025-06-12T20:00:00Z")
 	f("verified: 8 values from 3 transactions", "verify")
@@ -80,7 +83,7 @@ func TestStore_Refused(t *testing.T) {
 		}
 	}
 	f("mysql://ann:hunter2@host/db", "must begin with sqlite:// or postgres://")
-	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "no database in --store sqlite://")
+	f("sqlite://"+filepath.Join(t.TempDir(), "none"), "there is no database in sqlite://")
 	f("postgres://ann:hunter2@127.0.0.1:1/db", "open --store postgres://127.0.0.1:1/db")
 	f("postgres://127.0.0.1:1/db?user=ann&password=hunter2", "open --store postgres://127.0.0.1:1/db")
 	f("postgres://ann:hunter2@127.0.0.1:port/db", "must be postgres://USER:PASSWORD@HOST/DATABASE")

@@ -59,6 +59,7 @@ reproduced.`,
 
 func runDemo(ctx context.Context, config demoConfig, s *streams) error {
 	now, startClock := clockFrom(config.end)
+	config.server.node.init, config.server.node.upgrade = true, true
 	service, err := openService(ctx, config.server, now, s.err)
 	if err != nil {
 		return err

@@ -95,6 +95,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usageError{unknownFlag(cmd, unknown)}
 	case errors.As(err, &invalid):
 		flag, reason := invalid.GetFlag(), errors.Unwrap(invalid)
+		if errors.Is(reason, errRepeated) {
+			return usagef("--%s may be given only once", flag.Name)
+		}
 		return usagef("invalid value%s for --%s: %w",
 			quotedValue(flag, invalid.GetValue()), flag.Name, valueError(flag, reason))
 	case errors.As(err, &missing):

@@ -35,7 +35,7 @@ machine, 'assay verify --bundle' proves it without a database.`,
 			case from >= to:
 				return usagef("--from must be before --to")
 			}
-			return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				return exportBundle(cmd.Context(), db, from, to, bundle, s)
 			})
 		},

@@ -48,7 +48,7 @@ func newGrantAddCommand(s *streams) *cobra.Command {
 				return usagef("invalid plan %q: must be %s", args[1], oneOf(grantPlans))
 			}
 			request.Plan = plan
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				return addGrant(cmd.Context(), accounts, args[0], request, s)
 			})
 		},
@@ -87,7 +87,7 @@ func newGrantEndCommand(s *streams) *cobra.Command {
 			if err != nil {
 				return usagef("invalid grant id %q: must be a number from 'assay grant list'", args[0])
 			}
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				if err := accounts.EndGrant(cmd.Context(), id); err != nil {
 					return err
 				}
@@ -144,7 +144,7 @@ func newGrantListCommand(s *streams) *cobra.Command {
 		Example: "  assay grant list\n  assay grant list --json",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				var rows []grantRow
 				for _, v := range accounts.Accounts() {
 					for _, g := range v.Grants {

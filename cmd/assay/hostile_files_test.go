@@ -13,8 +13,7 @@ import (
 // A file without an end is refused.
 func TestFiles_EndlessMethodology(t *testing.T) {
 	t.Parallel()
-	dir := "--dir=" + t.TempDir()
-	runAssay(t, "", "import", "transactions", dir, "--format", "csv", "-") // creates the database
+	dir := "--dir=" + initFolder(t)
 	f := func(args ...string) {
 		t.Helper()
 		code, out, errs := runAssay(t, "", append(args, dir)...)
@@ -47,8 +46,9 @@ func TestFiles_SilentPipe(t *testing.T) {
 		<-t.Context().Done() // keeps the pipe open
 		_ = w.Close()
 	}()
+	dir := initFolder(t)
 	var out, errs bytes.Buffer
-	code := run(ctx, []string{"import", "transactions", "--dir", t.TempDir(), pipe},
+	code := run(ctx, []string{"import", "transactions", "--dir", dir, pipe},
 		streams{in: strings.NewReader(""), out: &out, err: &errs})
 	if code == exitOK {
 		t.Errorf("the import succeeds:\n%s%s", out.String(), errs.String())

@@ -149,7 +149,7 @@ func importFiles(ctx context.Context, config importConfig, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return withDatabase(ctx, openDatabase, config.location, func(db *store.DB) error {
+	return withDatabase(ctx, config.location, func(db *store.DB) error {
 		report, err := newRejectReport(s, config.rejects)
 		if err != nil {
 			return fmt.Errorf("--rejects: %w", err)

@@ -50,7 +50,7 @@ stored, so it cannot be shown again.`,
 			if err := request.check(); err != nil {
 				return err
 			}
-			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				return request.create(cmd.Context(), db, s)
 			})
 		},
@@ -137,7 +137,7 @@ func newKeyListCommand(s *streams) *cobra.Command {
 		Example: "  assay key list\n  assay key list --json",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				rows, err := keyRows(cmd.Context(), db)
 				if err != nil {
 					return err
@@ -206,7 +206,7 @@ func newKeyRevokeCommand(s *streams) *cobra.Command {
 		Example: "  assay key revoke Ab3dE9",
 		Args:    arguments("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				if err := db.RevokeKey(cmd.Context(), args[0]); err != nil {
 					return fmt.Errorf("%s: %w", redact.Keys(args[0]), err)
 				}

@@ -88,7 +88,7 @@ func newTransactionListCommand[T any](
 	var asJSON bool
 	cmd.Args = arguments()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+		return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 			rows, err := read(cmd.Context(), db)
 			if err != nil {
 				return err

@@ -34,7 +34,7 @@ day.`,
 func withMethodologies(
 	ctx context.Context, location databaseLocation, call func(db *store.DB, schedule index.Schedule) error,
 ) error {
-	return withDatabase(ctx, openDatabase, location, func(db *store.DB) error {
+	return withDatabase(ctx, location, func(db *store.DB) error {
 		schedule, err := publish.LoadSchedule(ctx, db)
 		if err != nil {
 			return err

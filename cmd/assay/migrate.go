@@ -31,10 +31,13 @@ first: later changes are not copied. The signing key is a file: copy it too.`,
 			if from.store == "" || to.store == "" {
 				return usagef("--from and --to are required: the database to copy and the new one")
 			}
-			return withDatabase(cmd.Context(), openExistingDatabase, from, func(source *store.DB) error {
-				return withDatabase(cmd.Context(), openDatabase, to, func(target *store.DB) error {
-					return migrate(cmd.Context(), from, to, source, target, s)
-				})
+			return withDatabase(cmd.Context(), from, func(source *store.DB) error {
+				target, err := createDatabase(cmd.Context(), to)
+				if err != nil {
+					return err
+				}
+				defer target.Close()
+				return migrate(cmd.Context(), from, to, source, target, s)
 			})
 		},
 	}

@@ -90,8 +90,8 @@ func (v *service) newNode() (*node, error) {
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
 	})
 	n.api = api.New(api.Config{
-		Snapshots: n.follower.Holder, Status: n.status, Limits: v.limits, Version: assay.Release(), Now: v.now, Log: v.log,
-		Session: n.sessionInMemory,
+		Snapshots: n.follower.Holder, Status: n.status, Limits: v.limits, Program: newVersion().program(), Now: v.now,
+		Log: v.log, Session: n.sessionInMemory,
 	})
 	n.follower.Prepare = n.api.Warm
 	var err error

@@ -16,6 +16,8 @@ type nodeConfig struct {
 	role    web.NodeRole
 	drain   time.Duration    // how long /health is 503 before the server stops listening
 	replica databaseLocation // the replica to read data from; empty: the store itself
+	init    bool             // create a missing database
+	upgrade bool             // bring the tables of an earlier release up to date
 }
 
 // maxDrain is longer than any load balancer takes to notice.
@@ -37,6 +39,8 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 	completeFlag(cmd, "role", roles...)
 	addDurationFlag(flags, &c.drain, "drain", 0, maxDrain,
 		"`TIME` for which /health is 503 after an interrupt before the server stops listening, such as 10s")
+	flags.BoolVar(&c.init, "init", false, "create the database if there is none, without a signing key")
+	flags.BoolVar(&c.upgrade, "upgrade", false, "upgrade the tables of an earlier release, as assay db upgrade does")
 	addAddressFlag(flags, &c.replica.store, "store-read",
 		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ",
 		store.CheckAddress)
@@ -45,6 +49,8 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 // check refuses settings that contradict each other. It does not show addresses, which may contain a password.
 func (c *nodeConfig) check(location databaseLocation) error {
 	switch {
+	case c.init && !c.role.Publishes():
+		return usagef("--init is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
 	case c.replica.store == "":
 		return nil
 	case !c.role.Reads():

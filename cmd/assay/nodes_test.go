@@ -29,6 +29,7 @@ t2,exchange,2025-06-11T10:15:00Z,H100 SXM,us-east,2.4,1,1,Alder,true
 	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	assayIn(t, dir, "init --no-signing-key --dir data")
 	assayIn(t, dir, "import transactions --dir data rows.csv")
 	assayIn(t, dir, "publish --dir data --from 2025-06-10 --to 2025-06-11")
 	return dir

@@ -41,7 +41,7 @@ func newOrgAddCommand(s *streams) *cobra.Command {
 		Example: `  assay org add "Example Fund" --plan full`,
 		Args:    arguments("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				o, err := accounts.AddOrganization(cmd.Context(), args[0], assay.Plan(plan))
 				if err != nil {
 					return err
@@ -70,7 +70,7 @@ func newOrgPlanCommand(s *streams) *cobra.Command {
 			if err != nil {
 				return usagef("invalid plan %q: must be %s", args[1], oneOf(orgPlans))
 			}
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				if err := accounts.SetPlan(cmd.Context(), args[0], plan); err != nil {
 					return err
 				}
@@ -92,7 +92,7 @@ func newOrgAddMemberCommand(s *streams) *cobra.Command {
 		Example: `  assay org add-member "Example Fund" ann@example.com --role owner`,
 		Args:    arguments("NAME", "EMAIL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				if err := accounts.AddMember(cmd.Context(), args[0], args[1], role); err != nil {
 					return err
 				}
@@ -115,7 +115,7 @@ func newOrgRemoveMemberCommand(s *streams) *cobra.Command {
 		Example: `  assay org remove-member "Example Fund" ann@example.com`,
 		Args:    arguments("NAME", "EMAIL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				if err := accounts.RemoveMember(cmd.Context(), args[0], args[1]); err != nil {
 					return err
 				}
@@ -172,7 +172,7 @@ func newOrgListCommand(s *streams) *cobra.Command {
 		Example: "  assay org list\n  assay org list --json",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				header := []string{"NAME", "PLAN", "UNTIL", "MEMBERS", "CREATED"}
 				return printList(s, asJSON, orgRows(accounts), header, orgRow.cells)
 			})
@@ -192,7 +192,7 @@ func newOrgShowCommand(s *streams) *cobra.Command {
 		Example: "  assay org show \"Example Fund\"\n  assay org show \"Example Fund\" --json",
 		Args:    arguments("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(cmd.Context(), openExistingDatabase, location, func(accounts *account.Service) error {
+			return withAccounts(cmd.Context(), location, func(accounts *account.Service) error {
 				return showOrg(accounts, args[0], asJSON, s)
 			})
 		},

@@ -10,10 +10,20 @@ import (
 	"testing"
 )
 
+// initFolder is a folder with a new database.
+func initFolder(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if code, _, errs := runAssay(t, "", "init", "--dir", dir); code != exitOK {
+		t.Fatal(errs)
+	}
+	return dir
+}
+
 // newFolder is a folder whose database has something for every list.
 func newFolder(t *testing.T) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = initFolder(t)
 	rows := filepath.Join(dir, "rows.csv")
 	header := strings.Join(transactionColumns, ",") + "\n"
 	write := func(text string) {
@@ -34,7 +44,6 @@ func newFolder(t *testing.T) (dir string) {
 	f(exitOK, "transaction withdraw --source exchange --reason wrong t1")
 	write("t1,exchange,2025-06-10T10:15:00Z,H100 SXM,us-east,9.99,8,1.5,Alder,true\n")
 	f(exitRejected, "import transactions", rows)
-	f(exitOK, "signing-key init")
 	f(exitOK, "account add ann@example.com --no-password")
 	f(exitOK, "grant add ann@example.com full")
 	f(exitOK, "org add Fund --plan full")
@@ -95,7 +104,7 @@ func TestJSON(t *testing.T) {
 // A list with nothing in it is an empty array.
 func TestJSON_Empty(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := initFolder(t)
 	for _, command := range []string{"key list", "grant list", "late", "org list"} {
 		_, out, errs := runAssay(t, "", append(strings.Fields(command), "--json", "--dir", dir)...)
 		if out != "[]\n" {

@@ -30,7 +30,7 @@ already published are left alone.`,
   assay publish --dir data --from 2025-01-01 --to 2026-01-01`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withDatabase(cmd.Context(), openDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				return publishHistory(cmd.Context(), db, location, from, to, s)
 			})
 		},

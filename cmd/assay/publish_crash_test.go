@@ -94,7 +94,7 @@ func crashMarket(t *testing.T) (dir string) {
 	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, "signing-key", "init", "--dir", dir)
+	mustRun(t, "init", "--dir", dir)
 	mustRun(t, "import", "transactions", "--dir", dir, file)
 	return dir
 }
@@ -281,7 +281,7 @@ func demoBeforeFixing(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	begin, end := fixing.Add(-49*time.Hour), fixing.Add(-time.Hour)
-	db, err := store.Open(t.Context(), "sqlite://"+dir)
+	db, err := store.Create(t.Context(), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ before. assay late lists the changes that a restatement would take into account.
 				return err
 			}
 			period.Reason, period.Actor = why.reason, why.actor
-			return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				return restate(cmd.Context(), db, location, period, s)
 			})
 		},

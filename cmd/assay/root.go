@@ -38,6 +38,7 @@ Exit codes:
   2  the command line or a setting is wrong
   3  an import finished, but rejected some rows`,
 		Example: `  assay demo
+  assay init --dir data
   assay import transactions --dir data trades.csv
   assay publish --dir data
   assay serve --dir data --addr 0.0.0.0:8080`,
@@ -55,20 +56,21 @@ Exit codes:
 	root.PersistentFlags().BoolVarP(&s.quiet, "quiet", "q", false, "print only errors and requested output")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return settings.apply(cmd) }
 	root.AddGroup(commandGroups...)
-	addGroup(root, groupStart, newDemoCommand(s), newServeCommand(s))
+	addGroup(root, groupStart, newDemoCommand(s), newInitCommand(s), newServeCommand(s))
 	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s),
 		newMethodologyCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
 		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s))
 	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newSigningKeyCommand(s))
 	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),
 		newAuditLogCommand(s))
-	addGroup(root, groupOperate, newBackupCommand(s), newMigrateCommand(s), newConfigCommand(s), newCompletionCommand(s),
-		newManCommand(s), newVersionCommand(s))
+	addGroup(root, groupOperate, newDBCommand(s), newBackupCommand(s), newMigrateCommand(s), newConfigCommand(s),
+		newCompletionCommand(s), newManCommand(s), newVersionCommand(s))
 	help := withoutSettings(newHelpCommand())
 	addGroup(root, groupOperate, help)
 	root.SetHelpCommand(help)
 	addRenamedCommands(root, s)
 	setHelp(root)
+	refuseRepeatedFlags(root)
 	return root
 }
 

@@ -75,6 +75,7 @@ func findProgram() (string, error) {
 //
 //	exits CODE PROGRAM ARG…               run a program; it must end with the exit code
 //	refuses FLAG VALUE PROGRAM ARG…       it must end with 2 and name the flag, as a flag and as a variable
+//	mistyped PROGRAM ARG…                 run it on the folder mistyped, which has no database: it must refuse
 //	capture VAR                           store the last standard output, without its line end, in a variable
 //	compress FILE                         write FILE from the file whose name lacks the suffix, .gz or .zst
 //	parquet FILE                          write FILE.parquet from FILE.csv, every column text
@@ -134,7 +135,8 @@ func runScripts(t *testing.T, server string) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "refuses": cmdRefuses, "capture": cmdCapture, "compress": cmdCompress, "parquet": cmdParquet,
+			"exits": cmdExits, "refuses": cmdRefuses, "mistyped": cmdMistyped, "capture": cmdCapture,
+			"compress": cmdCompress, "parquet": cmdParquet,
 			"serve-start": cmdServeStart, "serve-stop": cmdServeStop, "demo-shared": cmdDemoShared,
 			"http": cmdHTTP, "sign-in": cmdSignIn, "http-to": cmdHTTPTo, "eventually": cmdEventually, "leaked": cmdLeaked,
 			"database": cmdDatabase, "database-away": cmdDatabaseAway, "database-back": cmdDatabaseBack, "dump": cmdDump,
@@ -282,6 +284,23 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if code := exitCodeOf(ts, args[1:]); code != want {
 		ts.Fatalf("exit code %d, not %d", code, want)
+	}
+}
+
+// cmdMistyped runs a command on a folder without a database, which it must refuse and leave as it is.
+func cmdMistyped(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: mistyped PROGRAM ARG…")
+	}
+	if code := exitCodeOf(ts, args); code != 1 {
+		ts.Fatalf("exit code %d, not 1", code)
+	}
+	const want = "there is no database in mistyped. Create one: assay init --dir mistyped\n"
+	if got := ts.ReadFile("stderr"); !strings.HasSuffix(got, want) {
+		ts.Fatalf("the error is %q, want %q", got, want)
+	}
+	if _, err := os.Stat(ts.MkAbs("mistyped")); err == nil {
+		ts.Fatalf("the folder mistyped exists")
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -157,14 +158,10 @@ func (v *service) warnReadable() {
 	}
 }
 
-// open opens the store. A node that only reads never creates a database: another node does.
+// open opens the store.
 func (v *service) open(ctx context.Context) error {
-	open := openDatabase
-	if !v.config.node.role.Publishes() {
-		open = openExistingDatabase
-	}
 	if v.store == nil {
-		db, err := open(ctx, v.config.location)
+		db, err := v.openStore(ctx)
 		if err != nil {
 			return err
 		}
@@ -178,6 +175,29 @@ func (v *service) open(ctx context.Context) error {
 	v.data = data
 	v.opened.Store(true)
 	return nil
+}
+
+// openStore opens the database, and creates or upgrades it if it may.
+func (v *service) openStore(ctx context.Context) (*store.DB, error) {
+	location := v.config.location
+	db, err := store.Open(ctx, location.address())
+	schema, other := errors.AsType[*store.SchemaError](err)
+	switch {
+	case err == nil:
+		return db, nil
+	case errors.Is(err, store.ErrNoDatabase) && v.config.node.init:
+		v.log.Info("creating a database", "in", location.String())
+		return createDatabase(ctx, location)
+	case other && schema.Older() && v.config.node.upgrade:
+		err := store.Upgrade(ctx, location.address(), "", func(migration string, number, of int) {
+			v.log.Info("upgrading the database", "migration", migration, "number", number, "of", of)
+		})
+		if err != nil {
+			return nil, err
+		}
+		return openDatabase(ctx, location)
+	}
+	return nil, location.explain(err)
 }
 
 // openData opens the replica to read market data from, if there is one.

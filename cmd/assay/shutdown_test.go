@@ -40,7 +40,8 @@ var longHistory = sync.OnceValues(func() (key string, err error) {
 	}
 	var out []byte
 	for _, line := range []string{
-		"import transactions --dir hours hours.csv", "publish --dir hours --from 2002-01-01 --to 2025-06-01",
+		"init --dir hours --no-signing-key", "import transactions --dir hours hours.csv",
+		"publish --dir hours --from 2002-01-01 --to 2025-06-01",
 		"key create --dir hours --tier full --name reader",
 	} {
 		cmd := exec.Command(program, strings.Fields(line)...)

@@ -14,14 +14,14 @@ func TestTemplate_ImportsCleanly(t *testing.T) {
 	for _, family := range ingest.Families {
 		t.Run(family.Name, func(t *testing.T) {
 			t.Parallel()
-			dir, rows := t.TempDir(), strconv.Itoa(len(family.Example))
+			dir, rows := initFolder(t), strconv.Itoa(len(family.Example))
 			imported := map[string]string{"csv": rows + " new, 0 known", "ndjson": "0 new, " + rows + " known"}
 			for _, format := range []string{"csv", "ndjson"} {
 				code, example, errs := runAssay(t, "", "template", family.Name, "--format", format)
 				if code != exitOK || errs != "" {
 					t.Fatalf("template ends with %d\n%s", code, errs)
 				}
-				code, out, errs := runAssay(t, example, "import", family.Name, "--dir", t.TempDir(), "--format", format, "-")
+				code, out, errs := runAssay(t, example, "import", family.Name, "--dir", initFolder(t), "--format", format, "-")
 				want := "imported: " + rows + " new, 0 known before, 0 rejected "
 				if code != exitOK || !strings.HasPrefix(out, want) {
 					t.Errorf("%s: import ends with %d\n%s%s, want %s", format, code, out, errs, want)

@@ -61,7 +61,7 @@ func newMarkCommand(s *streams, verified bool, cmd *cobra.Command) *cobra.Comman
 		if len(ids) == 0 {
 			return usagef("missing ID of a transaction")
 		}
-		return withDatabase(cmd.Context(), openExistingDatabase, location, func(db *store.DB) error {
+		return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 			for _, id := range ids {
 				mark := assay.Verification{Source: source, ID: id, Verified: verified, Actor: why.actor, Reason: why.reason}
 				if err := markTransaction(cmd.Context(), db, mark, s); err != nil {

@@ -89,7 +89,7 @@ func verifyDatabase(
 	ctx context.Context, location databaseLocation, o verify.Options,
 ) (report verify.Report, err error) {
 	debug.SetGCPercent(verifyGC)
-	err = withDatabase(ctx, openExistingDatabase, location, func(db *store.DB) error {
+	err = withDatabase(ctx, location, func(db *store.DB) error {
 		if o.GPU != "" {
 			if err := checkGPU(ctx, db, o.GPU); err != nil {
 				return err

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/api"
+	"github.com/assaydata/assay/internal/store"
 )
 
 // programVersion says exactly which program this is.
@@ -15,6 +17,7 @@ type programVersion struct {
 	Commit   string `json:"commit"`   // empty where the program was not built in a git checkout
 	Modified bool   `json:"modified"` // whether the checkout had changes that were not committed
 	Go       string `json:"go"`
+	Schema   int    `json:"schema"` // of the databases it uses
 }
 
 // shortCommit is how many characters of a commit are shown.
@@ -23,7 +26,7 @@ const shortCommit = 12
 // newVersion reads the version from the program itself: the release comes from CHANGELOG.md, the rest from the Go
 // toolchain. A program built by go build, go install or make build knows the same.
 func newVersion() programVersion {
-	v := programVersion{Release: assay.Release()}
+	v := programVersion{Release: assay.Release(), Schema: store.ProgramSchema()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -40,23 +43,33 @@ func newVersion() programVersion {
 	return v
 }
 
+// commit is the commit, marked if the program was built with changes to it.
+func (v programVersion) commit() string {
+	if v.Modified {
+		return v.Commit + "-dirty"
+	}
+	return v.Commit
+}
+
+// program is what /health shows.
+func (v programVersion) program() api.Program {
+	return api.Program{Release: v.Release, Commit: v.commit(), Schema: v.Schema}
+}
+
 // String is the version in one line.
 func (v programVersion) String() string {
 	commit := "commit unknown"
 	if v.Commit != "" {
-		commit = "commit " + v.Commit
+		commit = "commit " + v.commit()
 	}
-	if v.Modified {
-		commit += "-dirty"
-	}
-	return fmt.Sprintf("assay %s (%s, %s)", v.Release, commit, v.Go)
+	return fmt.Sprintf("assay %s (%s, %s, schema %d)", v.Release, commit, v.Go, v.Schema)
 }
 
 func newVersionCommand(s *streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the release, the commit and the Go version",
+		Short:   "Print the release, commit, Go version and schema",
 		Example: "  assay version\n  assay version --json",
 		Args:    arguments(),
 		RunE: func(*cobra.Command, []string) error {

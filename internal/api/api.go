@@ -23,12 +23,19 @@ type Config struct {
 	Snapshots *snapshot.Holder
 	Status    *web.NodeStatus
 	Limits    *sharedlimit.Redis // for /health; nil when this node counts alone
-	Version   string             // of the program
+	Program   Program            // for /health
 	Now       func() time.Time
 	Log       *slog.Logger
 
 	// Session returns the caller whose session a cookie names. It must not wait for the database.
 	Session func(token string) (assay.Caller, bool)
+}
+
+// Program says which program serves.
+type Program struct {
+	Release string `json:"version"`
+	Commit  string `json:"commit"` // empty if it is not known
+	Schema  int    `json:"schema"` // of the databases it uses
 }
 
 // API serves the market-data routes.

@@ -46,12 +46,12 @@ func health(q query) (web.Response, error) {
 	}
 	return web.NoStore(http.StatusOK, struct {
 		condition
-		Version   string   `json:"version"`
+		Program
 		Synthetic bool     `json:"synthetic,omitempty"`
 		Limits    limits   `json:"limits"`
 		Datasets  datasets `json:"datasets"`
 	}{
-		condition: is, Version: q.api.Version, Synthetic: q.snap != nil && q.snap.Synthetic,
+		condition: is, Program: q.api.Program, Synthetic: q.snap != nil && q.snap.Synthetic,
 		Limits: limits{q.api.Limits.Mode(), q.api.Limits.Counts()}, Datasets: q.datasets(),
 	})
 }

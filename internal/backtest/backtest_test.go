@@ -66,7 +66,7 @@ var marketFile = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	db, err := store.Open(ctx, "sqlite://"+dir)
+	db, err := store.Create(ctx, "sqlite://"+dir)
 	if err != nil {
 		return nil, err
 	}

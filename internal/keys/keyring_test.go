@@ -114,7 +114,7 @@ func testLookup(t *testing.T, db *store.DB) {
 // While the database is unreachable, the loaded keys stay valid.
 func TestKeyring_StoreAway(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), "sqlite://"+t.TempDir())
+	db, err := store.Create(t.Context(), "sqlite://"+t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func makeFile(fill func(context.Context, *store.DB) error) (file []byte, err err
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	db, err := store.Open(ctx, "sqlite://"+dir)
+	db, err := store.Create(ctx, "sqlite://"+dir)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type engine interface {
 	LockPublisher(ctx context.Context) (held context.Context, unlock func(), err error)
 
 	name() string // the address without its secrets
+	hasTable(tx *tx, name string) (bool, error)
 	migrations() string
 	begin(ctx context.Context, write bool) (openTx, error)
 	newBulk(*tx, table) (bulk, error)
@@ -71,12 +72,14 @@ type idEntry struct {
 	segment segmentNumber
 }
 
-func openEngine(ctx context.Context, address string) (engine, error) {
+// openEngine connects to a database. A missing SQLite database is created only if the caller says so; PostgreSQL
+// databases must exist.
+func openEngine(ctx context.Context, address string, create bool) (engine, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, fmt.Errorf("invalid database address: %w", err)
 	}
 	if IsPostgres(address) {
 		return openPostgres(ctx, address)
 	}
-	return openSQLite(ctx, strings.TrimPrefix(address, sqliteScheme))
+	return openSQLite(ctx, strings.TrimPrefix(address, sqliteScheme), create)
 }

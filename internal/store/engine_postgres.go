@@ -106,6 +106,11 @@ func (e *postgresEngine) name() string {
 
 func (e *postgresEngine) migrations() string { return "migrations/postgres" }
 
+func (e *postgresEngine) hasTable(tx *tx, name string) (exists bool, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT to_regclass($1) IS NOT NULL`, name).Scan(&exists)
+	return exists, err
+}
+
 func (e *postgresEngine) close() error { return errors.Join(e.readers.Close(), e.writer.Close()) }
 
 // begin begins a transaction. When a pooled connection turns out to be lost, nothing has been done yet and the next one

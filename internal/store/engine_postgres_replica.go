@@ -80,24 +80,15 @@ func (e *replicaEngine) checkOrigin(ctx context.Context) error {
 	return nil
 }
 
-// checkMigrated does not wait for migrations: the caller retries until the newest has reached the replica.
+// checkMigrated is checkSchema, with a reason of its own. It does not wait: the caller retries until the newest
+// migration has reached the replica.
 func checkMigrated(tx *tx) error {
-	files, err := migrationFiles(tx.engine.migrations())
-	if err != nil {
-		return err
+	err := checkSchema(tx)
+	older, ok := errors.AsType[*SchemaError](err)
+	if ok && older.Older() || errors.Is(err, ErrNoDatabase) {
+		return fmt.Errorf("%w: it has not caught up with the primary yet", err)
 	}
-	var last int
-	if err := tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(number), 0) FROM migrations`).Scan(&last); err != nil {
-		return fmt.Errorf("read its migrations, which come from the primary: %w", err)
-	}
-	switch newest := files[len(files)-1].number; {
-	case last < newest:
-		return fmt.Errorf("it is at migration %d and this program needs %d: it has not caught up with the primary yet",
-			last, newest)
-	case last > newest:
-		return fmt.Errorf("the database is at migration %d and this program knows %d: use a newer assay", last, newest)
-	}
-	return nil
+	return err
 }
 
 // measureLag sets how far behind the replica is. A replica that is behind can be used; its age is that of its last

@@ -78,12 +78,11 @@ func TestOpen_Addresses(t *testing.T) {
 	}
 }
 
-// Processes that open a new database at the same time all succeed.
-func TestPostgres_OpenTogether(t *testing.T) {
+func TestPostgres_CreateTogether(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
 	storetest.ExecAt(t, address, `DROP SCHEMA public CASCADE; CREATE SCHEMA public`)
-	openTogether(t, address)
+	createTogether(t, address)
 }
 
 // Names sort byte by byte, whatever the locale of the server.

@@ -32,13 +32,18 @@ type sqliteEngine struct {
 	readers *sql.DB
 }
 
-func openSQLite(ctx context.Context, dir string) (*sqliteEngine, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create the database folder: %w", err)
-	}
+func openSQLite(ctx context.Context, dir string, create bool) (*sqliteEngine, error) {
 	e := &sqliteEngine{path: filepath.Join(dir, FileName)}
-	if err := e.createFile(); err != nil {
-		return nil, fmt.Errorf("create the database: %w", err)
+	if create {
+		if err := e.createFile(); err != nil {
+			return nil, fmt.Errorf("create the database: %w", err)
+		}
+	}
+	var err error
+	if e.file, err = os.Stat(e.path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("open %s: %w", e.path, ErrNoDatabase)
+	} else if err != nil {
+		return nil, err
 	}
 	// The busy timeout comes first: every later pragma may have to wait for another process.
 	writer, err := e.pool(1,
@@ -57,17 +62,19 @@ func openSQLite(ctx context.Context, dir string) (*sqliteEngine, error) {
 	return e, nil
 }
 
-// createFile creates the database's file unless it exists, and remembers which file it is. Only its owner can read it,
-// whatever the folder allows; SQLite gives the files beside it the same permissions.
+// createFile creates the database's folder and file unless they exist. Only its owner can read the file, whatever the
+// folder allows; SQLite gives the files beside it the same permissions.
 func (e *sqliteEngine) createFile() error {
+	if err := os.MkdirAll(filepath.Dir(e.path), 0o700); err != nil {
+		return err
+	}
 	file, err := os.OpenFile(e.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err == nil {
 		err = file.Close()
 	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return err
+	if errors.Is(err, os.ErrExist) {
+		return nil
 	}
-	e.file, err = os.Stat(e.path)
 	return err
 }
 
@@ -147,7 +154,16 @@ func isBusy(err error) bool {
 
 func (e *sqliteEngine) name() string { return filepath.Dir(e.path) }
 
-func (e *sqliteEngine) migrations() string { return "migrations/sqlite" }
+// sqliteMigrations is the folder of the migrations.
+const sqliteMigrations = "migrations/sqlite"
+
+func (e *sqliteEngine) migrations() string { return sqliteMigrations }
+
+func (e *sqliteEngine) hasTable(tx *tx, name string) (exists bool, err error) {
+	query := `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
+	err = tx.QueryRowContext(tx.ctx, query, name).Scan(&exists)
+	return exists, err
+}
 
 func (e *sqliteEngine) begin(ctx context.Context, write bool) (openTx, error) {
 	pool := e.readers

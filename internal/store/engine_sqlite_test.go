@@ -40,7 +40,7 @@ func TestOpen_OddFolderNames(t *testing.T) {
 
 // Another process is creating the file: it holds the write lock, and the file is not in WAL mode yet. SQLite then fails
 // at once, whatever the busy timeout. The lock is released after more uses of the context than one attempt makes.
-func TestOpen_FileBeingCreated(t *testing.T) {
+func TestCreate_FileBeingCreated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	other, err := sql.Open("sqlite", filepath.Join(dir, store.FileName))
@@ -57,7 +57,7 @@ func TestOpen_FileBeingCreated(t *testing.T) {
 	}
 	exec(`CREATE TABLE other (x)`)
 	exec(`BEGIN IMMEDIATE`)
-	db, err := store.Open(storetest.AtUse(t.Context(), 50, func() { exec(`COMMIT`) }), "sqlite://"+dir)
+	db, err := store.Create(storetest.AtUse(t.Context(), 50, func() { exec(`COMMIT`) }), "sqlite://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}

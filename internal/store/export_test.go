@@ -1,33 +1,29 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"path"
 	"slices"
 	"testing"
+
+	"github.com/assaydata/assay"
 )
 
 // SetIDHash replaces the hash function of ids. Call it before the first write.
 func SetIDHash(db *DB, hash func(source, id string) int64) { db.idHash = hash }
 
-// OpenToMigrate opens a database with another hash function, and limits how many ids a migration inserts at once.
-func OpenToMigrate(t *testing.T, address string, hash func(source, id string) int64, ids int) *DB {
+// UpgradeWith upgrades a database with another hash function, and limits how many ids a migration inserts at once.
+func UpgradeWith(t *testing.T, address string, hash func(source, id string) int64, ids int) {
 	t.Helper()
-	e, err := openEngine(t.Context(), address)
+	db, err := connect(t.Context(), address, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := newDB(e)
 	db.idHash, db.movedIDs = hash, ids
-	if _, err := db.open(t.Context()); err != nil {
+	if err := db.upgrade(t.Context(), "", func(string, int, int) {}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
 
 // MaxProbe is the largest distance between an id's number and its hash.
@@ -54,11 +50,7 @@ func SegmentBody(t *testing.T, db *DB) (body []byte) {
 // MigrationNames lists the migrations of a folder in their order.
 func MigrationNames(t *testing.T, folder string) (names []string) {
 	t.Helper()
-	files, err := migrationFiles(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range migrationFiles(folder) {
 		names = append(names, file.name)
 	}
 	return names
@@ -85,3 +77,15 @@ func SessionSettings(t *testing.T, db *DB, name string) (writing, reading string
 	}
 	return writing, reading
 }
+
+// HoldWriteLock begins a write transaction, closes held, and ends it when release is closed.
+func HoldWriteLock(ctx context.Context, db *DB, held, release chan struct{}) error {
+	return db.write(ctx, func(*tx) error {
+		close(held)
+		<-release
+		return nil
+	})
+}
+
+// UsageQuery is the query of Usage for ten days of a hundred.
+func UsageQuery(of UsageOf) (query string, args []any) { return usageQuery(of, 0, 9*assay.Day) }

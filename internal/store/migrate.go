@@ -14,38 +14,23 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// migrate runs the migrations that are missing in the database, and fills the catalogs of a new one.
-func migrate(tx *tx) error {
+// migrate runs migrations, and fills the catalogs of a new database.
+func migrate(tx *tx, pending []migration, progress func(migration string, number, of int)) error {
 	err := tx.exec(`CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)`)
 	if err != nil {
 		return err
 	}
-	var last int // 0 in a new database
-	applied := map[int]bool{}
-	err = tx.each(`SELECT number FROM migrations ORDER BY number`, nil, func(scan scanFunc) error {
-		err := scan(&last)
-		applied[last] = true
-		return err
-	})
-	if err != nil {
+	var existing int
+	if err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM migrations`).Scan(&existing); err != nil {
 		return err
 	}
-	files, err := migrationFiles(tx.engine.migrations())
-	if err != nil {
-		return err
-	}
-	if newest := files[len(files)-1].number; last > newest {
-		return fmt.Errorf("the database is at migration %d and this program knows %d: use a newer assay", last, newest)
-	}
-	for _, file := range files {
-		if applied[file.number] {
-			continue
-		}
+	for i, file := range pending {
+		progress(file.title(), i+1, len(pending))
 		if err := file.run(tx); err != nil {
 			return fmt.Errorf("migration %s: %w", file.name, err)
 		}
 	}
-	if last == 0 {
+	if existing == 0 {
 		return insertCatalog(tx, assay.DefaultCatalog())
 	}
 	return nil
@@ -57,22 +42,25 @@ type migration struct {
 	name   string
 }
 
+// title is its name for people, such as 011_key_changes.
+func (m migration) title() string { return strings.TrimSuffix(path.Base(m.name), ".sql") }
+
 // migrationFiles lists the migrations of a folder in their order.
-func migrationFiles(folder string) (files []migration, err error) {
+func migrationFiles(folder string) (files []migration) {
 	names, err := fs.Glob(migrations, folder+"/*.sql")
 	if err != nil {
-		return nil, err
+		panic(err) // the pattern is wrong
 	}
 	for _, name := range names {
 		digits, _, _ := strings.Cut(path.Base(name), "_")
 		number, err := strconv.Atoi(digits)
 		if err != nil {
-			return nil, fmt.Errorf("migration %s has no number: %w", name, err)
+			panic(fmt.Sprintf("migration %s has no number", name)) // a test opens databases with all of them
 		}
 		files = append(files, migration{number, name})
 	}
 	slices.SortFunc(files, func(a, b migration) int { return cmp.Compare(a.number, b.number) })
-	return files, nil
+	return files
 }
 
 func (m migration) run(tx *tx) error {
@@ -88,8 +76,18 @@ func (m migration) run(tx *tx) error {
 			return err
 		}
 	}
-	return tx.exec(`INSERT INTO migrations (number, applied_at) VALUES ($1, $2)`, m.number, tx.now)
+	if m.number < firstUsableBy {
+		return tx.exec(`INSERT INTO migrations (number, applied_at) VALUES ($1, $2)`, m.number, tx.now)
+	}
+	return tx.exec(`INSERT INTO migrations (number, applied_at, usable_by) VALUES ($1, $2, $3)`,
+		m.number, tx.now, usableBy[m.number])
 }
+
+// usableBy has, for each migration since there is the column, the oldest schema whose programs can use the tables after
+// it. It must not be later than the schema of the last release, so that nodes can be upgraded one after another.
+var usableBy = map[int]int{12: 6, 13: 6}
+
+const firstUsableBy = 12
 
 // moves are the parts of migrations that SQL cannot do, by file.
 var moves = map[string]func(*tx) error{

@@ -96,7 +96,7 @@ func TestMigrate_FromTheFirst(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	makeOld(t, dir, oldMarket...)
-	db := storetest.OpenIn(t, dir)
+	db := storetest.OpenUpgraded(t, dir)
 	wantMigrated := func(db *store.DB) {
 		t.Helper()
 		if got := window(t, db, math.MinInt64, math.MaxInt64); !slices.Equal(got, oldTransactions) {
@@ -156,7 +156,7 @@ func TestMigrate_IntoSegments(t *testing.T) {
 		`INSERT INTO series (gpu_id, region_id, grain, records, head) VALUES (1, 0, 'hourly', 1, zeroblob(32))`,
 		`INSERT INTO points VALUES (1, 3600000, 0, 7, 300)`,
 		fmt.Sprintf(`INSERT INTO records VALUES (1, 3600000, 0, 1, X'%x', X'%x')`, body, record.Hash[:]))
-	db := storetest.OpenIn(t, dir)
+	db := storetest.OpenUpgraded(t, dir)
 	want := slices.Clone(oldTransactions)
 	want[0].Receipt = 2
 	if got := window(t, db, math.MinInt64, math.MaxInt64); !slices.Equal(got, want) {
@@ -176,7 +176,7 @@ func TestMigrate_Empty(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	makeOld(t, dir)
-	db := storetest.OpenIn(t, dir)
+	db := storetest.OpenUpgraded(t, dir)
 	wantCount(t, db, 0)
 	if got, want := mustCounters(t, db), (store.Counters{Catalog: 1}); got != want {
 		t.Errorf("the counters are %+v, want %+v", got, want)
@@ -193,7 +193,10 @@ func TestMigrate_InParts(t *testing.T) {
 		`INSERT INTO providers (provider) VALUES ('Acme')`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
 		INSERT INTO transactions SELECT i * 37 % 100, 1, printf('%05d', i), 1, 1, 1, 1 + i, 8, 24000000, 1, 0 FROM n`)
-	db := store.OpenToMigrate(t, "sqlite://"+dir, func(_, id string) int64 { return int64(id[4] - '0') }, 7)
+	hash := func(_, id string) int64 { return int64(id[4] - '0') }
+	store.UpgradeWith(t, "sqlite://"+dir, hash, 7)
+	db := storetest.OpenIn(t, dir)
+	store.SetIDHash(db, hash)
 	got := window(t, db, math.MinInt64, math.MaxInt64)
 	if len(got) != 100 {
 		t.Fatalf("%d transactions were moved, want 100", len(got))
@@ -206,7 +209,7 @@ func TestMigrate_InParts(t *testing.T) {
 	wantAppended(t, mustAppend(t, db, withoutReceipts(got)...), store.Appended{Duplicates: 100})
 }
 
-// A canceled migration leaves the old database unchanged, and the next opening completes it.
+// A canceled upgrade leaves the old database unchanged, and the next one completes it.
 func TestMigrate_Canceled(t *testing.T) {
 	t.Parallel()
 	testenv.OneGoroutine(t)
@@ -214,18 +217,15 @@ func TestMigrate_Canceled(t *testing.T) {
 	makeOld(t, dir, oldMarket...)
 	tried := 0
 	for n := int64(1); ; n += 3 {
-		db, err := store.Open(storetest.BreakAt(t, n), "sqlite://"+dir)
+		err := store.Upgrade(storetest.BreakAt(t, n), "sqlite://"+dir, "", func(string, int, int) {})
 		if err == nil {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
 			break
 		}
 		tried++
 		wantOld(t, dir)
 	}
 	if tried < 10 {
-		t.Errorf("the opening was canceled in %d places, want many", tried)
+		t.Errorf("the upgrade was canceled in %d places, want many", tried)
 	}
 	if got := window(t, storetest.OpenIn(t, dir), math.MinInt64, math.MaxInt64); !reflect.DeepEqual(got, oldTransactions) {
 		t.Errorf("the transactions are\n%+v, want\n%+v", got, oldTransactions)

@@ -137,7 +137,7 @@ func TestMigrate_Tools(t *testing.T) {
 	makeAt(t, 4, dir, `INSERT INTO coding_products (id, label, category, kind, series_label, series_label2) VALUES
 		('cc-prs', 'Claude PRs', 'prs', 'count', NULL, NULL),
 		('cc-vs-codex', 'Claude vs Codex', 'prs', 'count', 'Claude PRs', 'Codex PRs')`)
-	products := mustCatalog(t, storetest.OpenIn(t, dir)).CodingProducts
+	products := mustCatalog(t, storetest.OpenUpgraded(t, dir)).CodingProducts
 	got, err := json.Marshal([][]string{products[0].Tools, products[1].Tools})
 	if want := `[["cc"],["cc","codex"]]`; err != nil || string(got) != want {
 		t.Errorf("the tools are %s (%v), want %s", got, err, want)

@@ -32,6 +32,11 @@ var sessionsBefore = []string{
 func TestMigrate_Sessions(t *testing.T) {
 	t.Parallel()
 	storetest.EachAddress(t, func(t *testing.T, address string) {
+		trigger := `DROP TRIGGER session_of_an_earlier_release`
+		if store.IsPostgres(address) {
+			trigger += ` ON sessions`
+		}
+		storetest.ExecAt(t, address, trigger)
 		for _, statement := range sessionsBefore {
 			storetest.ExecAt(t, address, statement)
 		}
@@ -40,7 +45,7 @@ func TestMigrate_Sessions(t *testing.T) {
 			storetest.ExecAt(t, address,
 				`INSERT INTO sessions (hash, account_id, created_at, expires_at) VALUES ($1, 1, 2, $2)`, hash, now+1_000_000)
 		}
-		db := storetest.OpenIn(t, address)
+		db := storetest.OpenUpgraded(t, address)
 		list, _, err := db.Sessions(t.Context())
 		if err != nil || len(list) != 2 || list[0].ID == list[1].ID {
 			t.Fatalf("the sessions are %+v (%v)", list, err)

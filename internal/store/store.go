@@ -40,25 +40,6 @@ type DB struct {
 	stopped chan struct{}
 }
 
-// Open opens the database at an address and runs missing migrations. An address is sqlite://FOLDER, where a missing
-// folder is created, or postgres://…, where the database must exist.
-func Open(ctx context.Context, address string) (*DB, error) {
-	e, err := openEngine(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	return newDB(e).open(ctx)
-}
-
-func (db *DB) open(ctx context.Context) (*DB, error) {
-	e := db.engine
-	if err := db.write(ctx, migrate); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database in %s: %w", e.name(), err), e.close())
-	}
-	db.startWatching(ctx)
-	return db, nil
-}
-
 func newDB(e engine) *DB {
 	return &DB{
 		engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs,

@@ -1,11 +1,12 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,7 @@ func mustCatalog(t *testing.T, db *store.DB) assay.Catalog {
 	return c
 }
 
-func TestOpen_CreatesFolderAndCatalogs(t *testing.T) {
+func TestCreate_FolderAndCatalogs(t *testing.T) {
 	t.Parallel()
 	db := storetest.OpenIn(t, filepath.Join(t.TempDir(), "not", "there"))
 	if got, want := mustCatalog(t, db), assay.DefaultCatalog(); !reflect.DeepEqual(got, want) {
@@ -62,34 +63,27 @@ func TestOpen_Again(t *testing.T) {
 	})
 }
 
-func TestOpen_NewerDatabase(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		storetest.Exec(t, db, `INSERT INTO migrations (number, applied_at) VALUES (99, 0)`)
-		_, err := store.Open(t.Context(), storetest.Address(t, db))
-		for _, want := range []string{"migration 99", "use a newer assay"} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("the error is %v, want one with %q", err, want)
-			}
-		}
-	})
-}
-
-// Processes that open a new folder at the same time, such as a server and an import, all succeed.
-func TestOpen_Together(t *testing.T) {
+// Of the processes that create a database at the same time one succeeds, and the others find it.
+func TestCreate_Together(t *testing.T) {
 	t.Parallel()
 	for range 5 {
-		openTogether(t, "sqlite://"+t.TempDir())
+		createTogether(t, "sqlite://"+t.TempDir())
 	}
 }
 
-// openTogether opens a new database six times at once.
-func openTogether(t *testing.T, address string) {
+// createTogether creates a database six times at once.
+func createTogether(t *testing.T, address string) {
 	t.Helper()
 	var wg sync.WaitGroup
+	var created atomic.Int64
 	for range 6 {
 		wg.Go(func() {
-			db, err := store.Open(t.Context(), address)
+			db, err := store.Create(t.Context(), address)
+			if errors.Is(err, store.ErrExists) {
+				db, err = store.Open(t.Context(), address)
+			} else {
+				created.Add(1)
+			}
 			if err != nil {
 				t.Error(err)
 				return
@@ -100,8 +94,11 @@ func openTogether(t *testing.T, address string) {
 		})
 	}
 	wg.Wait()
+	if created.Load() != 1 {
+		t.Errorf("%d of 6 have created the database", created.Load())
+	}
 	if got := mustCatalog(t, storetest.OpenIn(t, address)); !reflect.DeepEqual(got, assay.DefaultCatalog()) {
-		t.Fatalf("six openings at the same time create the catalog %+v", got)
+		t.Fatalf("six at the same time create the catalog %+v", got)
 	}
 }
 

@@ -208,7 +208,7 @@ var marketFile = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer os.RemoveAll(dir)
 	b := &marketBuilder{ctx: context.Background(), clock: marketStart}
-	if b.db, err = store.Open(b.ctx, "sqlite://"+dir); err != nil {
+	if b.db, err = store.Create(b.ctx, "sqlite://"+dir); err != nil {
 		return nil, err
 	}
 	b.db.Now = b.now

@@ -28,6 +28,9 @@ func openFiles(ctx context.Context, s *site) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
+	if err := s.initialize(ctx, nil, folder); err != nil {
+		return effect{}, err
+	}
 	if _, err := s.command(ctx, nil, "", "import", "transactions", "--dir", folder, file); err != nil {
 		return effect{}, err
 	}
@@ -123,7 +126,10 @@ func (zeros) Read(p []byte) (int, error) {
 
 // importHostile imports a file and shows how much memory that takes beyond what an empty file takes.
 func (s *site) importHostile(ctx context.Context, path string) (effect, error) {
-	folder := filepath.Join(s.dir, "imports")
+	folder := filepath.Join(s.dir, filepath.Base(path)+" imports")
+	if err := s.initialize(ctx, nil, folder); err != nil {
+		return effect{}, err
+	}
 	empty, err := s.write("empty.csv", transactionsHeader)
 	if err != nil {
 		return effect{}, err

@@ -131,8 +131,12 @@ func unknownSessions(ctx context.Context, s *site) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
+	env := []string{"ASSAY_STORE=" + database.url}
+	if err := s.initialize(ctx, env, s.dir); err != nil {
+		return effect{}, err
+	}
 	command := target.Command(s.program, s.dir, "serve", "--dir", s.dir, "--trusted-proxies", "127.0.0.1/32")
-	command.Env = []string{"ASSAY_STORE=" + database.url}
+	command.Env = env
 	server, err := target.Start(ctx, command)
 	if err != nil {
 		return effect{}, err

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -104,6 +105,19 @@ func (s *site) command(ctx context.Context, env []string, input string, args ...
 func (s *site) folder(name string) (string, error) {
 	path := filepath.Join(s.dir, name)
 	return path, os.Mkdir(path, 0o755)
+}
+
+// initialize creates a database in a folder, or in the one that the environment names, if the program has a command for
+// that; programs before 0.6.0 do so with any command.
+func (s *site) initialize(ctx context.Context, env []string, folder string) error {
+	if !s.has(ctx, "init", "--no-signing-key") {
+		return nil
+	}
+	got, err := s.command(ctx, env, "", "init", "--dir", folder)
+	if err == nil && !got.success {
+		err = errors.New(got.output)
+	}
+	return err
 }
 
 // account is the demo account of a plan.

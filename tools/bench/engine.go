@@ -124,7 +124,7 @@ func (e *engine) measureFile(ctx context.Context) (w fileTimings, err error) {
 	if err := e.market.writeFile(ctx, file, period{marketBegin, marketEnd, w.rows}, 0, w.rows); err != nil {
 		return w, err
 	}
-	if err := e.initKeys(ctx, data); err != nil {
+	if err := e.init(ctx, data); err != nil {
 		return w, err
 	}
 	for _, step := range e.fileSteps(ctx, &w, file, data) {
@@ -165,9 +165,9 @@ func (e *engine) assay(ctx context.Context, args ...string) (out string, took ti
 	return command{program: e.options.assay, args: args, env: e.env}.run(ctx)
 }
 
-// initKeys makes the signing key for manifests, because production runs with one.
-func (e *engine) initKeys(ctx context.Context, data string) error {
-	_, _, err := e.assay(ctx, "signing-key", "init", "--dir", data)
+// init makes the database, and the signing key for manifests, because production runs with one.
+func (e *engine) init(ctx context.Context, data string) error {
+	_, _, err := e.assay(ctx, "init", "--dir", data)
 	return err
 }
 

@@ -19,7 +19,7 @@ type growth struct {
 
 // measureGrowth grows one database to each of the sizes, publishes all of it, and then measures the hours that follow.
 func (e *engine) measureGrowth(ctx context.Context, data string) (all []growth, err error) {
-	if err := e.initKeys(ctx, data); err != nil {
+	if err := e.init(ctx, data); err != nil {
 		return nil, err
 	}
 	stored := 0

@@ -116,10 +116,10 @@ func (n *nodesRun) measureFile(ctx context.Context) (f postgresFileTimings, err 
 	if err := n.onServer.market.writeFile(ctx, file, period{n.marketBegin(), marketEnd, f.rows}, 0, f.rows); err != nil {
 		return f, err
 	}
-	if err := n.onServer.initKeys(ctx, n.keyFolder()); err != nil {
+	if err := n.onServer.init(ctx, n.keyFolder()); err != nil {
 		return f, err
 	}
-	if err := n.onSQLite.initKeys(ctx, n.sqliteFolder()); err != nil {
+	if err := n.onSQLite.init(ctx, n.sqliteFolder()); err != nil {
 		return f, err
 	}
 	for _, step := range n.fileSteps(ctx, &f, file) {

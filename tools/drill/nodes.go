@@ -99,13 +99,13 @@ func (d *drill) start(ctx context.Context) error {
 	return err
 }
 
-// prepare makes the signing key, a history whose last days are published, and an API key.
+// prepare makes the tables, the signing key, a history whose last days are published, and an API key.
 func (d *drill) prepare(ctx context.Context) error {
 	if err := writeHistory(d.Dir, historyFile(d.begun)); err != nil {
 		return err
 	}
 	for _, line := range []string{
-		"signing-key init",
+		"init",
 		"import transactions " + filepath.Join(d.Dir, historyName),
 		"publish --from " + d.begun.Add(unpublished).Format(time.RFC3339),
 	} {

@@ -101,7 +101,7 @@ func makeTemplate(ctx context.Context, server string) (name string, err error) {
 	if err := execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q`, name)); err != nil {
 		return "", err
 	}
-	db, err := store.Open(ctx, in(server, name))
+	db, err := store.Create(ctx, in(server, name))
 	if err != nil {
 		return "", err
 	}

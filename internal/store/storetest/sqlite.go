@@ -34,7 +34,7 @@ var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := store.Open(context.Background(), sqliteScheme+dir)
+	db, err := store.Create(context.Background(), sqliteScheme+dir)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package storetest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,13 +24,17 @@ func Open(t testing.TB) *store.DB {
 	return OpenIn(t, SQLite(t))
 }
 
-// OpenIn opens the database at an address, or the SQLite database in a folder, and closes it when the test ends.
+// OpenIn opens the database at an address, or the SQLite database in a folder, and closes it when the test ends. It
+// creates a missing one.
 func OpenIn(t testing.TB, address string) *store.DB {
 	t.Helper()
 	if !strings.Contains(address, "://") {
 		address = sqliteScheme + address
 	}
 	db, err := store.Open(t.Context(), address)
+	if errors.Is(err, store.ErrNoDatabase) {
+		db, err = store.Create(t.Context(), address)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +46,18 @@ func OpenIn(t testing.TB, address string) *store.DB {
 		}
 	})
 	return db
+}
+
+// OpenUpgraded is OpenIn for the tables of an earlier release.
+func OpenUpgraded(t testing.TB, address string) *store.DB {
+	t.Helper()
+	if !strings.Contains(address, "://") {
+		address = sqliteScheme + address
+	}
+	if err := store.Upgrade(t.Context(), address, "", func(string, int, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	return OpenIn(t, address)
 }
 
 // Each runs a test on every engine.
