@@ -88,7 +88,10 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 	r.Usage = usage.New(r.DB, log)
 	r.Config = Config{
 		Status: web.StatusConfig{Role: web.NodeAll, Ping: r.ping, Now: r.now, Log: log},
-		API:    api.Config{Snapshots: r.Snapshots, Program: api.Program{Release: "test", Commit: "0123456789ab", Schema: 1}, Now: r.now, Log: log, Session: r.sessionInMemory},
+		API: api.Config{
+			Snapshots: r.Snapshots, Program: api.Program{Release: "test", Commit: "0123456789ab", Schema: 1}, Now: r.now,
+			Log: log, Session: r.sessionInMemory,
+		},
 		Console: console.Config{
 			Accounts: r.Accounts, Usage: r.Usage, Determinations: r.determinations,
 		},
