@@ -61,7 +61,7 @@ func lockOut(ctx context.Context, s *site) (effect, error) {
 }
 
 func guesses(ctx context.Context, s *site) (effect, error) {
-	server, err := s.serve(ctx)
+	server, err := s.serveQuietly(ctx)
 	if err != nil {
 		return effect{}, err
 	}

@@ -71,7 +71,7 @@ func pastModels(ctx context.Context, s *site) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	server, err := s.serve(ctx)
+	server, err := s.serveQuietly(ctx)
 	if err != nil {
 		return effect{}, err
 	}

@@ -46,6 +46,11 @@ func (s *site) serve(ctx context.Context, flags ...string) (*target.Server, erro
 	return target.Start(ctx, s.serveCommand(flags...))
 }
 
+// serveQuietly is serve without a publisher, whose work each minute would be measured with the attack.
+func (s *site) serveQuietly(ctx context.Context) (*target.Server, error) {
+	return s.serve(ctx, "--role", "read")
+}
+
 func (s *site) serveCommand(flags ...string) process.Command {
 	args := append([]string{"serve", "--dir", s.market.Folder, "--trusted-proxies", "127.0.0.1/32"}, flags...)
 	return target.Command(s.program, s.dir, args...)
