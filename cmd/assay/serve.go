@@ -186,7 +186,6 @@ func (v *service) openStore(ctx context.Context) (*store.DB, error) {
 	case err == nil:
 		return db, nil
 	case errors.Is(err, store.ErrNoDatabase) && v.config.node.init:
-		v.log.Info("creating a database", "in", location.String())
 		return createDatabase(ctx, location)
 	case other && schema.Older() && v.config.node.upgrade:
 		err := store.Upgrade(ctx, location.address(), "", func(migration string, number, of int) {

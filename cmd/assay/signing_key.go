@@ -197,7 +197,10 @@ func writeNewKey(name string) (ed25519.PrivateKey, error) {
 		return nil, err
 	}
 	_, err = file.Write(text)
-	return key, errors.Join(err, file.Sync(), file.Close())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return nil, errors.Join(err, os.Remove(name)) // part of a key would be in the way of the next attempt
+	}
+	return key, nil
 }
 
 // rotateSigningKey puts a new key in place of the old one, which stays under another name. The old key is linked to
