@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -49,6 +50,7 @@ type conn struct {
 	exempt   bool         // from the limit of one address
 	deadline atomic.Int64 // second at which it is closed
 	waiting  atomic.Bool  // for a request
+	lingers  atomic.Bool  // before it closes, because the client may still send a body
 
 	mu      sync.Mutex
 	holding bool   // guarded by mu
@@ -119,9 +121,23 @@ func (c *conn) release() {
 	}
 }
 
-// Close sends what was held back and closes.
+// lingerTime is how long a connection waits for the rest of a body that no one wants: as long as net/http does.
+const lingerTime = 500 * time.Millisecond
+
+// Close sends what was held back and closes. If the client may still send a body, it first reads what comes: closing
+// with unread bytes would reset the connection, and the client would lose the response.
 func (c *conn) Close() error {
-	c.release()
+	if !c.lingers.Swap(false) {
+		c.release()
+		return c.Conn.Close()
+	}
+	err := c.CloseWrite()
+	if err == nil {
+		err = c.SetReadDeadline(time.Now().Add(lingerTime))
+	}
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, c.Conn, maxSkipped) // whether it ends or not
+	}
 	return c.Conn.Close()
 }
 

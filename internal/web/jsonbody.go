@@ -33,8 +33,13 @@ const maxSkipped = 256 << 10
 // skipBody reads what the handler has left of the body. On a connection that ends with this request net/http would
 // leave it: closing with unread bytes resets the connection, and a client that is still reading loses the response.
 func (r *Request) skipBody() {
-	if r.HasBody() && r.http.Header.Get("Expect") == "" { // a client that expects to be asked for the body may not send it
+	switch {
+	case !r.HasBody():
+	case r.http.Header.Get("Expect") == "" || !r.http.ProtoAtLeast(1, 1):
 		_, _ = io.CopyN(io.Discard, r.http.Body, maxSkipped)
+	case r.out.conn != nil:
+		// The client expects to be asked for the body: it may send it all the same, or wait for the response first.
+		r.out.conn.lingers.Store(true)
 	}
 }
 

@@ -137,7 +137,7 @@ func TestServe_SlowBody(t *testing.T) {
 // server reads a body to its end even if it has no use for it.
 func TestServe_UnwantedBodyOfTheLastRequest(t *testing.T) {
 	t.Parallel()
-	f := func(name, head, body string) {
+	f := func(name, head, body string, ends time.Duration) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -162,17 +162,55 @@ func TestServe_UnwantedBodyOfTheLastRequest(t *testing.T) {
 				if err := <-sent; err != nil {
 					t.Errorf("the request was not read to its end: %v", err)
 				}
-				if took := time.Since(began); took != 0 {
-					t.Errorf("the response took %v", took)
+				if took := time.Since(began); took != ends {
+					t.Errorf("the connection ended after %v", took)
 				}
 			})
 		})
 	}
 	body := strings.Repeat("b", 100_000)
-	f("close", "GET /route HTTP/1.1\r\nConnection: close\r\nContent-Length: 100000", body)
-	f("chunks", "GET /route HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked", "186a0\r\n"+body+"\r\n0\r\n\r\n")
-	f("HTTP/1.0", "GET /route HTTP/1.0\r\nContent-Length: 100000", body)
-	f("not sent yet", "GET /route HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 100000", "")
+	f("close", "GET /route HTTP/1.1\r\nConnection: close\r\nContent-Length: 100000", body, 0)
+	f("chunks", "GET /route HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked", "186a0\r\n"+body+"\r\n0\r\n\r\n", 0)
+	f("HTTP/1.0", "GET /route HTTP/1.0\r\nContent-Length: 100000", body, 0)
+	f("not sent yet", "GET /route HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 100000", "",
+		500*time.Millisecond) // which a client with a real connection does not wait for: the server ends its side at once
+}
+
+// A client may send a body without waiting for the server to ask for it. The server has no use for it here, and what is
+// unread must not cost the client a response that is still on its way.
+func TestServe_BodySentUnasked(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("c", 1<<20)
+	f := func(name, head string) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var logs lockedBuffer
+			url, stop := smallServer(t, &logs, nil, false, func(*web.Request) (web.Response, error) {
+				return web.Ready(web.NewBody([]byte(content), 0)), nil
+			})
+			defer stop()
+			conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/route"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if err := conn.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil { // most of the response has to wait
+				t.Fatal(err)
+			}
+			_, err = io.WriteString(conn, "GET /route "+head+"\r\nHost: assay\r\nExpect: 100-continue\r\n"+
+				"Content-Length: 100000\r\n\r\n"+strings.Repeat("b", 100_000))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := io.ReadAll(conn)
+			if err != nil || !strings.HasSuffix(string(response), content) {
+				t.Errorf("%d bytes of the response arrived (%v)", len(response), err)
+			}
+		})
+	}
+	f("keep", "HTTP/1.1")
+	f("close", "HTTP/1.1\r\nConnection: close")
+	f("HTTP/1.0", "HTTP/1.0")
 }
 
 // A client must not take the beginning of a body for the whole.
