@@ -44,25 +44,45 @@ func (q *hashQueue) init() {
 	q.unknown = make(chan struct{}, hashers*(1+waitingPerHasher-keptForKnown))
 }
 
-// run calls compute when it is the caller's turn. A caller whose context ends leaves the queue.
-func (q *hashQueue) run(ctx context.Context, known bool, compute func() error) error {
+// place is the place of a caller in the queue.
+type place struct {
+	queue *hashQueue
+	known bool // the caller is signed in, or has been on the same device
+}
+
+// enter takes a place, or refuses the caller. It comes before everything else that a sign-in costs, so that a flood of
+// guesses takes little from reads.
+func (q *hashQueue) enter(known bool) (place, error) {
 	q.once.Do(q.init)
-	if !known {
-		if !enter(q.unknown) {
-			return errBusy
+	if !known && !take(q.unknown) {
+		return place{}, errBusy
+	}
+	if !take(q.places) {
+		if !known {
+			give(q.unknown)
 		}
-		defer leave(q.unknown)
+		return place{}, errBusy
 	}
-	if !enter(q.places) {
-		return errBusy
+	return place{q, known}, nil
+}
+
+// leave gives the place back.
+func (p place) leave() {
+	give(p.queue.places)
+	if !p.known {
+		give(p.queue.unknown)
 	}
-	defer leave(q.places)
+}
+
+// run calls compute when it is the caller's turn. A caller whose context ends loses it.
+func (p place) run(ctx context.Context, compute func() error) error {
+	q := p.queue
 	select {
 	case q.running <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer leave(q.running)
+	defer give(q.running)
 	if q.before != nil {
 		q.before()
 	}
@@ -72,8 +92,8 @@ func (q *hashQueue) run(ctx context.Context, known bool, compute func() error) e
 	return nil
 }
 
-// enter takes a place if one is free.
-func enter(places chan struct{}) bool {
+// take takes a place if one is free.
+func take(places chan struct{}) bool {
 	select {
 	case places <- struct{}{}:
 		return true
@@ -82,4 +102,4 @@ func enter(places chan struct{}) bool {
 	}
 }
 
-func leave(places chan struct{}) { <-places }
+func give(places chan struct{}) { <-places }

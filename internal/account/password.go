@@ -41,6 +41,11 @@ func (s *Service) hashPassword(ctx context.Context, a assay.Account, password st
 	if err := checkStrength(password, a.Email, a.Name); err != nil {
 		return "", err
 	}
+	turn, err := s.queue.enter(true)
+	if err != nil {
+		return "", err
+	}
+	defer turn.leave()
 	stored, before, err := s.Store.Password(ctx, a.ID)
 	if err != nil {
 		return "", err
@@ -49,7 +54,7 @@ func (s *Service) hashPassword(ctx context.Context, a assay.Account, password st
 		if old == "" {
 			continue
 		}
-		same, err := s.matches(ctx, true, password, old)
+		same, err := s.matches(ctx, turn, password, old)
 		if err != nil {
 			return "", err
 		}
@@ -57,30 +62,39 @@ func (s *Service) hashPassword(ctx context.Context, a assay.Account, password st
 			return "", errReused
 		}
 	}
-	err = s.hash(ctx, true, func() error {
+	err = s.hash(ctx, turn, func() error {
 		hash, err = argon2id.CreateHash(password, s.hashing())
 		return err
 	})
 	return hash, err
 }
 
-// matches reports whether a password matches a stored hash. Without a hash it does the same work and reports false. A
-// known caller is one who is signed in, or has been on the same device.
-func (s *Service) matches(ctx context.Context, known bool, password, hash string) (ok bool, err error) {
+// matches reports whether a password matches a stored hash. Without a hash it does the same work and reports false.
+func (s *Service) matches(ctx context.Context, turn place, password, hash string) (ok bool, err error) {
 	hasPassword := hash != ""
 	if !hasPassword {
 		hash = s.decoy()
 	}
-	err = s.hash(ctx, known, func() error {
+	err = s.hash(ctx, turn, func() error {
 		ok, err = argon2id.ComparePasswordAndHash(password, hash)
 		return err
 	})
 	return ok && hasPassword, err
 }
 
+// matchesCurrent is matches for the current password of a caller who is signed in.
+func (s *Service) matchesCurrent(ctx context.Context, password, hash string) (bool, error) {
+	turn, err := s.queue.enter(true)
+	if err != nil {
+		return false, err
+	}
+	defer turn.leave()
+	return s.matches(ctx, turn, password, hash)
+}
+
 // hash computes a hash when it is the caller's turn.
-func (s *Service) hash(ctx context.Context, known bool, compute func() error) error {
-	return s.queue.run(ctx, known, func() error {
+func (s *Service) hash(ctx context.Context, turn place, compute func() error) error {
+	return turn.run(ctx, func() error {
 		s.hashes.Add(1)
 		return compute()
 	})

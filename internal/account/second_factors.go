@@ -93,7 +93,7 @@ func (s *Service) Prove(ctx context.Context, who Acting, password string) (Token
 	if hash == "" {
 		return Token{}, errNoPassword
 	}
-	ok, err := s.matches(ctx, true, password, hash)
+	ok, err := s.matchesCurrent(ctx, password, hash)
 	if err != nil {
 		return Token{}, err
 	}

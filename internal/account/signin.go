@@ -64,6 +64,11 @@ func (s *Service) SignIn(ctx context.Context, client Client, email, password str
 func (s *Service) check(
 	ctx context.Context, client Client, email, password string,
 ) (account assay.Account, hash string, err error) {
+	turn, err := s.queue.enter(s.KnowsDevice(client.Device, email))
+	if err != nil {
+		return account, "", err
+	}
+	defer turn.leave()
 	account, err = s.Store.AccountByEmail(ctx, email)
 	if err != nil && !errors.Is(err, store.ErrNoAccount) {
 		return account, "", err
@@ -72,7 +77,7 @@ func (s *Service) check(
 	if err != nil {
 		return account, "", err
 	}
-	ok, err := s.matches(ctx, s.knowsDevice(client.Device, account.ID), password, hash)
+	ok, err := s.matches(ctx, turn, password, hash)
 	if err != nil {
 		return account, "", err
 	}
@@ -120,7 +125,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID int64, current, 
 	if err != nil {
 		return err
 	}
-	ok, err := s.matches(ctx, true, current, stored)
+	ok, err := s.matchesCurrent(ctx, current, stored)
 	if err != nil {
 		return err
 	}
