@@ -7,13 +7,14 @@ type Hash [32]byte
 // slot whose value was taken back. The records of a series form a chain: each contains the hash of the previous one.
 type Determination struct {
 	Line
-	Grain       Grain
-	At          int64 // when the window ends; identifies the slot
-	From        int64 // when it begins
-	Revision    int   // 0 is the first; a restatement makes the next
-	Methodology string
-	Receipt     int64 // receipts up to this number were known
-	PublishedAt int64
+	Grain        Grain
+	At           int64 // when the window ends; identifies the slot
+	From         int64 // when it begins
+	Revision     int   // 0 is the first; a restatement makes the next
+	Methodology  string
+	DelaySeconds int   // from At to when it could be published, by the methodology; 0 in records before release 0.6.0
+	Receipt      int64 // receipts up to this number were known
+	PublishedAt  int64
 
 	HasValue     bool // false if a restatement took the value back
 	Value        Nanos

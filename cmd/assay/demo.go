@@ -45,7 +45,7 @@ seed and the time. The next start continues the market where it stopped. With
 --end the demo runs at that moment instead of now, so that every response can be
 reproduced.`,
 		Example: `  assay demo
-  assay demo --end 2026-11-01T12:00:00Z --no-feed --seed 1`,
+  assay demo --end 2026-11-01T12:01:00Z --no-feed --seed 1`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), config, s) },
 	}
@@ -65,6 +65,7 @@ func runDemo(ctx context.Context, config demoConfig, s *streams) error {
 		return err
 	}
 	defer service.close()
+	service.publisher.TrustClock = config.end != 0
 	quiet := *service.publisher // the progress bar shows the same
 	quiet.Log = slog.New(slog.DiscardHandler)
 	market := &demo.Demo{

@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files and the documents' examples again")
 
 // demoArgs start the demo whose responses the documents show. They say so.
-var demoArgs = []string{"demo", "--end", "2026-11-01T12:00:00Z", "--no-feed", "--seed", "1"}
+var demoArgs = []string{"demo", "--end", "2026-11-01T12:01:00Z", "--no-feed", "--seed", "1"}
 
 // demoServer is a running demo.
 type demoServer struct {
@@ -152,7 +152,7 @@ func TestDocs_Story(t *testing.T) {
 	dir := t.TempDir()
 	demo := copyDemo(t, dir)
 	// The demo of the test lives in the past: the clock's time is in its future.
-	out := demo.shell(t, dir, strings.Replace(story[1], "$(date -u +%FT%TZ)", "2026-11-01T12:00:00Z", 1))
+	out := demo.shell(t, dir, strings.Replace(story[1], "$(date -u +%FT%TZ)", "2026-11-01T12:01:00Z", 1))
 	values := dailyValue.FindAllStringSubmatch(out, -1)
 	if len(values) != 3 || values[0][1] != values[2][1] || values[0][1] == values[1][1] {
 		t.Fatalf("the values are %v in\n%s", values, out)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/assaydata/assay/internal/store"
 )
 
 // Exit codes. The help of assay documents them.
@@ -38,6 +40,9 @@ func reportError(w io.Writer, cmd *cobra.Command, err error) int {
 	case !cmd.HasParent() && strings.HasPrefix(err.Error(), "unknown command "):
 		// cobra finds this out before any code of ours runs, and has no error type for it.
 		usage = usageError{unknownCommand(cmd, cobraUnknownWord(err))}
+	case store.DiskFull(err):
+		fmt.Fprintf(w, "%s: the disk is full: %v\n", cmd.CommandPath(), err)
+		return exitFailed
 	case !errors.As(err, &usage):
 		fmt.Fprintf(w, "%s: %v\n", cmd.CommandPath(), err)
 		return exitFailed

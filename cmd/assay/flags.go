@@ -105,11 +105,14 @@ func addDurationFlag(flags *pflag.FlagSet, d *time.Duration, name string, lowest
 	})
 }
 
-// shortDuration writes 10m instead of Go's 10m0s.
+// shortDuration writes 10m instead of Go's 10m0s, and 2h instead of 2h0m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if d >= time.Minute {
 		text = strings.TrimSuffix(text, "0s")
+	}
+	if hours, whole := strings.CutSuffix(text, "h0m"); whole {
+		text = hours + "h"
 	}
 	return text
 }

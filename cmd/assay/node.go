@@ -18,6 +18,7 @@ import (
 	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
+	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
@@ -111,7 +112,7 @@ const (
 func (n *node) start(ctx context.Context, waiting func()) error {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
 		err := n.load(ctx)
-		if err == nil || !n.config.node.waits() {
+		if _, wrongKey := errors.AsType[*signingKeyError](err); err == nil || wrongKey || !n.config.node.waits() {
 			return err
 		}
 		n.log.Warn("waiting for the database", "error", err, "again_in", pause.String())
@@ -133,6 +134,12 @@ func (n *node) load(ctx context.Context) error {
 	}
 	if n.publisher != nil {
 		n.publisher.Store = n.store
+		n.publisher.Report = func(state publish.State, reason string) {
+			n.status.ReportPublishing(web.Publishing{State: string(state), Reason: reason})
+		}
+		if err := checkSigningKey(ctx, n.store, n.config.location.folder(), n.publisher.Key); err != nil {
+			return err
+		}
 	}
 	if !n.config.node.role.Reads() {
 		return nil

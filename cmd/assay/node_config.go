@@ -18,7 +18,11 @@ type nodeConfig struct {
 	replica databaseLocation // the replica to read data from; empty: the store itself
 	init    bool             // create a missing database
 	upgrade bool             // bring the tables of an earlier release up to date
+	horizon time.Duration    // how far past the newest transaction to publish
 }
+
+// maxHorizon is as good as none.
+const maxHorizon = 100 * 365 * 24 * time.Hour
 
 // maxDrain is longer than any load balancer takes to notice.
 const maxDrain = 10 * time.Minute
@@ -41,6 +45,8 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 		"`TIME` for which /health is 503 after an interrupt before the server stops listening, such as 10s")
 	flags.BoolVar(&c.init, "init", false, "create the database if there is none, without a signing key")
 	flags.BoolVar(&c.upgrade, "upgrade", false, "upgrade the tables of an earlier release, as assay db upgrade does")
+	addDurationFlag(flags, &c.horizon, "publish-horizon", time.Hour, maxHorizon,
+		"`TIME` past the newest transaction up to which hours are published, even if they are empty")
 	addAddressFlag(flags, &c.replica.store, "store-read",
 		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ",
 		store.CheckAddress)

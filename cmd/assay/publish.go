@@ -16,6 +16,7 @@ import (
 func newPublishCommand(s *streams) *cobra.Command {
 	var location databaseLocation
 	var from, to int64
+	var confirm bool
 	cmd := &cobra.Command{
 		Use:   "publish",
 		Short: "Publish the history of imported transactions",
@@ -25,42 +26,54 @@ new values within a second.
 
 A day is published if its whole window, from fixing to fixing, lies in the
 period. If you publish in pieces, let them overlap by a day: values that are
-already published are left alone.`,
+already published are left alone.
+
+Without --to, what ends after the day of the newest transaction, and more than
+two hours after it, is held back: a feed that does not run or a clock that is
+wrong would make it empty for good. With --confirm it is published too, and a
+server that holds back because its clock has jumped continues.`,
 		Example: `  assay publish --dir data
   assay publish --dir data --from 2025-01-01 --to 2026-01-01`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
-				return publishHistory(cmd.Context(), db, location, from, to, s)
+				return publishHistory(cmd.Context(), db, location, publishPeriod{from, to, confirm}, s)
 			})
 		},
 	}
 	addInstantFlag(cmd.Flags(), &from, "from", "`INSTANT` to start at (default: the first transaction)")
-	addInstantFlag(cmd.Flags(), &to, "to", "`INSTANT` to end at (default: now)")
+	addInstantFlag(cmd.Flags(), &to, "to", "`INSTANT` to end at (default: now, or the end of what was received)")
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "also publish hours for which nothing was received")
 	location.register(cmd.Flags(), defaultFolder)
 	return cmd
 }
 
+// publishPeriod is what to publish.
+type publishPeriod struct {
+	from, to int64 // 0 for the default
+	confirm  bool  // publish hours although nothing was received for them
+}
+
 func publishHistory(
-	ctx context.Context, db *store.DB, location databaseLocation, from, to int64, s *streams,
+	ctx context.Context, db *store.DB, location databaseLocation, period publishPeriod, s *streams,
 ) (err error) {
-	if from == 0 {
-		if from, err = firstTransactionDay(ctx, db); err != nil {
-			return err
-		}
-	}
-	if to == 0 {
-		to = time.Now().UnixMilli()
-	}
-	if from >= to {
-		return usagef("--from must be before --to")
-	}
-	key, err := readSigningKey(location.folder())
+	key, err := commandSigningKey(ctx, db, location.folder())
 	if err != nil {
 		return err
 	}
+	publisher := &publish.Publisher{
+		Store: db, Key: key, Now: time.Now, Log: slog.New(slog.DiscardHandler), Horizon: publish.DefaultHorizon,
+	}
+	from, to, err := period.bounds(ctx, db, publisher)
+	if err != nil {
+		return err
+	}
+	if period.confirm {
+		if err := db.ConfirmPublishing(ctx, to); err != nil {
+			return err
+		}
+	}
 	bar := newProgress(s)
-	publisher := &publish.Publisher{Store: db, Key: key, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	values, err := publisher.Backfill(ctx, from, to, func(at int64) {
 		bar.show("publishing", float64(at-from)/float64(to-from), "")
 	})
@@ -74,6 +87,41 @@ func publishHistory(
 	bar.finish()
 	s.say("published: %s values from %s to %s", thousands(values), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
+}
+
+// bounds replaces the defaults of a period.
+func (p publishPeriod) bounds(
+	ctx context.Context, db *store.DB, publisher *publish.Publisher,
+) (from, to int64, err error) {
+	from, to = p.from, p.to
+	if from == 0 {
+		if from, err = firstTransactionDay(ctx, db); err != nil {
+			return 0, 0, err
+		}
+	}
+	if to == 0 {
+		if to, err = p.end(ctx, publisher); err != nil {
+			return 0, 0, err
+		}
+	}
+	if from >= to {
+		return 0, 0, usagef("--from must be before --to")
+	}
+	return from, to, nil
+}
+
+// end is where a period ends that the operator has given no end: now, but only if the clock and the transactions allow
+// it, or if the operator has confirmed it.
+func (p publishPeriod) end(ctx context.Context, publisher *publish.Publisher) (int64, error) {
+	now := time.Now().UnixMilli()
+	if p.confirm {
+		return now, nil
+	}
+	if err := publisher.CheckClock(ctx); err != nil {
+		return 0, err
+	}
+	limit, err := publisher.HistoryLimit(ctx)
+	return min(now, limit), err
 }
 
 func firstTransactionDay(ctx context.Context, db *store.DB) (int64, error) {

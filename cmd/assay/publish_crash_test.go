@@ -191,10 +191,14 @@ func readRecords(t *testing.T, dir string) map[string]assay.Determination {
 	return records
 }
 
-// fixing is where the demo is killed, and lead how long before it the demo starts.
+// fixing is the fixing at whose publication the demo is killed, delay how long after it that is by the methodology,
+// and lead how long before that the demo starts.
 var fixing = time.Date(2025, 6, 11, 20, 0, 0, 0, time.UTC)
 
-const lead = 600 * time.Millisecond
+const (
+	delay = 5 * time.Second
+	lead  = 600 * time.Millisecond
+)
 
 // TestCrash_FixingKilled kills a server at moments around a fixing and restarts it before the same fixing. Whether or
 // not the fixing was published by then, the values equal those of an undisturbed server.
@@ -306,10 +310,10 @@ func demoBeforeFixing(t *testing.T) (dir string) {
 	return dir
 }
 
-// startBeforeFixing starts the demo shortly before the fixing.
+// startBeforeFixing starts the demo shortly before the fixing is published.
 func startBeforeFixing(t *testing.T, dir string, lead time.Duration) *process {
 	t.Helper()
-	end := fixing.Add(-lead).Format(time.RFC3339Nano)
+	end := fixing.Add(delay - lead).Format(time.RFC3339Nano)
 	p, err := startServer(t.TempDir(), "demo", "demo", "--dir", dir, "--no-feed", "--end", end)
 	if err != nil {
 		t.Fatal(err)

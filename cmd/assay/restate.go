@@ -58,7 +58,7 @@ func restate(
 	if err := checkGPU(ctx, db, period.GPU); err != nil {
 		return err
 	}
-	key, err := readSigningKey(location.folder())
+	key, err := commandSigningKey(ctx, db, location.folder())
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ docs/operate.md for running several nodes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), config, s) },
 	}
 	config.register(cmd, defaultFolder)
+	config.node.horizon = publish.DefaultHorizon
 	config.node.register(cmd)
 	return cmd
 }
@@ -122,7 +123,7 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 			v.close()
 			return nil, err
 		}
-		v.publisher = &publish.Publisher{Store: v.store, Key: key, Now: now, Log: v.log}
+		v.publisher = &publish.Publisher{Store: v.store, Key: key, Now: now, Log: v.log, Horizon: config.node.horizon}
 	}
 	return v, nil
 }

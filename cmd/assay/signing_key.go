@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/store"
 )
 
 // signingKeyFile is the operator's private key, next to the database and never in it.
@@ -34,7 +36,8 @@ signed once there is one. The public key is also in the response of
 /api/publications/latest.`,
 		Example: `  assay signing-key init --dir data
   assay signing-key show --dir data`,
-	}, newSigningKeyInitCommand(s), newSigningKeyShowCommand(s), newSigningKeyRotateCommand(s))
+	}, newSigningKeyInitCommand(s), newSigningKeyShowCommand(s), newSigningKeyRotateCommand(s),
+		newSigningKeyAcceptCommand(s))
 }
 
 func newSigningKeyInitCommand(s *streams) *cobra.Command {
@@ -160,15 +163,92 @@ you published the old one.`,
 	return cmd
 }
 
+func newSigningKeyAcceptCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	cmd := &cobra.Command{
+		Use:   "accept",
+		Short: "Sign with a key that does not follow the last one",
+		Long: `Accept the signing key of the folder for days signed from now on, although the
+last day was signed with another one. A publisher refuses to start with such a
+key, except after rotate, because it may be one that was restored or copied by
+mistake. The audit log names who has accepted it.`,
+		Example: "  assay signing-key accept --dir data",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			view, err := showSigningKey(location.folder())
+			if err != nil {
+				return err
+			}
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
+				if err := db.AcceptSigningKey(cmd.Context(), view.ID); err != nil {
+					return err
+				}
+				s.say("accepted the key %s", view.ID)
+				return nil
+			})
+		},
+	}
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
+}
+
+// signingKeyError is why a publisher does not start.
+type signingKeyError struct{ text string }
+
+func (e *signingKeyError) Error() string { return e.text }
+
+// checkSigningKey checks that a key, nil if there is none, is the one that signed the last day, or one that the
+// operator has put in its place.
+func checkSigningKey(ctx context.Context, db *store.DB, dir string, key ed25519.PrivateKey) error {
+	last, ok, err := db.LastManifest(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	file, before := filepath.Join(dir, signingKeyFile), publicKeyID(last.PublicKey)
+	if key == nil {
+		return &signingKeyError{fmt.Sprintf("%s is missing: the last day was signed with the key %s. Put it back. "+
+			"If it is lost, run 'assay signing-key init' and 'assay signing-key accept'", file, before)}
+	}
+	if signingKeyID(key) == before {
+		return nil
+	}
+	if _, err := os.Stat(keptKeyFile(dir, before)); err == nil {
+		return nil // after assay signing-key rotate
+	}
+	accepted, err := db.SigningKeyAccepted(ctx, signingKeyID(key))
+	if err != nil || accepted {
+		return err
+	}
+	return &signingKeyError{fmt.Sprintf("%s is the key %s, but the last day was signed with the key %s. "+
+		"Put that one back, or run 'assay signing-key accept' if you have replaced it on purpose",
+		file, signingKeyID(key), before)}
+}
+
+// commandSigningKey reads the key that a command signs with. It is nil if there is none: then the server signs later.
+func commandSigningKey(ctx context.Context, db *store.DB, dir string) (ed25519.PrivateKey, error) {
+	key, err := readSigningKey(dir)
+	if err != nil || key == nil {
+		return nil, err
+	}
+	return key, checkSigningKey(ctx, db, dir, key)
+}
+
 func publicKeyText(key ed25519.PrivateKey) string {
 	return base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
 }
 
 // signingKeyID is a short name of a key: the first eight bytes of the SHA-256 of its public half.
 func signingKeyID(key ed25519.PrivateKey) string {
-	sum := sha256.Sum256(key.Public().(ed25519.PublicKey))
+	return publicKeyID(key.Public().(ed25519.PublicKey))
+}
+
+func publicKeyID(key ed25519.PublicKey) string {
+	sum := sha256.Sum256(key)
 	return hex.EncodeToString(sum[:8])
 }
+
+// keptKeyFile is where rotate keeps the key that it replaces.
+func keptKeyFile(dir, id string) string { return filepath.Join(dir, "signing-key-"+id+".pem") }
 
 // createSigningKey creates a key where there is none.
 func createSigningKey(dir string) (ed25519.PrivateKey, error) {
@@ -214,7 +294,7 @@ func rotateSigningKey(dir string) (key ed25519.PrivateKey, kept string, err erro
 		return nil, "", fmt.Errorf("no signing key in %s; create one with 'assay signing-key init'", dir)
 	}
 	current := filepath.Join(dir, signingKeyFile)
-	kept = filepath.Join(dir, "signing-key-"+signingKeyID(old)+".pem")
+	kept = keptKeyFile(dir, signingKeyID(old))
 	next := current + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) { // from a rotation that was interrupted
 		return nil, "", err

@@ -46,15 +46,32 @@ func health(q query) (web.Response, error) {
 	}
 	return web.NoStore(http.StatusOK, struct {
 		condition
+		web.Publishing
 		Program
 		Synthetic bool     `json:"synthetic,omitempty"`
 		Limits    limits   `json:"limits"`
 		Datasets  datasets `json:"datasets"`
 	}{
-		condition: is, Program: q.api.Program, Synthetic: q.snap != nil && q.snap.Synthetic,
+		condition: is, Publishing: q.publishing(), Program: q.api.Program, Synthetic: q.snap != nil && q.snap.Synthetic,
 		Limits: limits{q.api.Limits.Mode(), q.api.Limits.Counts()}, Datasets: q.datasets(),
 	})
 }
+
+// publishing is what the publisher of this node says. On a node without one it follows from the data.
+func (q *query) publishing() web.Publishing {
+	if said := q.api.Status.Publishing(); said.State != "" || q.snap == nil {
+		return said
+	}
+	newest, now := gpuFamily.latest(q.snap), q.Milli()
+	due := q.api.schedule(q.snap).LastDue(assay.Hourly, now-publishingTime)
+	if newest != 0 && newest < due {
+		return web.Publishing{State: "late", Reason: "The newest hour ended at " + assay.FormatInstant(newest) + "."}
+	}
+	return web.Publishing{State: "current"}
+}
+
+// publishingTime is how long publishing an hour, and noticing it, may take.
+const publishingTime = assay.Minute
 
 func (q *query) unhealthy(is condition, status, message string) (web.Response, error) {
 	e := &assay.Error{Kind: assay.Unavailable, Code: "unavailable", Message: message}

@@ -28,6 +28,7 @@ type Methodology struct {
 	WinsorizeLower  int // percentile in hundredths of a percent; 0 is off
 	WinsorizeUpper  int // the same; 0 is off
 	ProviderCap     int // largest share of one provider, in hundredths of a percent; 0 is off
+	DelaySeconds    int // from the end of a slot to its publication
 
 	// Below these a lab's day has too little data for a token price.
 	OTPIModels   int
@@ -74,6 +75,9 @@ type methodologyFile struct {
 	Cap *struct {
 		ProviderShare float64 `toml:"provider_share"`
 	} `toml:"cap"`
+	Publication struct {
+		Delay string `toml:"delay"`
+	} `toml:"publication"`
 	OTPI struct {
 		MinimumModels   int `toml:"minimum_models"`
 		MinimumRequests int `toml:"minimum_requests"`
@@ -84,6 +88,7 @@ type methodologyFile struct {
 func ParseMethodology(text string) (m Methodology, err error) {
 	var f methodologyFile
 	f.OTPI.MinimumModels, f.OTPI.MinimumRequests = 1, 1 // the default, which 1.0.0 uses
+	f.Publication.Delay = "5s"                          // likewise
 	meta, err := toml.Decode(text, &f)
 	if err != nil {
 		return m, fmt.Errorf("methodology: %w", err)
@@ -145,7 +150,23 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	if err := f.fixing(&m); err != nil {
 		return m, err
 	}
+	if err := f.delay(&m); err != nil {
+		return m, err
+	}
 	return m, f.outliers(&m)
+}
+
+// maxDelay keeps a slot from waiting for the end of the next one.
+const maxDelay = 30 * time.Minute
+
+// delay parses how long a slot waits for rows that are on their way.
+func (f *methodologyFile) delay(m *Methodology) error {
+	delay, err := time.ParseDuration(f.Publication.Delay)
+	if err != nil || delay != delay.Truncate(time.Second) || delay < 0 || delay > maxDelay {
+		return fmt.Errorf("publication.delay %q: must be whole seconds from 0s to 30m, such as 5s", f.Publication.Delay)
+	}
+	m.DelaySeconds = int(delay / time.Second)
+	return nil
 }
 
 // fixing parses the zone and hour of the fixing.

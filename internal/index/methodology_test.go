@@ -26,6 +26,8 @@ lower = 2.5
 upper = 97.25
 [cap]
 provider_share = 33.34
+[publication]
+delay = "1m30s"
 [otpi]
 minimum_models   = 2
 minimum_requests = 5000
@@ -49,7 +51,7 @@ func TestParseMethodology(t *testing.T) {
 	want := Methodology{
 		Version: "2.0.0-rc.1", Effective: time.Date(2026, 6, 30, 22, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 6,
 		Zone: berlin, FixingHour: 9, MinTransactions: 3, MinProviders: 4, WinsorizeLower: 250, WinsorizeUpper: 9725,
-		ProviderCap: 3334, OTPIModels: 2, OTPIRequests: 5000,
+		ProviderCap: 3334, DelaySeconds: 90, OTPIModels: 2, OTPIRequests: 5000,
 	}
 	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
 	if diff := cmp.Diff(want, mustParse(t, fullText), sameZone); diff != "" {
@@ -67,7 +69,7 @@ func TestPlain(t *testing.T) {
 	m.Zone = nil
 	want := Methodology{
 		Version: "1.0.0", Effective: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 4, FixingHour: 16,
-		MinTransactions: 1, MinProviders: 1, OTPIModels: 1, OTPIRequests: 1,
+		MinTransactions: 1, MinProviders: 1, DelaySeconds: 5, OTPIModels: 1, OTPIRequests: 1,
 	}
 	if m != want {
 		t.Errorf("got %+v, want %+v", m, want)
@@ -122,6 +124,14 @@ func TestParseMethodology_Rejected(t *testing.T) {
 	f(`transactions = 3`, `transactions = 1000001`, "minimum.transactions 1000001: must be an integer from 1 to 1000000")
 	f(`providers    = 4`, `providers = 0`, "minimum.providers 0: must be an integer from 1 to 1000000")
 	f(`providers    = 4`, `providers = 1000001`, "minimum.providers 1000001: must be")
+
+	const delays = "must be whole seconds from 0s to 30m, such as 5s"
+	f(`"1m30s"`, `"1.5s"`, `publication.delay "1.5s": `+delays)
+	f(`"1m30s"`, `"-1s"`, `publication.delay "-1s": `+delays)
+	f(`"1m30s"`, `"30m1s"`, `publication.delay "30m1s": `+delays)
+	f(`"1m30s"`, `"5"`, `publication.delay "5": `+delays)
+	f(`"1m30s"`, `""`, `publication.delay "": `+delays)
+	f(`delay = "1m30s"`, `horizon = "1s"`, "there is no key publication.horizon")
 
 	const hours = "must be a full hour from 00:00 to 23:00"
 	f(`"09:00"`, `"09:30"`, `fixing.time "09:30": `+hours)

@@ -36,6 +36,10 @@ func (m Methodology) WindowStart(grain assay.Grain, slot int64) int64 {
 	return m.LastSlot(grain, slot-1)
 }
 
+// Delay is how long after its end a slot is published, in milliseconds. Rows that are on their way until then are not
+// late.
+func (m Methodology) Delay() int64 { return int64(m.DelaySeconds) * assay.Second }
+
 func (m Methodology) fixing(y int, mo time.Month, d int) int64 {
 	return time.Date(y, mo, d, m.FixingHour, 0, 0, 0, m.Zone).UnixMilli()
 }
@@ -45,6 +49,15 @@ func (s Schedule) NextSlot(grain assay.Grain, ms int64) int64 { return s[0].Next
 
 // LastSlot is Methodology.LastSlot.
 func (s Schedule) LastSlot(grain assay.Grain, ms int64) int64 { return s[0].LastSlot(grain, ms) }
+
+// LastDue is the last instant at which a window of the grain ends and after which its methodology's delay has passed.
+func (s Schedule) LastDue(grain assay.Grain, now int64) int64 {
+	at := s.LastSlot(grain, now)
+	for now < at+s.At(at).Delay() {
+		at = s.LastSlot(grain, at-1)
+	}
+	return at
+}
 
 // WindowStart is Methodology.WindowStart.
 func (s Schedule) WindowStart(grain assay.Grain, slot int64) int64 {

@@ -45,6 +45,29 @@ func checkSlots(t *testing.T, m Methodology, grain assay.Grain, ms int64) {
 	}
 }
 
+// A slot is due when its own methodology's delay has passed, also while another one is in effect.
+func TestSchedule_LastDue(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
+	slow, prompt := Plain(), Plain()
+	slow.DelaySeconds, prompt.DelaySeconds = 1800, 0
+	prompt.Effective = noon + 1 // the slot that ends at noon is the last of the slow one
+	schedule := Schedule{slow, prompt}
+	f := func(now, want int64) {
+		t.Helper()
+		if got := schedule.LastDue(assay.Hourly, now); got != want {
+			t.Errorf("at %s the last slot that is due is %s, want %s", at(now), at(got), at(want))
+		}
+	}
+	f(noon-assay.Hour/2-1, noon-2*assay.Hour)
+	f(noon-assay.Hour/2, noon-assay.Hour)
+	f(noon, noon-assay.Hour)
+	f(noon+assay.Hour/2-1, noon-assay.Hour)
+	f(noon+assay.Hour/2, noon)
+	f(noon+assay.Hour-1, noon)
+	f(noon+assay.Hour, noon+assay.Hour)
+}
+
 func at(ms int64) string { return assay.FormatInstant(ms) }
 
 // The clocks of New York change twice a year, so four years have four short days and four long ones.

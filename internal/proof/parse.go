@@ -24,6 +24,7 @@ type recordText struct {
 		To   string `json:"to"`
 	} `json:"window"`
 	Methodology  string       `json:"methodology"`
+	DelaySeconds int          `json:"publication_delay_seconds"`
 	Receipt      int64        `json:"receipt"`
 	Value        *assay.Nanos `json:"index_value"`
 	Transactions int          `json:"transactions"`
@@ -66,7 +67,8 @@ func ParseRecord(text []byte) (d assay.Determination, err error) {
 	}
 	var errs [4]error
 	d = assay.Determination{
-		Line: assay.Line{GPU: r.GPU, Region: r.Region}, Revision: r.Revision, Methodology: r.Methodology, Receipt: r.Receipt,
+		Line: assay.Line{GPU: r.GPU, Region: r.Region}, Revision: r.Revision, Methodology: r.Methodology,
+		DelaySeconds: r.DelaySeconds, Receipt: r.Receipt,
 		HasValue: r.Value != nil, Transactions: r.Transactions, Providers: r.Providers, HHI: r.HHI,
 		Excluded: assay.Exclusions(r.Excluded), Adjusted: assay.Adjustments(r.Adjusted),
 		Inputs: assay.Hash(r.Inputs), Previous: assay.Hash(r.Previous), Hash: assay.Hash(r.Hash),

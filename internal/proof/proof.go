@@ -90,6 +90,9 @@ func appendRecord(dst []byte, d *assay.Determination) []byte {
 	dst = assay.AppendInstant(append(dst, `,"window":{"from":"`...), d.From)
 	dst = assay.AppendInstant(append(dst, `","to":"`...), d.At)
 	dst = assay.AppendString(append(dst, `"},"methodology":`...), d.Methodology)
+	if d.DelaySeconds != 0 {
+		dst = appendInt(append(dst, `,"publication_delay_seconds":`...), d.DelaySeconds)
+	}
 	dst = strconv.AppendInt(append(dst, `,"receipt":`...), d.Receipt, 10)
 	dst = appendPrice(append(dst, `,"index_value":`...), d.Value, d.HasValue)
 	dst = appendInt(append(dst, `,"transactions":`...), d.Transactions)

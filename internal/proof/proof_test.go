@@ -57,7 +57,7 @@ func TestAppendTransaction_Text(t *testing.T) {
 func exampleRecord() assay.Determination {
 	return assay.Determination{
 		Line: assay.Line{GPU: "H100 SXM", Region: "us-east"}, Grain: assay.Hourly,
-		At: 1_768_406_400_000, From: 1_768_402_800_000, Revision: 2, Methodology: "1.0.0", Receipt: 17,
+		At: 1_768_406_400_000, From: 1_768_402_800_000, Revision: 2, Methodology: "1.0.0", DelaySeconds: 5, Receipt: 17,
 		PublishedAt: 1_768_406_400_123, HasValue: true, Value: 2_350_100_000,
 		Transactions: 12, HourMicros: 480_500_000, Providers: 3, HHI: 4321,
 		Low: 1_990_000_000, High: 2_999_999_999, Median: 2_340_000_000,
@@ -71,7 +71,8 @@ func TestAppendRecord_Text(t *testing.T) {
 	d := exampleRecord()
 	want := `{"gpu_type":"H100 SXM","region":"us-east","granularity":"hourly","timestamp":"2026-01-14T16:00:00.000Z",` +
 		`"revision":2,` +
-		`"window":{"from":"2026-01-14T15:00:00.000Z","to":"2026-01-14T16:00:00.000Z"},"methodology":"1.0.0","receipt":17,` +
+		`"window":{"from":"2026-01-14T15:00:00.000Z","to":"2026-01-14T16:00:00.000Z"},"methodology":"1.0.0",` +
+		`"publication_delay_seconds":5,"receipt":17,` +
 		`"index_value":2.3501,"transactions":12,"gpu_hours":480.5,"providers":3,"hhi":4321,` +
 		`"lowest_price":1.99,"highest_price":2.999999999,"median_price":2.34,` +
 		`"excluded":{"unverified":4,"withdrawn":1},"adjusted":{"winsorised":5,"capped":6},` +
@@ -86,6 +87,16 @@ func TestAppendRecord_Text(t *testing.T) {
 	published := strings.TrimSuffix(want, "}") + `,"hash":"` + strings.Repeat("ef", 32) + `"}`
 	if got := string(AppendJSON(nil, &d)); got != published {
 		t.Errorf("it is published as\n%s, want\n%s", got, published)
+	}
+}
+
+// Records of releases that had no delay keep their text, and so their hash.
+func TestAppendRecord_WithoutDelay(t *testing.T) {
+	t.Parallel()
+	d := exampleRecord()
+	d.DelaySeconds = 0
+	if got := string(AppendRecord(nil, &d)); !strings.Contains(got, `"methodology":"1.0.0","receipt":17,`) {
+		t.Errorf("got %s", got)
 	}
 }
 
@@ -116,6 +127,7 @@ type recordJSON struct {
 	Revision    int                       `json:"revision"`
 	Window      struct{ From, To string } `json:"window"`
 	Methodology string                    `json:"methodology"`
+	Delay       int                       `json:"publication_delay_seconds"`
 	Receipt     int64                     `json:"receipt"`
 	Value       *assay.Nanos              `json:"index_value"`
 	Counted     int                       `json:"transactions"`
@@ -161,7 +173,7 @@ func TestAppendJSON_ParsesBack(t *testing.T) {
 		got.Hours = ""
 		want := recordJSON{
 			GPU: d.GPU, Region: d.Region, Granularity: d.Grain.String(), Timestamp: assay.FormatInstant(d.At),
-			Revision: d.Revision, Methodology: d.Methodology, Receipt: d.Receipt,
+			Revision: d.Revision, Methodology: d.Methodology, Delay: d.DelaySeconds, Receipt: d.Receipt,
 			Value: price(d.Value, d.HasValue), Counted: d.Transactions, Providers: d.Providers, HHI: d.HHI,
 			Low: price(d.Low, d.HasValue), High: price(d.High, d.HasValue), Median: price(d.Median, d.HasValue),
 			Excluded: d.Excluded, Adjusted: adjustedJSON(d.Adjusted),

@@ -37,8 +37,28 @@ type clock struct{ ms atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.UnixMilli(c.ms.Load()) }
 
+// promptText is methodology 1.0.0 without a delay, so that a test can publish a slot at the instant at which it ends.
+var promptText = index.PlainText() + `
+[publication]
+delay = "0s"
+`
+
+// adoptPrompt adopts it, unless the database has a methodology.
+func adoptPrompt(ctx context.Context, db *store.DB) error {
+	if files, err := db.Methodologies(ctx); err != nil || len(files) > 0 {
+		return err
+	}
+	plain := index.Plain()
+	return db.AdoptMethodology(ctx, assay.MethodologyFile{
+		Version: plain.Version, Effective: plain.Effective, Text: promptText,
+	})
+}
+
 // newPublisher makes a publisher whose clock stands at the given instant.
 func newPublisher(db *store.DB, at int64) (*Publisher, *clock) {
+	if err := adoptPrompt(context.Background(), db); err != nil {
+		panic(err)
+	}
 	c := &clock{}
 	c.ms.Store(at)
 	return &Publisher{Store: db, Now: c.now, Log: slog.New(slog.DiscardHandler)}, c

@@ -14,12 +14,12 @@ import (
 // adopt adopts the built-in methodology, and after it version 1.1.0, which differs in one line.
 func adopt(t *testing.T, db *store.DB, effective int64, was, is string) {
 	t.Helper()
-	if _, err := LoadSchedule(t.Context(), db); err != nil { // adopts the built-in one
+	if err := adoptPrompt(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer(
 		`"1.0.0"`, `"1.1.0"`, `2000-01-01T00:00:00Z`, assay.FormatInstant(effective), was, is,
-	).Replace(index.PlainText())
+	).Replace(promptText)
 	file := assay.MethodologyFile{Version: "1.1.0", Effective: effective, Text: text}
 	if err := db.AdoptMethodology(t.Context(), file); err != nil {
 		t.Fatal(err)

@@ -32,26 +32,34 @@ type Publisher struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 
+	// Horizon is how far past the newest transaction Run publishes; 0 is without a limit.
+	Horizon time.Duration
+	// TrustClock is for a clock that is not the machine's, as in a demo of the past.
+	TrustClock bool
+	// Report, if not nil, is called after each pass of Run.
+	Report func(State, string)
+
 	versionSize int // replaces versionRecords in tests
+	pieceSize   int // replaces realtimePiece in tests
 }
 
 // versionRecords is the approximate number of records in one version of a backfill: enough to be fast, few enough to
 // hold the write lock for less than a second.
 const versionRecords = 60_000
 
-// CatchUp publishes the slots that have ended since the end of the coverage. A GPU without coverage gets none.
+// CatchUp publishes the slots that are due since the end of the coverage. A GPU without coverage gets none.
 func (p *Publisher) CatchUp(ctx context.Context) (records int, err error) {
 	now := p.Now().UnixMilli()
 	return p.publishDue(ctx, nil, sinceCoverage(func(string) int64 { return now }))
 }
 
-// Backfill publishes the slots whose windows lie in [from, to), have ended and are not covered yet. Progress, if not
+// Backfill publishes the slots whose windows lie in [from, to), are due and are not covered yet. Progress, if not
 // nil, is called with the instant up to which slots are computed.
 func (p *Publisher) Backfill(ctx context.Context, from, to int64, progress func(at int64)) (records int, err error) {
 	return p.publishDue(ctx, progress, func(s *step, key store.CoverageKey, now int64) []store.Span {
 		wanted := store.Span{
 			From: s.schedule.NextSlot(key.Grain, from-1),
-			To:   s.schedule.LastSlot(key.Grain, min(to, now)),
+			To:   min(s.schedule.LastSlot(key.Grain, to), s.schedule.LastDue(key.Grain, now)),
 		}
 		return subtract(wanted, s.state.Coverage[key])
 	})
@@ -69,7 +77,7 @@ func sinceCoverage(first func(gpu string) int64) spanChooser {
 		if from == 0 {
 			from = min(s.schedule.LastSlot(key.Grain, start), s.firstWhole(key))
 		}
-		return []store.Span{{From: from, To: s.schedule.LastSlot(key.Grain, now)}}
+		return []store.Span{{From: from, To: s.schedule.LastDue(key.Grain, now)}}
 	}
 }
 

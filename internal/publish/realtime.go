@@ -1,7 +1,9 @@
 package publish
 
 import (
+	"cmp"
 	"context"
+	"math"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
@@ -11,8 +13,20 @@ import (
 // realtimeBack is how far back missed prints are made: as far as the API shows them.
 const realtimeBack = assay.Day
 
-// Realtime makes the prints of the minutes that have ended since the last print.
-func (p *Publisher) Realtime(ctx context.Context) error {
+// Missed prints may be millions. realtimeLoad is the time whose transactions are in memory at once, besides those of the
+// window before it, and realtimePiece about how many prints one transaction of the database stores: few enough to hold
+// the write lock for less than a second.
+const (
+	realtimeLoad  = assay.Hour
+	realtimePiece = 30_000
+)
+
+// Realtime makes the prints of the minutes that are due since the last print. A minute waits for rows that are on their
+// way as long as a slot does, so that the print at the end of an hour is the value of the hour.
+func (p *Publisher) Realtime(ctx context.Context) error { return p.realtime(ctx, math.MaxInt64) }
+
+// realtime makes those that end no later than the limit.
+func (p *Publisher) realtime(ctx context.Context, limit int64) error {
 	schedule, err := LoadSchedule(ctx, p.Store)
 	if err != nil {
 		return err
@@ -21,21 +35,32 @@ func (p *Publisher) Realtime(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last := p.Now().UnixMilli() / assay.Minute * assay.Minute
+	now := p.Now().UnixMilli()
+	last := min(now-schedule.At(now).Delay(), limit) / assay.Minute * assay.Minute
 	first := max(counters.Realtime, last-realtimeBack) + assay.Minute
 	if first > last {
 		return nil
 	}
-	batch, err := Known(ctx, p.Store, nil, first-assay.RealtimeWindow, last, counters.Receipt)
-	if err != nil {
-		return err
+	for first <= last {
+		end := min(last, first+realtimeLoad-assay.Minute)
+		batch, err := Known(ctx, p.Store, nil, first-assay.RealtimeWindow, end, counters.Receipt)
+		if err != nil {
+			return err
+		}
+		if err := p.print(ctx, schedule, batch, first, end); err != nil {
+			return err
+		}
+		first = end + assay.Minute
 	}
-	return p.Store.AppendRealtime(ctx, realtimePrints(schedule, batch, first, last), last)
+	return nil
 }
 
-// realtimePrints computes the prints of every minute from first to last.
-func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, last int64) (prints []store.LinePrint) {
+// print makes the prints of every minute from first to last, and stores them in pieces.
+func (p *Publisher) print(
+	ctx context.Context, schedule index.Schedule, batch []assay.Transaction, first, last int64,
+) error {
 	var calculator index.Calculator
+	var prints []store.LinePrint
 	rows := map[assay.Line][]int32{}
 	calculator.Load(batch)
 	begin, end := 0, 0 // rows of the batch that are in the window
@@ -63,6 +88,12 @@ func realtimePrints(schedule index.Schedule, batch []assay.Transaction, first, l
 				At: at, Value: d.Value, Transactions: d.Transactions, HourMicros: d.HourMicros,
 			}})
 		}
+		if len(prints) >= cmp.Or(p.pieceSize, realtimePiece) || at == last {
+			if err := p.Store.AppendRealtime(ctx, prints, at); err != nil {
+				return err
+			}
+			prints = prints[:0]
+		}
 	}
-	return prints
+	return nil
 }

@@ -1,8 +1,10 @@
 package publish
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/assaydata/assay"
@@ -106,6 +108,29 @@ func TestRealtime_LongGap(t *testing.T) {
 	realtime(t, p)
 	want := plainPrints(all, later-assay.Day+assay.Minute, later) // the earlier prints are too old to be kept
 	wantPrints(t, db, want)
+}
+
+// Missed prints are stored in pieces, so that other writers get in between. What is stored stays when the rest fails.
+func TestRealtime_Pieces(t *testing.T) {
+	t.Parallel()
+	db := loaded(t)
+	later := instant(9, 12, 0)
+	p, _ := newPublisher(db, later)
+	p.pieceSize = 100
+	stop := later - 3*assay.Hour
+	storetest.Exec(t, db, `CREATE TRIGGER full BEFORE INSERT ON realtime WHEN NEW.at > `+fmt.Sprint(stop)+`
+		BEGIN SELECT RAISE(ABORT, 'no room'); END`)
+	if err := p.Realtime(t.Context()); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("the prints end with %v", err)
+	}
+	prints := printsOf(t, db, global)
+	if last := prints[len(prints)-1].At; last > stop || last < stop-assay.Hour {
+		t.Errorf("before it failed, prints to %s were stored, want nearly to %s",
+			assay.FormatInstant(last), assay.FormatInstant(stop))
+	}
+	storetest.Exec(t, db, `DROP TRIGGER full`)
+	realtime(t, p)
+	wantPrints(t, db, plainPrints(rentals(start, end), later-assay.Day+assay.Minute, later))
 }
 
 // A withdrawn rental does not count in later prints; earlier prints stay.

@@ -8,21 +8,27 @@ import (
 // retryAfter is how long the loop waits after a failed pass.
 const retryAfter = time.Second
 
-// longestWait bounds the wait for the next minute, so that a clock set forward is noticed.
+// longestWait bounds the wait for the next pass, so that a clock set forward is noticed.
 const longestWait = 10 * time.Second
 
-// Run publishes every slot when it ends, makes the real-time prints, and signs each day that has ended. It first
+// Run publishes every slot when it is due, makes the real-time prints, and signs each day that has ended. It first
 // catches up on slots that ended earlier. A GPU without coverage starts with the slot that is running; a GPU that is
 // added to the catalog later starts with the slot that runs then. Run returns when the context ends.
+//
+// What Run publishes is final, so it holds back what it cannot know: slots past the horizon, and everything while the
+// clock is in doubt.
 func (p *Publisher) Run(ctx context.Context) error {
 	seen := firstSeen{started: p.Now().UnixMilli(), gpus: map[string]int64{}}
+	guard, report := newClockGuard(p), reporter{p: p}
 	for {
 		now := p.Now()
-		next := now.Truncate(time.Minute).Add(time.Minute)
-		err := p.pass(ctx, seen.at(now.UnixMilli()))
-		wait := min(next.Sub(p.Now()), longestWait) // not positive if the minute ended during the pass
-		if err != nil && ctx.Err() == nil {
-			p.Log.Error("publish", "error", err)
+		delay, held, err := p.pass(ctx, guard, seen.at(now.UnixMilli()))
+		next := now.Add(-delay).Truncate(time.Minute).Add(time.Minute + delay)
+		wait := min(next.Sub(p.Now()), longestWait) // not positive if something became due during the pass
+		if ctx.Err() == nil {
+			report.passed(held, err)
+		}
+		if err != nil {
 			wait = retryAfter
 		}
 		select {
@@ -33,15 +39,36 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
-// pass does everything that is due.
-func (p *Publisher) pass(ctx context.Context, first func(gpu string) int64) error {
-	if _, err := p.publishDue(ctx, nil, sinceCoverage(first)); err != nil {
-		return err
+// pass does everything that is due, and returns how long after its end a minute is due, and why something that is due
+// was held back.
+func (p *Publisher) pass(
+	ctx context.Context, guard *clockGuard, first func(gpu string) int64,
+) (delay time.Duration, held string, err error) {
+	if held, err = guard.check(ctx); err != nil || held != "" {
+		return 0, held, err
 	}
-	if err := p.Realtime(ctx); err != nil {
-		return err
+	limit, reason, err := p.Limit(ctx)
+	if err != nil {
+		return 0, "", err
 	}
-	return p.Sign(ctx)
+	cut := limit == 0
+	if _, err := p.publishDue(ctx, nil, within(limit, sinceCoverage(first), &cut)); err != nil {
+		return 0, "", err
+	}
+	if cut {
+		held = reason
+	}
+	if err := p.realtime(ctx, limit); err != nil {
+		return 0, "", err
+	}
+	if err := p.Sign(ctx); err != nil {
+		return 0, "", err
+	}
+	schedule, err := LoadSchedule(ctx, p.Store)
+	if err != nil {
+		return 0, "", err
+	}
+	return time.Duration(schedule.At(p.Now().UnixMilli()).Delay()) * time.Millisecond, held, nil
 }
 
 // firstSeen remembers when the loop first saw each GPU.

@@ -26,8 +26,11 @@ type running struct {
 	stop    context.CancelFunc
 }
 
-func newRunning(t *testing.T, at int64) *running {
-	r := &running{db: storetest.Open(t), stopped: make(chan error, 1)}
+func newRunning(t *testing.T, at int64) *running { return newRunningOn(t, storetest.Open(t), at) }
+
+func newRunningOn(t *testing.T, db *store.DB, at int64) *running {
+	t.Helper()
+	r := &running{db: db, stopped: make(chan error, 1)}
 	r.ahead.Store(int64(time.Until(time.UnixMilli(at))))
 	r.Publisher, _ = newPublisher(r.db, at)
 	r.Now = func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
@@ -86,6 +89,52 @@ func TestRun_PublishesWhenTheHourEnds(t *testing.T) {
 		r.until(eight + assay.Second)
 		if got := r.publishedAt(t); !slices.Equal(got, []int64{eight}) {
 			t.Errorf("published at %v, want %v and no later", got, eight)
+		}
+		r.end(t)
+	})
+}
+
+// A feed whose rows take three seconds to arrive has no late rows: an hour is published five seconds after its end, as
+// its record says, and so is the print of a minute.
+func TestRun_RowsOnTheirWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		noon := instant(5, 12, 0)
+		db := storetest.Open(t)
+		if _, err := LoadSchedule(t.Context(), db); err != nil { // adopts the built-in methodology
+			t.Fatal(err)
+		}
+		r := newRunningOn(t, db, noon-20*assay.Second)
+		r.start(t)
+		late, before := 0, 0
+		for at := noon - 10*assay.Second; at < noon+10*assay.Second; at += 500 {
+			r.until(at + 3*assay.Second)
+			row := rentals(noon, noon+1)[0]
+			row.ID, row.ExecutedAt = fmt.Sprint(at), at
+			got, err := r.db.AppendTransactions(t.Context(), []assay.Transaction{row})
+			if err != nil {
+				t.Fatal(err)
+			}
+			late += got.Late
+			if at < noon {
+				before++
+			}
+		}
+		if late != 0 {
+			t.Errorf("%d rows were late", late)
+		}
+		records, err := r.db.SeriesRecords(t.Context(), store.SeriesKey{Line: global, Grain: assay.Hourly}, noon, noon+1)
+		if err != nil || len(records) != 1 {
+			t.Fatalf("the records of noon are %v (%v)", records, err)
+		}
+		d := records[0]
+		if d.Transactions != before || d.DelaySeconds != 5 || d.PublishedAt != noon+5*assay.Second {
+			t.Errorf("noon has %d of %d rows, a delay of %d s, and was published at %s",
+				d.Transactions, before, d.DelaySeconds, assay.FormatInstant(d.PublishedAt))
+		}
+		prints := printsOf(t, r.db, global)
+		if last := prints[len(prints)-1]; last.At != noon || last.Transactions != before {
+			t.Errorf("the last print is %+v, want noon's with %d rows", last, before)
 		}
 		r.end(t)
 	})
@@ -177,14 +226,15 @@ func TestRun_CatchesUpFirst(t *testing.T) {
 	})
 }
 
+// A small correction of the clock is noticed.
 func TestRun_ClockSetForward(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRunning(t, instant(5, 12, 30))
+		r := newRunning(t, instant(5, 12, 59))
 		mustAppend(t, r.db, rentals(instant(5, 12, 0), instant(5, 13, 0))...)
 		r.start(t)
 		synctest.Wait()
-		r.ahead.Add(int64(30 * time.Minute))
+		r.ahead.Add(int64(time.Minute))
 		r.until(instant(5, 13, 0) + 11*assay.Second)
 		if got := r.publishedAt(t); len(got) != 1 || got[0] > instant(5, 13, 0)+10*assay.Second {
 			t.Errorf("after the clock was set to 13:00 there were publications at %v, want one within ten seconds", got)

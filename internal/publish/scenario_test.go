@@ -151,6 +151,9 @@ func (s *scenario) wantLoaded(args []string) error {
 
 // publish backfills a period, or catches up to the clock.
 func (s *scenario) publish(args []string) (err error) {
+	if err := publish.AdoptPrompt(s.t.Context(), s.db); err != nil {
+		return err
+	}
 	var records int
 	if len(args) >= 2 {
 		from, errFrom := indextest.Instant(args[0], "from ")

@@ -61,7 +61,7 @@ func (s *step) compute(
 		for _, span := range due[store.CoverageKey{GPU: w.GPU, Grain: w.Grain}] {
 			if w.At > span.From && w.At <= span.To {
 				d, published := Determine(&s.calculator, s.schedule, w, s.batch, s.digests)
-				d.Receipt, d.PublishedAt = s.state.Receipt, s.publishedAt
+				d.DelaySeconds, d.Receipt, d.PublishedAt = s.schedule.At(w.At).DelaySeconds, s.state.Receipt, s.publishedAt
 				take(d, published)
 			}
 		}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
+
+	"github.com/assaydata/assay"
 )
 
 // AuditEntry is an entry of the audit log: who did what to whom, and the details. It contains no secret.
@@ -52,6 +55,36 @@ func (tx *tx) audit(action, subject string, d detail) error {
 	return tx.exec(`INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`,
 		tx.now, actor, action, subject, string(text))
 }
+
+// publishing is the subject of what an operator says about publishing as a whole.
+const publishing = "publishing"
+
+// ConfirmPublishing records that the operator wants everything published up to an instant, whatever is missing, and
+// takes the clock for right.
+func (db *DB) ConfirmPublishing(ctx context.Context, until int64) error {
+	return db.write(ctx, func(tx *tx) error {
+		return tx.audit("publishing.confirm", publishing, detail{"until": assay.FormatInstant(until)})
+	})
+}
+
+// PublishingConfirmed reports whether an operator has confirmed publishing in a period, its ends included.
+func (db *DB) PublishingConfirmed(ctx context.Context, from, to int64) (bool, error) {
+	entries, err := db.AuditLog(ctx, AuditFilter{Subject: publishing, Since: from})
+	return slices.ContainsFunc(entries, func(e AuditEntry) bool { return e.At <= to }), err
+}
+
+// AcceptSigningKey records that the operator wants days signed with a key from now on, whichever signed those before.
+func (db *DB) AcceptSigningKey(ctx context.Context, id string) error {
+	return db.write(ctx, func(tx *tx) error { return tx.audit("signing-key.accept", signingKeySubject(id), nil) })
+}
+
+// SigningKeyAccepted reports whether an operator has accepted a key.
+func (db *DB) SigningKeyAccepted(ctx context.Context, id string) (bool, error) {
+	entries, err := db.AuditLog(ctx, AuditFilter{Subject: signingKeySubject(id), Limit: 1})
+	return len(entries) > 0, err
+}
+
+func signingKeySubject(id string) string { return "signing-key:" + id }
 
 // AuditLog reads the log, newest first.
 func (db *DB) AuditLog(ctx context.Context, f AuditFilter) (entries []AuditEntry, err error) {

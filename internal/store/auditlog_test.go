@@ -92,3 +92,26 @@ func TestAuditLog_AppendOnly(t *testing.T) {
 		}
 	})
 }
+
+// A confirmation counts if it was given in the period, its ends included.
+func TestPublishingConfirmed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		db.Now = func() time.Time { return time.UnixMilli(100) }
+		if err := db.ConfirmPublishing(store.WithActor(t.Context(), "operator:ada"), 90); err != nil {
+			t.Fatal(err)
+		}
+		if e := mustAudit(t, db, store.AuditFilter{}); len(e) != 1 || e[0].Actor != "operator:ada" ||
+			e[0].Action != "publishing.confirm" || e[0].Detail != `{"until":"1970-01-01T00:00:00.090Z"}` {
+			t.Errorf("the audit log has %+v", e)
+		}
+		for _, period := range []struct {
+			from, to int64
+			want     bool
+		}{{0, 99, false}, {0, 100, true}, {100, 100, true}, {101, 200, false}} {
+			if got, err := db.PublishingConfirmed(t.Context(), period.from, period.to); got != period.want || err != nil {
+				t.Errorf("from %d to %d: %t (%v)", period.from, period.to, got, err)
+			}
+		}
+	})
+}

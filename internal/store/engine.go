@@ -12,6 +12,8 @@ import (
 type engine interface {
 	// Ping checks that the database can be read.
 	Ping(ctx context.Context) error
+	// Clock returns the time by the database's own clock; ok is false if that is the clock of this machine.
+	Clock(ctx context.Context) (at time.Time, ok bool, err error)
 	// Lag returns the time since the database was last known to have everything that was committed. Only a replica lags.
 	Lag() time.Duration
 	// ReleaseMemory frees the memory that bulk writes have used.

@@ -191,6 +191,17 @@ func (e *postgresEngine) Ping(ctx context.Context) error {
 // Lag returns zero: commits go to this database.
 func (e *postgresEngine) Lag() time.Duration { return 0 }
 
+// Clock asks the server.
+func (e *postgresEngine) Clock(ctx context.Context) (at time.Time, ok bool, err error) {
+	b, err := e.begin(ctx, false)
+	if err != nil {
+		return at, false, err
+	}
+	defer b.end()
+	err = b.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&at)
+	return at, err == nil, errors.Join(err, b.Rollback())
+}
+
 // ReleaseMemory does nothing: the memory is the server's.
 func (e *postgresEngine) ReleaseMemory(context.Context) error { return nil }
 

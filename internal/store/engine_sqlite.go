@@ -205,6 +205,11 @@ func (e *sqliteEngine) Ping(ctx context.Context) error {
 // Lag returns zero: commits go to this database.
 func (e *sqliteEngine) Lag() time.Duration { return 0 }
 
+// Clock has nothing to say: SQLite runs on this machine.
+func (e *sqliteEngine) Clock(context.Context) (at time.Time, ok bool, err error) {
+	return time.Time{}, false, nil
+}
+
 // ReleaseMemory frees the memory that bulk writes have used.
 func (e *sqliteEngine) ReleaseMemory(ctx context.Context) error {
 	_, err := e.writer.ExecContext(ctx, `PRAGMA shrink_memory`)

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/assaydata/assay"
@@ -49,12 +51,27 @@ func (db *DB) AppendRealtime(ctx context.Context, prints []LinePrint, upTo int64
 		if err := insert.flush(); err != nil {
 			return err
 		}
-		if err := tx.exec(`DELETE FROM realtime WHERE at < $1`, upTo-realtimeRetention); err != nil {
+		if err := deleteOldPrints(tx, upTo-realtimeRetention); err != nil {
 			return err
 		}
 		return tx.exec(`UPDATE counters SET value = $1 WHERE name = 'realtime' AND value < $1`, upTo)
 	})
 }
+
+// deleteOldPrints deletes the oldest minutes before an instant: usually all of them, but after a pause, when there are
+// millions, about as many prints as one call stores.
+func deleteOldPrints(tx *tx, before int64) error {
+	last := before - 1
+	err := tx.QueryRowContext(tx.ctx, `SELECT at FROM realtime WHERE at < $1 ORDER BY at LIMIT 1 OFFSET $2`,
+		before, deletedPrints).Scan(&last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return tx.exec(`DELETE FROM realtime WHERE at <= $1`, last)
+}
+
+// deletedPrints is about how many prints are deleted at once.
+const deletedPrints = 30_000
 
 // Realtime reads the prints in (after, upTo], in the order of time. The counter Realtime is the instant of the newest.
 func (db *DB) Realtime(ctx context.Context, after, upTo int64) (prints []LinePrint, err error) {

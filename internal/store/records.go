@@ -15,9 +15,16 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// appendBody appends the body of a record after its version: the methodology's name, the numbers as varints, whether
-// there is a value, and the hashes, the record's own last. It does not repeat the row's key. readBody reads the same
-// fields in the same order.
+// What the flags of a record's body say.
+const (
+	flagValue = 1 << iota // there is a value
+	flagDelay             // the delay follows
+	flagsEnd
+)
+
+// appendBody appends the body of a record after its version: the methodology's name, the numbers as varints, the flags,
+// and the hashes, the record's own last. It does not repeat the row's key. readBody reads the same fields in the same
+// order.
 func appendBody(dst []byte, d *assay.Determination) []byte {
 	dst = append(binary.AppendUvarint(dst, uint64(len(d.Methodology))), d.Methodology...)
 	dst = binary.AppendVarint(dst, d.From)
@@ -35,7 +42,12 @@ func appendBody(dst []byte, d *assay.Determination) []byte {
 	dst = binary.AppendVarint(dst, int64(d.Excluded.Withdrawn))
 	dst = binary.AppendVarint(dst, int64(d.Adjusted.Winsorized))
 	dst = binary.AppendVarint(dst, int64(d.Adjusted.Capped))
-	dst = append(dst, byte(boolInt(d.HasValue)))
+	flags := byte(boolInt(d.HasValue)) * flagValue
+	if d.DelaySeconds == 0 { // as in every record before release 0.6.0
+		dst = append(dst, flags)
+	} else {
+		dst = binary.AppendVarint(append(dst, flags|flagDelay), int64(d.DelaySeconds))
+	}
 	dst = append(dst, d.Inputs[:]...)
 	dst = append(dst, d.Previous[:]...)
 	return append(dst, d.Hash[:]...)
@@ -62,12 +74,16 @@ func readBody(body []byte, d *assay.Determination) error {
 	d.Excluded.Withdrawn = int(r.signed())
 	d.Adjusted.Winsorized = int(r.signed())
 	d.Adjusted.Capped = int(r.signed())
-	hasValue := r.unsigned()
-	d.HasValue = hasValue == 1
+	flags := r.unsigned()
+	d.HasValue = flags&flagValue != 0
+	d.DelaySeconds = 0
+	if flags&flagDelay != 0 {
+		d.DelaySeconds = int(r.signed())
+	}
 	for _, hash := range []*assay.Hash{&d.Inputs, &d.Previous, &d.Hash} {
 		copy(hash[:], r.bytes(uint64(len(hash))))
 	}
-	if r.bad || r.at != len(body) || hasValue > 1 {
+	if r.bad || r.at != len(body) || flags >= flagsEnd {
 		return errBody
 	}
 	return nil

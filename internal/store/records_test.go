@@ -26,7 +26,7 @@ func fullRecord(n int64, b byte, methodology string) (d assay.Determination) {
 	d.Transactions, d.Providers, d.HHI = count, count, count
 	d.Excluded = assay.Exclusions{Unverified: count, Withdrawn: count}
 	d.Adjusted = assay.Adjustments{Winsorized: count, Capped: count}
-	d.Methodology, d.HasValue = methodology, n >= 0
+	d.Methodology, d.HasValue, d.DelaySeconds = methodology, n >= 0, count
 	return d
 }
 
@@ -36,13 +36,14 @@ func differentRecord() assay.Determination {
 		From: 1, Receipt: 2, PublishedAt: 3, Value: 4, Transactions: 5, HourMicros: 6, Providers: 7, HHI: 8,
 		Low: 9, High: 10, Median: 11,
 		Excluded: assay.Exclusions{Unverified: 12, Withdrawn: 13}, Adjusted: assay.Adjustments{Winsorized: 14, Capped: 15},
-		Methodology: "1.0.0", HasValue: true, Inputs: assay.Hash{16}, Previous: assay.Hash{17},
+		Methodology: "1.0.0", HasValue: true, DelaySeconds: 18, Inputs: assay.Hash{16}, Previous: assay.Hash{17},
 	}
 }
 
 var bodies = []assay.Determination{
 	{},
 	differentRecord(),
+	{HasValue: true, Hash: assay.Hash{1}}, // without a delay
 	fullRecord(math.MaxInt64, 0xff, "2.0.0-rc.1"),
 	fullRecord(math.MinInt64, 0x80, ""),
 	fullRecord(-1, 0x7f, strings.Repeat("東", 100)),

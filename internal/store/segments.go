@@ -417,6 +417,23 @@ func (db *DB) FirstTransaction(ctx context.Context) (at int64, ok bool, err erro
 	return at, ok, err
 }
 
+// Reach returns how far the stored transactions reach: to the end of the newest hour that has any, but not past the
+// moment at which the last batch was received. It is 0 without transactions.
+func (db *DB) Reach(ctx context.Context) (at int64, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		var newest, received sql.NullInt64
+		err := tx.QueryRowContext(tx.ctx, `SELECT max(segment) FROM segments`).Scan(&newest)
+		if err != nil || !newest.Valid {
+			return err
+		}
+		err = tx.QueryRowContext(tx.ctx,
+			`SELECT received_at FROM receipts WHERE rows > 0 ORDER BY receipt DESC LIMIT 1`).Scan(&received)
+		at = min(segmentNumber(newest.Int64).hour()+assay.Hour, received.Int64)
+		return err
+	})
+	return at, err
+}
+
 // CountTransactions counts the stored transactions.
 func (db *DB) CountTransactions(ctx context.Context) (n int, err error) {
 	err = db.read(ctx, func(tx *tx) error {

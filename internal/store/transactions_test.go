@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -361,5 +362,36 @@ func TestFirstTransaction(t *testing.T) {
 		if first, ok, err := db.FirstTransaction(t.Context()); first != early.ExecutedAt || !ok || err != nil {
 			t.Errorf("the first was at %d (%t, %v), want %d", first, ok, err, early.ExecutedAt)
 		}
+	})
+}
+
+// What was received reaches to the end of the newest hour that has a transaction, but not past the moment at which the
+// last batch was received. What is not a transaction does not count.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		var clock int64
+		db.Now = func() time.Time { return time.UnixMilli(clock) }
+		want := func(at int64) {
+			t.Helper()
+			if got, err := db.Reach(t.Context()); got != at || err != nil {
+				t.Errorf("at %s the transactions reach to %s (%v), want %s", assay.FormatInstant(clock),
+					assay.FormatInstant(got), err, assay.FormatInstant(at))
+			}
+		}
+		want(0)
+		first := rental("a")
+		hour := first.ExecutedAt/assay.Hour*assay.Hour + assay.Hour
+		clock = hour - assay.Minute
+		mustAppend(t, db, first)
+		want(clock) // the hour has not ended
+		clock = hour + assay.Day
+		second := rental("b")
+		mustAppend(t, db, second)
+		want(hour) // the rows of a clock that is wrong, or of history
+		if _, err := db.AddVerification(t.Context(), assay.Verification{Source: first.Source, ID: first.ID}); err != nil {
+			t.Fatal(err)
+		}
+		want(hour)
 	})
 }

@@ -92,6 +92,9 @@ func (c *checker) window(w index.Window, k *chunk) error {
 		r := &records[0]
 		records = records[1:]
 		d.Receipt, d.PublishedAt = cover.Receipt, cover.PublishedAt
+		if r.DelaySeconds != 0 { // otherwise of a release that had none
+			d.DelaySeconds = c.schedule.At(w.At).DelaySeconds
+		}
 		if err := compare(slot, &d, r, cover.Version); err != nil {
 			return err
 		}
@@ -129,6 +132,10 @@ func compare(slot publish.Slot, d *assay.Determination, r *store.Record, version
 		return differs("%s, revision %d: the record says %s, the transactions give %s (%s)",
 			slot, r.Revision, value(&r.Determination), value(d), difference(d, &r.Determination))
 	}
+	if r.PublishedAt < r.At+int64(r.DelaySeconds)*assay.Second {
+		return differs("%s, revision %d: it was published at %s, before its delay of %d s had passed",
+			slot, r.Revision, assay.FormatInstant(r.PublishedAt), r.DelaySeconds)
+	}
 	if proof.Record(d) != r.Hash {
 		return differs("%s, revision %d: the record's hash is not the hash of its text", slot, r.Revision)
 	}
@@ -157,6 +164,8 @@ func difference(computed, stored *assay.Determination) string {
 		return fmt.Sprintf("revision %d instead of %d", stored.Revision, computed.Revision)
 	case computed.Receipt != stored.Receipt || computed.PublishedAt != stored.PublishedAt:
 		return "another publication"
+	case computed.DelaySeconds != stored.DelaySeconds:
+		return fmt.Sprintf("a delay of %d s instead of %d s", stored.DelaySeconds, computed.DelaySeconds)
 	case computed.Value != stored.Value || computed.HasValue != stored.HasValue:
 		return "another value"
 	}

@@ -28,6 +28,7 @@ type NodeStatus struct {
 	lastContact atomic.Int64 // when the database last responded
 	contact     atomic.Int32 // what the last check found
 	draining    atomic.Bool
+	publishing  atomic.Pointer[publishingReport] // nil on a node that does not publish
 	warning     atomic.Pointer[warning]
 	updating    sync.Mutex // held while a warning is made, so that an older one does not replace a newer one
 }
@@ -60,6 +61,39 @@ func NewNodeStatus(config StatusConfig) *NodeStatus {
 	s := &NodeStatus{StatusConfig: config}
 	s.lastContact.Store(config.Now().UnixMilli())
 	return s
+}
+
+// Publishing is whether publishing keeps up, as /health says it, and why not.
+type Publishing struct {
+	State  string `json:"publishing,omitempty"` // current, late, failing or held
+	Reason string `json:"publishing_reason,omitempty"`
+}
+
+// publishingReport is what the publisher of this node said last, and when.
+type publishingReport struct {
+	Publishing
+
+	at int64
+}
+
+// Publishing is late if the publisher has said nothing for so long. It usually reports every ten seconds.
+const lateAfter = time.Minute
+
+// ReportPublishing records what the publisher of this node says.
+func (s *NodeStatus) ReportPublishing(p Publishing) {
+	s.publishing.Store(&publishingReport{p, s.Now().UnixMilli()})
+}
+
+// Publishing returns what the publisher of this node said last; it is empty if there is none.
+func (s *NodeStatus) Publishing() Publishing {
+	report := s.publishing.Load()
+	if report == nil {
+		return Publishing{}
+	}
+	if s.Now().UnixMilli()-report.at > lateAfter.Milliseconds() {
+		return Publishing{"late", "The last attempt ended at " + assay.FormatInstant(report.at) + "."}
+	}
+	return report.Publishing
 }
 
 // Watch checks the database until the context ends, so that responses can say how old they may be.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -49,6 +50,21 @@ func TestStatus_StaleResponsesSaySo(t *testing.T) {
 	r.lookAfter(time.Second)
 	r.want("/api/gpu/H200", 200, "")
 	r.want("/health", 200, "", `"age_seconds":0,`)
+}
+
+// /health says what the publisher of the node has reported, and that it is late once it is silent.
+func TestHealth_Publishing(t *testing.T) {
+	r := newRig(t)
+	r.Status.ReportPublishing(web.Publishing{State: "held", Reason: "The clock has jumped."})
+	r.want("/health", 200, "", `"age_seconds":0,"publishing":"held","publishing_reason":"The clock has jumped.","version":`)
+	r.Status.ReportPublishing(web.Publishing{State: "current"})
+	r.want("/health", 200, "", `"age_seconds":0,"publishing":"current","version":`)
+	reported := r.Clock
+	r.lookAfter(time.Minute)
+	r.want("/health", 200, "", `"publishing":"current"`)
+	r.lookAfter(time.Millisecond)
+	r.want("/health", 200, "", `"publishing":"late","publishing_reason":"The last attempt ended at `+
+		assay.FormatInstant(reported.UnixMilli())+`.","version":`)
 }
 
 // A flood of requests for /health does not reach the database. It reports the last check, and does not trust a check

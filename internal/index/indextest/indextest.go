@@ -129,7 +129,7 @@ func Instant(text, prefix string) (int64, error) {
 //	winsorize 5 95
 //	cap 40
 //
-// Everything else is as in version 1.0.0.
+// Everything else is as in version 1.0.0, except that a slot is published when it ends.
 func Methodology(version string, rules []string) (string, error) {
 	transactions, providers, outliers := 1, 1, ""
 	for _, rule := range rules {
@@ -162,6 +162,8 @@ time = "16:00"
 [minimum]
 transactions = %d
 providers    = %d
+[publication]
+delay = "0s"
 %s`, version, transactions, providers, outliers), nil
 }
 

@@ -1,0 +1,4 @@
+package publish
+
+// For the tests of the other package.
+var AdoptPrompt = adoptPrompt
