@@ -34,7 +34,7 @@ type Publisher struct {
 
 	// Horizon is how far past the newest transaction Run publishes; 0 is without a limit.
 	Horizon time.Duration
-	// TrustClock is for a clock that is not the machine's, as in a demo of the past.
+	// TrustClock is for a clock that may jump, as that of a demo.
 	TrustClock bool
 	// Report, if not nil, is called after each pass of Run.
 	Report func(State, string)
