@@ -66,7 +66,7 @@ func runDemo(ctx context.Context, config demoConfig, s *streams) error {
 	}
 	defer service.close()
 	service.publisher.TrustClock = true // a market that is made up loses nothing when the machine was suspended
-	quiet := *service.publisher // the progress bar shows the same
+	quiet := *service.publisher         // the progress bar shows the same
 	quiet.Log = slog.New(slog.DiscardHandler)
 	market := &demo.Demo{
 		Store: service.store, Publisher: &quiet, Seed: config.seed, Now: service.now, Log: service.log,

@@ -13,9 +13,9 @@ import (
 // realtimeBack is how far back missed prints are made: as far as the API shows them.
 const realtimeBack = assay.Day
 
-// Missed prints may be millions. realtimeLoad is the time whose transactions are in memory at once, besides those of the
-// window before it, and realtimePiece about how many prints one transaction of the database stores: few enough to hold
-// the write lock for less than a second.
+// Missed prints may be millions. realtimeLoad is the time whose transactions are in memory at once, besides those of
+// the window before it, and realtimePiece about how many prints one transaction of the database stores: few enough to
+// hold the write lock for less than a second.
 const (
 	realtimeLoad  = assay.Hour
 	realtimePiece = 30_000
