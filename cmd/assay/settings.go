@@ -69,8 +69,11 @@ func fillFlags(cmd *cobra.Command, file *configFile) (list []effectiveSetting, e
 	return list, err
 }
 
-// configurable reports whether a flag can be set in the environment and in the configuration file.
-func configurable(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "config" }
+// configurable reports whether a flag can be set in the environment and in the configuration file. What the operator
+// confirms is confirmed once, on the command line.
+func configurable(f *pflag.Flag) bool {
+	return f.Name != "help" && f.Name != "config" && f.Name != "confirm"
+}
 
 func fillFlag(cmd *cobra.Command, f *pflag.Flag, file *configFile) (source string, err error) {
 	if f.Changed {
