@@ -33,7 +33,7 @@ async function createKey(page: Page, name: string): Promise<string> {
 test('a reader signs in, creates a key, uses it, sees its usage, and revokes it', async ({ page, server }) => {
   await submitSignIn(page, server, 'full');
   await expect(page).toHaveURL(/\/settings$/);
-  await expect(page.getByRole('button', { name: 'Sign out' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Sign out', exact: true })).toBeVisible();
   const key = await createKey(page, 'notebook');
   expect(key).toMatch(/^sk_live_[0-9A-Za-z]{6}_[0-9A-Za-z]{49}$/);
   await expect(page.getByText(key)).toHaveCount(0); // shown once
@@ -111,7 +111,7 @@ test('signing out locks the data again', async ({ page, server }) => {
   await expect(page).toHaveURL(/\/settings$/);
   await open(page, '/memory');
   await expect(page.getByText('Premium or Full access', { exact: true })).toHaveCount(0);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await expect(page).toHaveURL(/\/$/);
   await page.getByRole('link', { name: 'Memory' }).first().click();
   await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
