@@ -59,7 +59,7 @@ func TestServe_ConnectionFlood(t *testing.T) {
 	t.Parallel()
 	needProgram(t)
 	dir := nodeFolder(t)
-	cmd := exec.Command("sh", "-c", `ulimit -n 256 && exec "$0" "$@"`, program, "serve", "--dir", "data")
+	cmd := exec.Command("sh", "-c", `ulimit -n 256 && exec "$0" "$@"`, program, "serve", "--role", "read", "--dir", "data")
 	p, err := startCommand(nil, dir, "server", cmd)
 	if err != nil {
 		t.Fatal(err)

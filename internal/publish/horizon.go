@@ -13,6 +13,8 @@ import (
 // DefaultHorizon is how far past the newest transaction slots are published, unless the operator sets another horizon.
 const DefaultHorizon = 2 * time.Hour
 
+const nothingYet = "No transaction has been received yet."
+
 // Limit returns the instant up to which slots may be published: the horizon past the newest transaction. After that,
 // either nothing is received or the clock is wrong: a slot would be empty for good, and what arrives for it late.
 // Reason says so.
@@ -25,7 +27,7 @@ func (p *Publisher) Limit(ctx context.Context) (limit int64, reason string, err 
 		return 0, "", err
 	}
 	if reach == 0 {
-		return 0, "No transaction has been received yet.", nil
+		return 0, nothingYet, nil
 	}
 	reason = fmt.Sprintf("No transaction has been received since %s. Publishing continues with the next one, or after "+
 		"'assay publish --confirm'.", assay.FormatInstant(reach))

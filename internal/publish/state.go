@@ -15,7 +15,7 @@ const (
 // reporter reports the state after each pass, and logs when publishing is held and when it continues.
 type reporter struct {
 	p    *Publisher
-	held string // the last reason that was logged
+	held bool // as the log says
 }
 
 func (r *reporter) passed(held string, err error) {
@@ -27,13 +27,16 @@ func (r *reporter) passed(held string, err error) {
 	case held != "":
 		state, reason = Held, held
 	}
-	if err == nil && (held == "") != (r.held == "") {
-		if held != "" {
-			r.p.Log.Error("publishing is held", "reason", held)
-		} else {
+	if isHeld := held != ""; err == nil && isHeld != r.held {
+		r.held = isHeld
+		switch held {
+		case "":
 			r.p.Log.Info("publishing continues")
+		case nothingYet: // a new database, as it should be
+			r.p.Log.Info("publishing is held", "reason", held)
+		default:
+			r.p.Log.Error("publishing is held", "reason", held)
 		}
-		r.held = held
 	}
 	if r.p.Report != nil {
 		r.p.Report(state, reason)
