@@ -28,10 +28,11 @@ A day is published if its whole window, from fixing to fixing, lies in the
 period. If you publish in pieces, let them overlap by a day: values that are
 already published are left alone.
 
-Without --to, what ends after the day of the newest transaction, and more than
-two hours after it, is held back: a feed that does not run or a clock that is
-wrong would make it empty for good. With --confirm it is published too, and a
-server that holds back because its clock has jumped continues.`,
+Without --to, publishing stops at the end of the newest transaction's day, or
+two hours after the transaction if that is later. Beyond that, hours would be
+empty for good because a feed is down or a clock is wrong. With --confirm they
+are published all the same, and a server that stopped publishing because its
+clock jumped resumes.`,
 		Example: `  assay publish --dir data
   assay publish --dir data --from 2025-01-01 --to 2026-01-01`,
 		Args: arguments(),

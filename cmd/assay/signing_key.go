@@ -167,7 +167,7 @@ func newSigningKeyAcceptCommand(s *streams) *cobra.Command {
 	var location databaseLocation
 	cmd := &cobra.Command{
 		Use:   "accept",
-		Short: "Sign with a key that does not follow the last one",
+		Short: "Accept a signing key that differs from the last one",
 		Long: `Accept the signing key of the folder for days signed from now on, although the
 last day was signed with another one. A publisher refuses to start with such a
 key, except after rotate, because it may be one that was restored or copied by

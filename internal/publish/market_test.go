@@ -192,6 +192,18 @@ func ok(t *testing.T) func(records int, err error) int {
 	}
 }
 
+// mustAppendOnTime appends rows, none of which may be late.
+func mustAppendOnTime(t *testing.T, db *store.DB, rows ...assay.Transaction) {
+	t.Helper()
+	got, err := db.AppendTransactions(t.Context(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Late != 0 {
+		t.Errorf("%d of %d rows are late", got.Late, len(rows))
+	}
+}
+
 // catchUpFrom catches up as Run does if it started at the given instant.
 func catchUpFrom(t *testing.T, p *Publisher, started int64) (records int) {
 	t.Helper()

@@ -106,22 +106,15 @@ func TestRun_RowsOnTheirWay(t *testing.T) {
 		}
 		r := newRunningOn(t, db, noon-20*assay.Second)
 		r.start(t)
-		late, before := 0, 0
+		before := 0
 		for at := noon - 10*assay.Second; at < noon+10*assay.Second; at += 500 {
 			r.until(at + 3*assay.Second)
 			row := rentals(noon, noon+1)[0]
 			row.ID, row.ExecutedAt = fmt.Sprint(at), at
-			got, err := r.db.AppendTransactions(t.Context(), []assay.Transaction{row})
-			if err != nil {
-				t.Fatal(err)
-			}
-			late += got.Late
+			mustAppendOnTime(t, r.db, row)
 			if at < noon {
 				before++
 			}
-		}
-		if late != 0 {
-			t.Errorf("%d rows were late", late)
 		}
 		records, err := r.db.SeriesRecords(t.Context(), store.SeriesKey{Line: global, Grain: assay.Hourly}, noon, noon+1)
 		if err != nil || len(records) != 1 {
@@ -166,9 +159,7 @@ func TestRun_GPUAddedMeanwhile(t *testing.T) {
 		for i := range history {
 			history[i].GPU = "MI300X"
 		}
-		if got, err := r.db.AppendTransactions(t.Context(), history); err != nil || got.Late != 0 {
-			t.Errorf("%d rows of the history are late (%v)", got.Late, err)
-		}
+		mustAppendOnTime(t, r.db, history...)
 		if n := ok(t)(r.Backfill(t.Context(), noon, noon+2*assay.Hour, nil)); n == 0 {
 			t.Error("nothing of the history is published")
 		}
