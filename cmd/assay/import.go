@@ -76,6 +76,10 @@ func newImportFamilyCommand(s *streams, family ingest.Family) *cobra.Command {
 	addDurationFlag(flags, &config.followDelay, "follow-delay", 10*time.Millisecond, time.Minute,
 		"`TIME` within which a followed row is committed, 10ms to 1m")
 	flags.BoolVar(&config.revise, "revise", false, "take different content under a known key as a new revision")
+	if family.Name == transactionFamily {
+		addInstantFlag(flags, &config.completeUntil, "complete-until",
+			"`INSTANT` before which the expected source in --source is complete with this import")
+	}
 	config.location.register(flags, defaultFolder)
 	return cmd
 }
@@ -103,6 +107,8 @@ func importExample(family string) string {
 	return fmt.Sprintf("  assay template %[1]s > %[1]s.csv\n  assay import %[1]s --dir data %[1]s.csv", family)
 }
 
+const transactionFamily = "transactions"
+
 // futureAllowance is how far a reporting clock may be ahead of ours.
 const futureAllowance = 5 * time.Minute
 
@@ -113,6 +119,7 @@ type importConfig struct {
 	source, format, rejects string
 	follow, revise          bool
 	followDelay             time.Duration
+	completeUntil           int64 // 0: nothing is declared
 	arguments               []string
 }
 
@@ -134,6 +141,13 @@ func (c *importConfig) check() error {
 		return usagef("--follow reads standard input only: the one argument must be -")
 	case len(c.arguments) == 0:
 		return usagef("missing FILE (- is standard input)")
+	case c.completeUntil != 0 && c.source == "":
+		return usagef("--complete-until needs the source in --source")
+	}
+	if c.completeUntil != 0 {
+		if err := checkCompleteUntil("--complete-until", c.completeUntil); err != nil {
+			return err
+		}
 	}
 	if c.format == "" {
 		c.format = "csv"
@@ -150,6 +164,11 @@ func importFiles(ctx context.Context, config importConfig, s *streams) error {
 		return err
 	}
 	return withDatabase(ctx, config.location, func(db *store.DB) error {
+		if config.completeUntil != 0 {
+			if err := checkExpected(ctx, db, config.source); err != nil {
+				return err
+			}
+		}
 		report, err := newRejectReport(s, config.rejects)
 		if err != nil {
 			return fmt.Errorf("--rejects: %w", err)
@@ -163,7 +182,10 @@ func importFiles(ctx context.Context, config importConfig, s *streams) error {
 		if err := run.printSummary(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
-		return run.rejected()
+		if err := run.rejected(); err != nil || config.completeUntil == 0 {
+			return err
+		}
+		return completeSource(ctx, db, config.source, config.completeUntil, s)
 	})
 }
 
@@ -255,7 +277,7 @@ func (r *importRun) printSummary(ctx context.Context) error {
 	if r.input.skipped > 0 {
 		r.streams.note("skipped %s with an unknown format; known formats: %s", count(r.input.skipped, "file"), ingest.Formats)
 	}
-	if r.family.Name != "transactions" {
+	if r.family.Name != transactionFamily {
 		return nil
 	}
 	hint, err := unpublishedHint(ctx, r.db, r.location)

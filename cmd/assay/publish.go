@@ -28,7 +28,9 @@ A day is published if its whole window, from fixing to fixing, lies in the
 period. If you publish in pieces, let them overlap by a day: values that are
 already published are left alone.
 
-Without --to, publishing stops at the end of the newest transaction's day, or
+Without --to, you say that everything is imported: a server that waits because
+it did not run for a while, or because an expected source is missing, continues.
+Publishing stops at the end of the newest transaction's day, or
 two hours after the transaction if that is later. Beyond that, hours would be
 empty for good because a feed is down or a clock is wrong. With --confirm they
 are published all the same, and a server that stopped publishing because its
@@ -69,10 +71,8 @@ func publishHistory(
 	if err != nil {
 		return err
 	}
-	if period.confirm {
-		if err := db.ConfirmPublishing(ctx, to); err != nil {
-			return err
-		}
+	if err := period.say(ctx, db, to); err != nil {
+		return err
 	}
 	bar := newProgress(s)
 	values, err := publisher.Backfill(ctx, from, to, func(at int64) {
@@ -87,6 +87,17 @@ func publishHistory(
 	}
 	bar.finish()
 	s.say("published: %s values from %s to %s", thousands(values), assay.FormatInstant(from), assay.FormatInstant(to))
+	return nil
+}
+
+// say records what the operator says by publishing: a server that waits for it continues.
+func (p publishPeriod) say(ctx context.Context, db *store.DB, to int64) error {
+	switch {
+	case p.confirm:
+		return db.ConfirmPublishing(ctx, to)
+	case p.to == 0:
+		return db.DeclareComplete(ctx, to)
+	}
 	return nil
 }
 

@@ -58,7 +58,7 @@ Exit codes:
 	root.AddGroup(commandGroups...)
 	addGroup(root, groupStart, newDemoCommand(s), newInitCommand(s), newServeCommand(s))
 	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s),
-		newMethodologyCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
+		newMethodologyCommand(s), newSourceCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
 		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s))
 	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newSigningKeyCommand(s))
 	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),

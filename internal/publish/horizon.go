@@ -13,6 +13,9 @@ import (
 // DefaultHorizon is how far past the newest transaction slots are published, unless the operator sets another horizon.
 const DefaultHorizon = 2 * time.Hour
 
+// noLimit is the limit of a publisher that may publish everything that is due.
+const noLimit = int64(math.MaxInt64)
+
 const nothingYet = "No transaction has been received yet."
 
 // Limit returns the instant up to which slots may be published: the horizon past the newest transaction. After that,
@@ -20,7 +23,7 @@ const nothingYet = "No transaction has been received yet."
 // Reason says so.
 func (p *Publisher) Limit(ctx context.Context) (limit int64, reason string, err error) {
 	if p.Horizon == 0 {
-		return math.MaxInt64, "", nil
+		return noLimit, "", nil
 	}
 	reach, err := p.Store.Reach(ctx)
 	if err != nil {
@@ -34,18 +37,14 @@ func (p *Publisher) Limit(ctx context.Context) (limit int64, reason string, err 
 	return reach + p.Horizon.Milliseconds(), reason, nil
 }
 
-// within chooses what another chooser does, up to a limit, and notes whether that leaves anything out.
-func within(limit int64, choose spanChooser, cut *bool) spanChooser {
+// within chooses what another chooser does, up to a limit.
+func within(limit int64, choose spanChooser) spanChooser {
 	return func(s *step, key store.CoverageKey, now int64) []store.Span {
 		spans := choose(s, key, now)
 		for i := range spans {
-			span := &spans[i]
-			if limit >= span.To {
-				continue
+			if span := &spans[i]; limit < span.To {
+				span.To = s.schedule.LastSlot(key.Grain, limit)
 			}
-			to := s.schedule.LastSlot(key.Grain, limit)
-			*cut = *cut || max(to, span.From) < span.To
-			span.To = to
 		}
 		return spans
 	}

@@ -34,7 +34,7 @@ type Publisher struct {
 
 	// Horizon is how far past the newest transaction Run publishes; 0 is without a limit.
 	Horizon time.Duration
-	// TrustClock is for a clock that may jump, as that of a demo.
+	// TrustClock is for a market that is made up, as that of a demo: its clock may jump, and no gap hides anything.
 	TrustClock bool
 	// Report, if not nil, is called after each pass of Run.
 	Report func(State, string)

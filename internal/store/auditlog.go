@@ -59,18 +59,45 @@ func (tx *tx) audit(action, subject string, d detail) error {
 // publishing is the subject of what an operator says about publishing as a whole.
 const publishing = "publishing"
 
+// The two things that an operator says about it.
+const (
+	confirmPublishing = "publishing.confirm"
+	declareComplete   = "publishing.complete"
+)
+
 // ConfirmPublishing records that the operator wants everything published up to an instant, whatever is missing, and
 // takes the clock for right.
 func (db *DB) ConfirmPublishing(ctx context.Context, until int64) error {
+	return db.sayOfPublishing(ctx, confirmPublishing, until)
+}
+
+// DeclareComplete records the operator's word that everything is received that can be published up to an instant.
+func (db *DB) DeclareComplete(ctx context.Context, until int64) error {
+	return db.sayOfPublishing(ctx, declareComplete, until)
+}
+
+func (db *DB) sayOfPublishing(ctx context.Context, action string, until int64) error {
 	return db.write(ctx, func(tx *tx) error {
-		return tx.audit("publishing.confirm", publishing, detail{"until": assay.FormatInstant(until)})
+		return tx.audit(action, publishing, detail{"until": assay.FormatInstant(until)})
 	})
 }
 
 // PublishingConfirmed reports whether an operator has confirmed publishing in a period, its ends included.
 func (db *DB) PublishingConfirmed(ctx context.Context, from, to int64) (bool, error) {
 	entries, err := db.AuditLog(ctx, AuditFilter{Subject: publishing, Since: from})
-	return slices.ContainsFunc(entries, func(e AuditEntry) bool { return e.At <= to }), err
+	confirms := func(e AuditEntry) bool { return e.Action == confirmPublishing && e.At <= to }
+	return slices.ContainsFunc(entries, confirms), err
+}
+
+// LastWord returns when an operator last confirmed publishing or declared it complete, up to now; 0 for never.
+func (db *DB) LastWord(ctx context.Context, now int64) (at int64, err error) {
+	entries, err := db.AuditLog(ctx, AuditFilter{Subject: publishing})
+	for _, e := range entries {
+		if e.At <= now {
+			at = max(at, e.At)
+		}
+	}
+	return at, err
 }
 
 // AcceptSigningKey records that the operator wants days signed with a key from now on, whichever signed those before.

@@ -115,3 +115,33 @@ func TestPublishingConfirmed(t *testing.T) {
 		}
 	})
 }
+
+// Both what confirms publishing and what declares it complete is an operator's word. A word of the future is not given.
+func TestLastWord(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		clock := int64(100)
+		db.Now = func() time.Time { return time.UnixMilli(clock) }
+		want := func(now, want int64) {
+			t.Helper()
+			if at, err := db.LastWord(t.Context(), now); at != want || err != nil {
+				t.Errorf("the last word at %d was given at %d (%v), want %d", now, at, err, want)
+			}
+		}
+		want(1000, 0)
+		if err := db.DeclareComplete(t.Context(), 90); err != nil {
+			t.Fatal(err)
+		}
+		want(99, 0)
+		want(100, 100)
+		if confirmed, err := db.PublishingConfirmed(t.Context(), 0, 1000); confirmed || err != nil {
+			t.Errorf("a declaration confirms the clock (%v)", err)
+		}
+		clock = 200
+		if err := db.ConfirmPublishing(t.Context(), 90); err != nil {
+			t.Fatal(err)
+		}
+		want(199, 100)
+		want(1000, 200)
+	})
+}

@@ -14,8 +14,8 @@ var ErrNotEmpty = errors.New("the database to copy into is not empty")
 var (
 	seeded = []string{"counters", "gpus", "regions", "labs", "memory_types", "coding_products"}
 	copied = []string{
-		"settings", "sources", "providers", "receipts", "segments", "transaction_ids", "verifications", "conflicts", "late",
-		"methodologies", "publications", "publication_covers", "coverage", "series", "points", "records",
+		"settings", "sources", "expected_sources", "providers", "receipts", "segments", "transaction_ids", "verifications",
+		"conflicts", "late", "methodologies", "publications", "publication_covers", "coverage", "series", "points", "records",
 		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
 		"organizations", "floors", "members", "grants", "sessions", "devices", "totp", "passkeys",
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/assaydata/assay"
 )
@@ -31,6 +33,40 @@ func readReceipts(tx *tx) (list []Receipt, err error) {
 			return nil
 		})
 	return list, err
+}
+
+// LongestSilence returns the longest time without a batch of transactions in a period.
+func (db *DB) LongestSilence(ctx context.Context, period Span) (longest int64, err error) {
+	if period.From >= period.To {
+		return 0, nil
+	}
+	err = db.read(ctx, func(tx *tx) error {
+		var received []int64
+		query := `SELECT receipt, received_at FROM receipts WHERE receipt < $1 AND rows > 0 ORDER BY receipt DESC LIMIT 1000`
+		// Backwards, because the period is recent and receipts have no index by time.
+		for before, more := int64(math.MaxInt64), true; more; {
+			more = false
+			err := tx.each(query, []any{before}, func(scan scanFunc) error {
+				var at int64
+				err := scan(&before, &at)
+				if more = at >= period.From; at > period.From && at < period.To {
+					received = append(received, at)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		slices.Sort(received) // a clock may have been wrong
+		longest = 0
+		last := period.From
+		for _, at := range append(received, period.To) {
+			longest, last = max(longest, at-last), at
+		}
+		return nil
+	})
+	return longest, err
 }
 
 // Tally counts transactions as they are read, to compare them with the receipts and the table of ids.

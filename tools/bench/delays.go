@@ -27,18 +27,17 @@ type delay struct{ sinceStart, sinceReturn time.Duration }
 // measureDelays starts a node that publishes and nodes that read, and then makes changes by command, one at a time.
 //
 // The hours are published by command, so that the start is known. The publishing node would publish the hours after the
-// last published one; so the last hour before now, which is empty, is published first (see measureReadLoad).
+// last published one; so the last hour before now is published first (see measureReadLoad).
 func (n *nodesRun) measureDelays(ctx context.Context) (w delays, err error) {
 	e, data := n.onServer, n.keyFolder()
 	hours := e.nextHours(n.changeCount())
 	if _, err := e.importPiece(ctx, data, hours, 0, hours.rows); err != nil {
 		return w, err
 	}
-	now := time.Now().UTC().Truncate(time.Hour)
-	if _, err := e.publish(ctx, data, now.Add(-time.Hour), now); err != nil {
+	if err := e.publishLastHour(ctx, data); err != nil {
 		return w, err
 	}
-	publisher, err := e.start(ctx, "publisher", data, "publish")
+	publisher, err := e.start(ctx, "publisher", data, "publish", withoutHorizon...)
 	if err != nil {
 		return w, err
 	}

@@ -201,6 +201,18 @@ func (e *engine) publish(ctx context.Context, data string, from, to time.Time) (
 	return timing{count: got.values, took: took}, err
 }
 
+// publishLastHour publishes the last hour before now, which is empty, and confirms that nothing is missing: a server
+// that starts then leaves the hours before it to commands.
+func (e *engine) publishLastHour(ctx context.Context, data string) error {
+	now := time.Now().UTC().Truncate(time.Hour)
+	_, _, err := e.assay(ctx, "publish", "--dir", data, "--confirm",
+		"--from", now.Add(-time.Hour).Format(time.RFC3339), "--to", now.Format(time.RFC3339))
+	return err
+}
+
+// withoutHorizon is the flags of a server that publishes past the newest transaction, which is of a fixed market.
+var withoutHorizon = []string{"--publish-horizon", "876000h"}
+
 func (e *engine) verify(ctx context.Context, data string, rows int) (timing, error) {
 	out, took, err := e.assay(ctx, "verify", "--dir", data)
 	if err != nil {

@@ -22,18 +22,17 @@ var priceScenario = scenario{name: "read", path: "/api/gpu/H200"}
 
 // measureReadLoad serves the data folder under load and publishes at the same time by command, as an operator would.
 //
-// The server automatically publishes everything after the last published hour. So the last hour before now, which is
-// empty, is published first: the hours in between are left for the measurement.
+// The server automatically publishes everything after the last published hour. So the last hour before now is published
+// first: the hours in between are left for the measurement.
 func (e *engine) measureReadLoad(ctx context.Context, data string) (r readLoad, err error) {
 	hours := e.nextHours(e.hoursToPublish())
 	if _, err := e.importPiece(ctx, data, hours, 0, hours.rows); err != nil {
 		return r, err
 	}
-	now := time.Now().UTC().Truncate(time.Hour)
-	if _, err := e.publish(ctx, data, now.Add(-time.Hour), now); err != nil {
+	if err := e.publishLastHour(ctx, data); err != nil {
 		return r, err
 	}
-	server, err := startServer(ctx, e.options.assay, e.dir, "serve", "--dir", data)
+	server, err := startServer(ctx, e.options.assay, e.dir, append([]string{"serve", "--dir", data}, withoutHorizon...)...)
 	if err != nil {
 		return r, err
 	}
