@@ -9,6 +9,14 @@ import (
 	"github.com/assaydata/assay/internal/store/storetest"
 )
 
+// newUnhurried is newGuarded with a pass each minute, because these tests take hours.
+func newUnhurried(t *testing.T, at int64) *guarded {
+	t.Helper()
+	g := newGuarded(t, at)
+	g.waitMost = time.Minute
+	return g
+}
+
 // feedUntil goes to an instant, with a feed that delivers a row every five minutes.
 func (g *guarded) feedUntil(t *testing.T, to int64) {
 	t.Helper()
@@ -25,7 +33,7 @@ func (g *guarded) feedUntil(t *testing.T, to int64) {
 // served is a publisher that has run from eight to ten past nine, and was stopped.
 func served(t *testing.T) *guarded {
 	t.Helper()
-	g := newGuarded(t, instant(5, 8, 0))
+	g := newUnhurried(t, instant(5, 8, 0))
 	g.start(t)
 	g.feedUntil(t, instant(5, 9, 10))
 	g.want(t, Current, "", instant(5, 9, 0))
@@ -53,7 +61,7 @@ func TestRun_Restored(t *testing.T) {
 		g.want(t, Held, gapReason, instant(5, 9, 0))
 		mustAppendOnTime(t, g.db, missed[len(missed)/2:]...)
 		g.declareComplete(t)
-		<-time.After(11 * time.Second)
+		<-time.After(61 * time.Second)
 		g.want(t, Current, "", noon)
 		g.end(t)
 	})
@@ -86,7 +94,7 @@ func TestRun_GapInAnHour(t *testing.T) {
 		g.feedUntil(t, instant(5, 10, 20))
 		g.want(t, Held, "Nothing was published from 2026-03-05T09:10:00.000Z", instant(5, 9, 0))
 		g.confirm(t)
-		<-time.After(11 * time.Second)
+		<-time.After(61 * time.Second)
 		g.want(t, Current, "", instant(5, 10, 0))
 		g.end(t)
 	})
@@ -125,7 +133,7 @@ func TestRun_NoGap(t *testing.T) {
 func TestRun_GapOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuarded(t, instant(5, 8, 0))
+		g := newUnhurried(t, instant(5, 8, 0))
 		g.start(t)
 		g.feedUntil(t, instant(5, 9, 10))
 		storetest.Exec(t, g.db, `ALTER TABLE counters RENAME TO away`)
@@ -145,7 +153,7 @@ func TestRun_GapOfTheDatabase(t *testing.T) {
 func TestRun_StartsBeforeTheFeed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuarded(t, instant(5, 8, 0))
+		g := newUnhurried(t, instant(5, 8, 0))
 		g.start(t)
 		g.until(instant(5, 11, 20))
 		g.want(t, Held, nothingYet, 0)
@@ -186,7 +194,7 @@ func TestRun_ExpectedSource(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuarded(t, instant(5, 9, 30))
+				g := newUnhurried(t, instant(5, 9, 30))
 				if err := g.db.ExpectSource(t.Context(), "exchange"); err != nil {
 					t.Fatal(err)
 				}
@@ -200,7 +208,7 @@ func TestRun_ExpectedSource(t *testing.T) {
 				g.feedUntil(t, noon+assay.Minute)
 				g.want(t, Held, "No transaction of exchange has been received for the hour to 2026-03-05T11:00:00.000Z.", ten)
 				test.release(t, g)
-				<-time.After(11 * time.Second)
+				<-time.After(61 * time.Second)
 				g.want(t, Current, "", noon)
 				g.end(t)
 			})

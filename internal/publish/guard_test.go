@@ -148,7 +148,7 @@ func TestRun_Horizon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		noon := instant(5, 12, 0)
-		g := newGuarded(t, noon-assay.Hour)
+		g := newUnhurried(t, noon-assay.Hour)
 		g.start(t)
 		g.want(t, Held, "No transaction has been received yet.", 0)
 		g.until(noon - 30*assay.Minute)
@@ -160,7 +160,7 @@ func TestRun_Horizon(t *testing.T) {
 		g.until(noon + 5*assay.Hour + 30*assay.Minute)
 		g.want(t, Held, "No transaction has been received since 2026-03-05T11:30:00.000Z.", noon+assay.Hour)
 		mustAppendOnTime(t, g.db, rentals(noon+assay.Hour, noon+5*assay.Hour+30*assay.Minute)...)
-		<-time.After(11 * time.Second)
+		<-time.After(61 * time.Second)
 		g.want(t, Current, "", noon+5*assay.Hour)
 		g.end(t)
 	})

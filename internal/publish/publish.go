@@ -41,6 +41,8 @@ type Publisher struct {
 
 	versionSize int // replaces versionRecords in tests
 	pieceSize   int // replaces realtimePiece in tests
+
+	waitMost time.Duration // replaces longestWait in tests
 }
 
 // versionRecords is the approximate number of records in one version of a backfill: enough to be fast, few enough to

@@ -27,7 +27,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 		now := p.Now()
 		delay, held, err := p.pass(ctx, &guards, &seen)
 		next := now.Add(-delay).Truncate(time.Minute).Add(time.Minute + delay)
-		wait := min(next.Sub(p.Now()), longestWait) // not positive if something became due during the pass
+		// It is not positive if something became due during the pass.
+		wait := min(next.Sub(p.Now()), cmp.Or(p.waitMost, longestWait))
 		if ctx.Err() == nil {
 			report.passed(held, err)
 		}

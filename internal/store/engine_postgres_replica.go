@@ -57,7 +57,6 @@ func OpenReplica(ctx context.Context, address string, primary *DB) (*DB, error) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the read replica %s: %w", e.name(), err), e.close())
 	}
-	db.startWatching(ctx)
 	return db, nil
 }
 

@@ -18,6 +18,7 @@ func TestFollow_LogsBeginningAndEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
+		db.Changed()
 		synctest.Wait() // the watcher has made its first check
 		var log bytes.Buffer
 		ctx, cancel := context.WithCancel(t.Context())

@@ -54,7 +54,6 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err := db.read(ctx, checkSchema); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database in %s: %w", db.name(), err), db.close())
 	}
-	db.startWatching(ctx)
 	return db, nil
 }
 
@@ -68,7 +67,6 @@ func Create(ctx context.Context, address string) (*DB, error) {
 	if err := db.write(ctx, createTables); err != nil {
 		return nil, errors.Join(fmt.Errorf("create a database in %s: %w", db.name(), err), db.close())
 	}
-	db.startWatching(ctx)
 	return db, nil
 }
 

@@ -34,40 +34,40 @@ type DB struct {
 	idHash   func(source, id string) int64 // idHash, except in tests that want ids to share hashes
 	movedIDs int                           // how many ids a migration inserts at once; few in tests
 
-	watchMu sync.Mutex
-	changed chan struct{} // closed at the next commit the watcher sees; guarded by watchMu
-	stop    context.CancelFunc
-	stopped chan struct{}
+	watchMu  sync.Mutex
+	watching bool          // the watcher was started, or must not be any more; guarded by watchMu
+	changed  chan struct{} // closed at the next commit the watcher sees; guarded by watchMu
+	stop     context.CancelFunc
+	watched  sync.WaitGroup
+	until    context.Context // ends the watcher
 }
 
 func newDB(e engine) *DB {
-	return &DB{
-		engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs,
-		changed: make(chan struct{}), stopped: make(chan struct{}),
-	}
-}
-
-// startWatching runs the watcher until Close.
-func (db *DB) startWatching(ctx context.Context) {
-	ctx, db.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		defer close(db.stopped)
-		db.watch(ctx, db.announce)
-	}()
+	db := &DB{engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs, changed: make(chan struct{})}
+	db.until, db.stop = context.WithCancel(context.Background())
+	return db
 }
 
 // Close stops the watcher and closes the database.
 func (db *DB) Close() error {
+	db.watchMu.Lock()
+	db.watching = true
+	db.watchMu.Unlock()
 	db.stop()
-	<-db.stopped
+	db.watched.Wait()
 	return db.close()
 }
 
 // Changed returns a channel that is closed after the next commit of any process. Call it before reading, so that no
-// commit in between is missed. It may be closed without a commit.
+// commit in between is missed. It may be closed without a commit. The first call starts the watcher: most commands need
+// none.
 func (db *DB) Changed() <-chan struct{} {
 	db.watchMu.Lock()
 	defer db.watchMu.Unlock()
+	if !db.watching {
+		db.watching = true
+		db.watched.Go(func() { db.watch(db.until, db.announce) })
+	}
 	return db.changed
 }
 

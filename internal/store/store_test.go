@@ -175,7 +175,7 @@ func TestChanged_CommitByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
 		another := storetest.Another(t, db)
-		for i := range 5 { // the first notifications may come from opening
+		for i := range 5 { // the first notification may be the watcher's start
 			began := time.Now()
 			commitAndAwait(t, db, another, i)
 			if took := time.Since(began); took > time.Second {
@@ -199,6 +199,7 @@ func TestChanged_NothingCommitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := storetest.Open(t)
+		db.Changed()
 		synctest.Wait() // the watcher has made its first check
 		changed := db.Changed()
 		if _, err := db.Counters(t.Context()); err != nil {
