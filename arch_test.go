@@ -68,9 +68,11 @@ var packages = map[string]struct {
 	"internal/seal":   {may: "", why: "it seals bytes, whatever they are"},
 	"internal/factor": {may: ".", why: "whether a factor is right follows from what is stored, what is given and the time"},
 	"internal/account": {
-		may: ". internal/access internal/factor internal/keys internal/limit internal/redact internal/seal internal/store",
+		may: ". internal/access internal/factor internal/hasher internal/keys internal/limit internal/redact internal/seal " +
+			"internal/store",
 		why: "accounts are looked up in memory; the store announces changes",
 	},
+	"internal/hasher":      {may: "", why: "its process knows passwords, and nothing else"},
 	"internal/linelog":     {may: ".", why: "it writes lines, whatever they say"},
 	"internal/flatparquet": {may: "", why: "how a file is read does not depend on what is in it"},
 	"internal/ingest": {

@@ -25,10 +25,12 @@ import (
 	"os/user"
 	"syscall"
 
+	"github.com/assaydata/assay/internal/hasher"
 	"github.com/assaydata/assay/internal/store"
 )
 
 func main() {
+	hasher.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()

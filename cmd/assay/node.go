@@ -16,6 +16,7 @@ import (
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/dashboard"
+	"github.com/assaydata/assay/internal/hasher"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/publish"
@@ -45,6 +46,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	if err != nil {
 		return err
 	}
+	defer n.accounts.Hasher.Close()
 	if err := v.config.signIn.checkSecretKey(v.config.location); err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 // newNode creates the parts. None of them has read anything yet.
 func (v *service) newNode() (*node, error) {
 	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log)}
-	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log}
+	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log, Hasher: hasher.New(v.log)}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,

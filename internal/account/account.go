@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay/internal/factor"
+	"github.com/assaydata/assay/internal/hasher"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/seal"
 	"github.com/assaydata/assay/internal/store"
@@ -44,7 +45,8 @@ type Service struct {
 	Passkeys *factor.Site // nil: no passkeys
 	Require  Requirement  // who must have a second factor
 
-	HashMemory uint32 // to hash a password, in KiB; zero is the right amount, and tests that sign in often use less
+	Hasher     *hasher.Hasher // hashes passwords apart; nil: in this process
+	HashMemory uint32         // to hash a password, in KiB; 0: the right amount, and tests that sign in often use less
 
 	people   atomic.Pointer[people]
 	sessions atomic.Pointer[sessions]

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/alexedwards/argon2id"
-
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/hasher"
 )
 
 // hashing is how passwords are hashed: the first choice of the OWASP cheat sheet for argon2id. It takes about 50 ms.
-func (s *Service) hashing() *argon2id.Params {
+func (s *Service) hashing() hasher.Params {
 	memory := cmp.Or(s.HashMemory, 19<<10)
-	return &argon2id.Params{Memory: memory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+	return hasher.Params{Memory: memory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }
 
 // decoy is checked when there is no password to check, so that it takes the same work. No password matches it.
@@ -63,7 +62,7 @@ func (s *Service) hashPassword(ctx context.Context, a assay.Account, password st
 		}
 	}
 	err = s.hash(ctx, turn, func() error {
-		hash, err = argon2id.CreateHash(password, s.hashing())
+		hash, err = s.Hasher.Create(password, s.hashing())
 		return err
 	})
 	return hash, err
@@ -76,7 +75,7 @@ func (s *Service) matches(ctx context.Context, turn place, password, hash string
 		hash = s.decoy()
 	}
 	err = s.hash(ctx, turn, func() error {
-		ok, err = argon2id.ComparePasswordAndHash(password, hash)
+		ok, err = s.Hasher.Matches(password, hash)
 		return err
 	})
 	return ok && hasPassword, err
