@@ -1,7 +1,7 @@
 // Package hasher hashes passwords with argon2id. A hash takes a core and 19 MiB for about 50 ms, on purpose. In the
-// process of a server that delays reads: they wait for a core, and for the garbage collector. So the server leaves hashes
-// to a process of its own with a lower priority, which is this program again. It gets passwords through a pipe, never in
-// its arguments or environment, knows nothing else, and ends with the server.
+// process of a server that delays reads: they wait for a core, and for the garbage collector. So the server leaves
+// hashes to a process of its own with a lower priority, which is this program again. It gets passwords through a pipe,
+// never in its arguments or environment, knows nothing else, and ends with the server.
 //
 // Where there is no such process, because the system has none or it cannot be started, the hash is computed in place.
 package hasher
