@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -166,16 +168,37 @@ func Await(ctx context.Context, what string, limit time.Duration, ready func(con
 	}
 }
 
-// SparePorts finds n unused ports of 127.0.0.1. It holds all of them until the last is found, so all differ.
-func SparePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+// Spare ports lie below those that the system gives to connections and to listeners that choose none, so that a server
+// that is restarted finds its port still unused.
+const (
+	firstSpare = 20_000
+	afterSpare = 32_768
+)
+
+var (
+	spareMu    sync.Mutex
+	sparePorts = map[int]bool{} // those that were found before, whether they are in use by now or not
+)
+
+// SparePorts finds n unused ports of 127.0.0.1 that it has not found before.
+func SparePorts(n int) (ports []int, err error) {
+	spareMu.Lock()
+	defer spareMu.Unlock()
+	for tries := 0; len(ports) < n; tries++ {
+		port := firstSpare + rand.IntN(afterSpare-firstSpare)
+		if sparePorts[port] {
+			continue
+		}
+		l, err := net.Listen("tcp", Loopback(port))
+		if err != nil && tries >= 100*n {
 			return nil, fmt.Errorf("find a spare port: %w", err)
 		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+		if err != nil {
+			continue
+		}
+		l.Close()
+		sparePorts[port] = true
+		ports = append(ports, port)
 	}
 	return ports, nil
 }
