@@ -34,8 +34,11 @@ different content under a known key is reported and left out, unless --revise
 says that it is a correction.
 
 With --follow, standard input is an NDJSON feed that need not end. Each row is
-committed within --follow-delay. At the end of the input, and on SIGINT or
-SIGTERM, the remaining rows are committed.
+committed within --follow-delay, and standard output then says up to which line
+all rows are safe. While the database is away, the feed waits. At the end of the
+input, and on SIGINT or SIGTERM, the remaining rows are committed. To continue
+an interrupted feed, send what follows the last committed line; rows that are
+sent twice are stored once.
 
 In Parquet files, numbers are integers, DECIMAL, text, or DOUBLE (read as its
 shortest decimal form); instants are text or TIMESTAMP in whole milliseconds;
@@ -201,6 +204,7 @@ type importRun struct {
 	start      time.Time
 	bytesRead  atomic.Int64 // written by the parser, read by the writer
 	lastCommit time.Time    // when a commit was last reported
+	failing    atomic.Bool  // the database is away, and that is reported
 }
 
 func (r *importRun) readAll(ctx context.Context) error {
@@ -212,7 +216,7 @@ func (r *importRun) readAll(ctx context.Context) error {
 	r.importer = r.family.New(ingest.Options{
 		Store: r.db, Catalog: catalog, Revise: r.revise, Source: r.source,
 		NotAfter: func() int64 { return time.Now().Add(futureAllowance).UnixMilli() },
-		Rejected: r.report.add, Committed: r.committed,
+		Rejected: r.report.add, Committed: r.committed, Retrying: r.retrying,
 	})
 	for _, name := range r.input.files {
 		if err := r.readFile(ctx, name); err != nil {
@@ -243,9 +247,14 @@ func (r *importRun) readFile(ctx context.Context, name string) error {
 // followReportEvery is how often at most the commits of a followed feed are reported to a log.
 const followReportEvery = 10 * time.Second
 
-// committed reports a batch that is safe: in the bar on a terminal, elsewhere in a line.
+// committed reports a batch that is safe: in the bar on a terminal, elsewhere in a line. The producer of a feed is told
+// the last line that it need not send again.
 func (r *importRun) committed(counts ingest.Counts) {
 	rows := counts.Inserted + counts.Duplicates
+	if r.follow {
+		fmt.Fprintf(r.streams.out, "committed: line %d\n", counts.Line)
+	}
+	r.failing.Store(false)
 	if !r.bar.terminal {
 		if now := time.Now(); !r.follow || now.Sub(r.lastCommit) >= followReportEvery {
 			r.streams.note("committed %d rows", rows)
@@ -258,6 +267,13 @@ func (r *importRun) committed(counts ingest.Counts) {
 		done = float64(r.bytesRead.Load()) / float64(r.input.size)
 	}
 	r.bar.show("importing", done, fmt.Sprintf("%s rows, %s rows/s", thousands(rows), rate(rows, time.Since(r.start))))
+}
+
+// retrying reports that a followed feed waits for the database, once until it is back.
+func (r *importRun) retrying(err error) {
+	if !r.failing.Swap(true) {
+		fmt.Fprintf(r.streams.err, "cannot write to the database, trying again: %v\n", err)
+	}
 }
 
 func (r *importRun) summary() string {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/assaydata/assay/internal/store"
 )
 
 // Batch sizes. Large batches are fastest, but a batch is also what a crash can lose. So an import starts with small
@@ -24,13 +26,14 @@ type batch[T any] struct {
 	from []location // of each row
 
 	rejected int // rows among them that were rejected
+	line     int // of the last row, also if it was rejected
 	bytes    int // of the rows' texts, also of those that were rejected
 }
 
 // add appends a row and returns it, to be filled.
 func (b *batch[T]) add(at location) *T {
 	var row T
-	b.rows, b.from, b.bytes = append(b.rows, row), append(b.from, at), b.bytes+len(at.text)
+	b.rows, b.from, b.bytes, b.line = append(b.rows, row), append(b.from, at), b.bytes+len(at.text), at.line
 	return &b.rows[len(b.rows)-1]
 }
 
@@ -66,9 +69,6 @@ func (im *Importer[T]) startWriter(ctx context.Context) {
 	w := &writer[T]{work: make(chan delivery[T]), spare: make(chan *batch[T], 1), done: make(chan struct{})}
 	w.spare <- im.spare
 	im.writer = w
-	if im.feed != nil {
-		im.feed.failed = w.done
-	}
 	go func() {
 		defer close(w.done)
 		for d := range w.work {
@@ -150,6 +150,7 @@ func (im *Importer[T]) hand() error {
 func (im *Importer[T]) reject(at location, reason string) error {
 	im.filling.rejected++
 	im.filling.bytes += len(at.text)
+	im.filling.line = at.line
 	im.rejects = append(im.rejects, Reject{File: at.file, Line: at.line, Reason: reason, Row: at.text})
 	pending := delivery[T]{rejects: im.rejects}
 	if im.feed != nil {
@@ -182,7 +183,11 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
-	appended, err := im.rows.append(im.Store, ctx, b.rows)
+	var appended store.Appended
+	err := im.persist(func() (err error) {
+		appended, err = im.rows.append(im.Store, ctx, b.rows)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("write a batch of %d rows: %w", len(b.rows), err)
 	}
@@ -194,6 +199,9 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	}
 	im.counts.Inserted += appended.Inserted
 	im.counts.Duplicates += appended.Duplicates
+	if im.feed != nil {
+		im.counts.Line = b.line
+	}
 	b.reset()
 	if im.Committed != nil {
 		im.Committed(im.counts)

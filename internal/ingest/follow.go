@@ -41,7 +41,6 @@ type feed struct {
 	left   chan struct{}   // closed when the parser has stopped reading
 	rest   []byte          // of the current chunk
 	err    error           // what follows the chunk
-	failed <-chan struct{} // closed when the writer has failed
 }
 
 // chunk is the result of one Read.
@@ -99,8 +98,6 @@ func (f *feed) wait() error {
 		return f.commit()
 	case <-f.ctx.Done():
 		return errStopped
-	case <-f.failed:
-		return errWriterFailed
 	case c := <-f.chunks:
 		f.rest, f.err = c.bytes, c.err
 		return nil

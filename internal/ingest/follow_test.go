@@ -27,6 +27,7 @@ type following struct {
 	importer  *Importer[assay.Transaction]
 	committed chan Counts
 	rejected  chan Reject
+	retrying  chan error
 	ended     chan error
 }
 
@@ -37,11 +38,13 @@ func follow(t *testing.T, delay time.Duration, test func(*following)) {
 		r, w := io.Pipe()
 		f := &following{
 			t: t, db: storetest.Open(t), pipe: w,
-			committed: make(chan Counts, 1000), rejected: make(chan Reject, 1000), ended: make(chan error, 1),
+			committed: make(chan Counts, 1000), rejected: make(chan Reject, 1000),
+			retrying: make(chan error, 1000), ended: make(chan error, 1),
 		}
 		options := testOptions(f.db, nil)
 		options.Rejected = func(r Reject) { f.rejected <- r }
 		options.Committed = func(c Counts) { f.committed <- c }
+		options.Retrying = func(err error) { f.retrying <- err }
 		f.importer = Transactions(options)
 		ctx, cancel := context.WithCancel(t.Context())
 		f.cancel = cancel
@@ -251,23 +254,6 @@ func TestFollow_CatalogGrows(t *testing.T) {
 	})
 }
 
-// A store that fails ends the following, though the input is silent.
-func TestFollow_WriterFails(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	for _, text := range []string{jsonLine(good()), jsonLine(good()) + "bad\n" + jsonLine(good())} {
-		follow(t, time.Second, func(f *following) {
-			f.importer.rows.append = func(*store.DB, context.Context, []assay.Transaction) (store.Appended, error) {
-				return store.Appended{}, broken
-			}
-			f.write(text)
-			if err := <-f.ended; !errors.Is(err, broken) {
-				t.Errorf("following ended with %v, want the writer's error", err)
-			}
-		})
-	}
-}
-
 func TestFollow_ReadFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -278,4 +264,48 @@ func TestFollow_ReadFails(t *testing.T) {
 			t.Errorf("following ended with %v, want the reader's error", err)
 		}
 	})
+}
+
+// A feed outlasts its database: rows that were read before it went away are imported when it is back. The line up to
+// which all rows are safe counts rejected ones too.
+func TestFollow_DatabaseAway(t *testing.T) {
+	t.Parallel()
+	follow(t, time.Second, func(f *following) {
+		f.write(jsonLine(with("id", "1")) + "not a row\n")
+		if got := <-f.committed; got.Inserted != 1 || got.Line != 2 {
+			t.Errorf("committed are %+v, want a row, and everything up to line 2", got)
+		}
+		storetest.Exec(f.t, f.db, `ALTER TABLE receipts RENAME TO away`)
+		f.write(jsonLine(with("id", "2")))
+		if err := <-f.retrying; err == nil || !strings.Contains(err.Error(), "receipts") {
+			t.Errorf("retrying because of %v", err)
+		}
+		<-time.After(time.Hour)
+		if len(f.committed) > 0 {
+			t.Error("something was committed without a database")
+		}
+		storetest.Exec(f.t, f.db, `ALTER TABLE away RENAME TO receipts`)
+		if got := <-f.committed; got.Inserted != 2 || got.Line != 3 {
+			t.Errorf("committed are %+v, want two rows, and everything up to line 3", got)
+		}
+		f.pipe.Close()
+		f.wantEnd("1", "2")
+	})
+}
+
+// A signal while the database is away ends the import with an error, instead of waiting for ever: while the input is
+// silent, and while a row waits for the writer.
+func TestFollow_StoppedWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{jsonLine(good()), jsonLine(good()) + "bad\n" + jsonLine(good())} {
+		follow(t, time.Second, func(f *following) {
+			storetest.Exec(f.t, f.db, `ALTER TABLE receipts RENAME TO away`)
+			f.write(text)
+			<-f.retrying
+			f.cancel()
+			if err := <-f.ended; err == nil || !strings.Contains(err.Error(), "write a batch of") {
+				f.t.Errorf("following ended with %v", err)
+			}
+		})
+	}
 }

@@ -27,10 +27,12 @@ type Reject struct {
 // Counts says how many rows were inserted, known before, and rejected so far.
 type Counts struct {
 	Inserted, Duplicates, Rejected int
+
+	Line int // every row of a followed feed up to this line is committed, or rejected
 }
 
-// Options are what importers of every family need. Rejected and Committed may be nil. While a file is imported they are
-// called one at a time, but usually from another goroutine than the caller's.
+// Options are what importers of every family need. The functions may be nil. While a file is imported Rejected and
+// Committed are called one at a time, but usually from another goroutine than the caller's.
 type Options struct {
 	Store     *store.DB
 	Catalog   assay.Catalog
@@ -39,6 +41,7 @@ type Options struct {
 	Revise    bool         // other content under a known key is a new revision, in the families that allow it
 	Rejected  func(Reject) // called for every rejected row
 	Committed func(Counts) // called after every commit
+	Retrying  func(error)  // called when the database refuses a followed feed, which tries again; from any goroutine
 }
 
 // Importer imports rows of one family. It is not safe for concurrent use.
@@ -142,10 +145,13 @@ func (im *Importer[T]) parseRow(cells []string, row *T) error {
 }
 
 // reloadCatalog reads the catalog again and reports whether it has changed. A feed is followed for months, and may
-// report a GPU model that was added meanwhile. If the catalog cannot be read, the current one stays; the next batch
-// then fails and says why.
+// report a GPU model that was added meanwhile.
 func (im *Importer[T]) reloadCatalog(ctx context.Context) bool {
-	catalog, err := im.Store.Catalog(ctx)
+	var catalog assay.Catalog
+	err := im.persist(func() (err error) {
+		catalog, err = im.Store.Catalog(ctx)
+		return err
+	})
 	if err != nil || reflect.DeepEqual(catalog, im.checker.Catalog) {
 		return false
 	}

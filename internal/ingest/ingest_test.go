@@ -49,7 +49,7 @@ func importFile(t *testing.T, db *store.DB, name, content string) (out outcome) 
 // want checks the counts, that they add up to the rows, and that nothing else went wrong.
 func (o outcome) want(t *testing.T, inserted, duplicates, rejected int) {
 	t.Helper()
-	if want := (Counts{inserted, duplicates, rejected}); o.Counts != want || o.err != nil {
+	if want := (Counts{Inserted: inserted, Duplicates: duplicates, Rejected: rejected}); o.Counts != want || o.err != nil {
 		t.Errorf("imported %+v (%v), want %+v; rejects %+v", o.Counts, o.err, want, o.rejects)
 	}
 	if len(o.rejects) != o.Rejected {
@@ -518,7 +518,8 @@ func TestFile_SeveralBatches(t *testing.T) {
 	if out := run(ctx, cancel, Counts{Inserted: size}); !errors.Is(out.err, context.Canceled) {
 		t.Errorf("broken off, the import gives the error %v", out.err)
 	}
-	again := run(t.Context(), func() {}, Counts{Duplicates: size}, Counts{rows - size, size, 1})
+	again := run(t.Context(), func() {},
+		Counts{Duplicates: size}, Counts{Inserted: rows - size, Duplicates: size, Rejected: 1})
 	again.want(t, rows-size, size, 1)
 	if r := again.rejects[0]; r.Line != rows+2 || !strings.HasPrefix(r.Row, "000007,") {
 		t.Errorf("the changed row is told as %+v, want line %d", r, rows+2)

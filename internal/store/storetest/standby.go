@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"os/exec"
@@ -28,30 +29,65 @@ type Standby struct {
 // and where the tests have no PostgreSQL.
 func StartStandby(t *testing.T) *Standby {
 	t.Helper()
+	primary := StartPostgres(t)
+	ports, err := process.SparePorts(1)
+	must(t, err)
+	s := &Standby{primary: primary.Address, port: ports[0]}
+	primary.run.program("pg_basebackup", "--dbname", s.primary, "--pgdata", "standby", "--write-recovery-conf",
+		"--wal-method=stream", "--checkpoint=fast", "--no-sync")
+	primary.run.server("standby", s.port, s.Of(s.primary))
+	return s
+}
+
+// OwnPostgres is a PostgreSQL server of one test, which may crash it.
+type OwnPostgres struct {
+	Address string // of its database postgres
+
+	run     postgresRunner
+	port    int
+	running *process.Process
+}
+
+// StartPostgres starts a server, and stops it when the test ends. It skips the test in a short run, and where the tests
+// have no PostgreSQL. The goroutine of the test must be the one that calls Crash.
+func StartPostgres(t *testing.T) *OwnPostgres {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("a short run starts no servers")
 	}
 	Server(t)
 	as, err := process.Unprivileged()
 	must(t, err)
-	folder, err := os.MkdirTemp("", "assay-standby") // other users cannot read t.TempDir
+	folder, err := os.MkdirTemp("", "assay-postgres") // other users cannot read t.TempDir
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	if as != nil {
 		must(t, os.Chown(folder, int(as.Uid), int(as.Gid)))
 	}
-	ports, err := process.SparePorts(2)
+	ports, err := process.SparePorts(1)
 	must(t, err)
-	s := &Standby{primary: "postgres://test@" + process.Loopback(ports[0]) + "/postgres?sslmode=disable", port: ports[1]}
+	s := &OwnPostgres{
+		Address: "postgres://test@" + process.Loopback(ports[0]) + "/postgres?sslmode=disable", port: ports[0],
+		run: postgresRunner{t: t, programs: programs(t), folder: folder, as: as},
+	}
 	runtime.LockOSThread() // the servers end with the thread that started them, which must last as long as the test
-	run := postgresRunner{t: t, programs: programs(t), folder: folder, as: as}
-	run.program("initdb", "--pgdata", "primary", "--username", "test", "--auth", "trust", "--encoding", "UTF8",
+	s.run.program("initdb", "--pgdata", "primary", "--username", "test", "--auth", "trust", "--encoding", "UTF8",
 		"--locale", "C.UTF-8", "--no-sync")
-	run.server("primary", ports[0], s.primary)
-	run.program("pg_basebackup", "--dbname", s.primary, "--pgdata", "standby", "--write-recovery-conf",
-		"--wal-method=stream", "--checkpoint=fast", "--no-sync")
-	run.server("standby", s.port, s.Of(s.primary))
+	s.running = s.run.server("primary", s.port, s.Address)
 	return s
+}
+
+// Crash ends the server as a crash does: without a checkpoint, and without a word to its clients. It starts it again.
+func (s *OwnPostgres) Crash() {
+	s.run.t.Helper()
+	must(s.run.t, syscall.Kill(s.running.Pid(), syscall.SIGQUIT))
+	must(s.run.t, process.Await(s.run.t.Context(), "the end of PostgreSQL", time.Minute, func(context.Context) error {
+		if !s.running.Ended() {
+			return errors.New("it runs")
+		}
+		return nil
+	}))
+	s.running = s.run.server("primary", s.port, s.Address)
 }
 
 // postgresRunner runs programs of PostgreSQL in a folder.
@@ -72,7 +108,7 @@ func (r *postgresRunner) program(name string, args ...string) {
 }
 
 // server starts a server whose data is in the folder of its name, and waits until it responds at an address.
-func (r *postgresRunner) server(name string, port int, address string) {
+func (r *postgresRunner) server(name string, port int, address string) *process.Process {
 	r.t.Helper()
 	running, err := process.Command{
 		Name: name, Dir: r.folder, As: r.as, DeathSignal: syscall.SIGQUIT, Program: filepath.Join(r.programs, "postgres"),
@@ -82,6 +118,7 @@ func (r *postgresRunner) server(name string, port int, address string) {
 	r.t.Cleanup(running.Kill)
 	ready := func(ctx context.Context) error { return execOn(ctx, address, `SELECT 1`) }
 	must(r.t, running.Await(r.t.Context(), time.Minute, ready))
+	return running
 }
 
 // serverSettings make a server fast and reachable only from this machine.
