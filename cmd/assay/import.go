@@ -247,7 +247,7 @@ func (r *importRun) readFile(ctx context.Context, name string) error {
 // followReportEvery is how often at most the commits of a followed feed are reported to a log.
 const followReportEvery = 10 * time.Second
 
-// committed reports a batch that is safe: in the bar on a terminal, elsewhere in a line. The producer of a feed is told
+// committed reports a batch that is safe: in the bar on a terminal, elsewhere in a line. The producer of a feed gets
 // the last line that it need not send again.
 func (r *importRun) committed(counts ingest.Counts) {
 	rows := counts.Inserted + counts.Duplicates
