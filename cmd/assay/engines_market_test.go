@@ -65,7 +65,7 @@ func (m *market) importing(family, text string, revise bool) {
 	im := importable.New(ingest.Options{
 		Store: m.db, Catalog: catalog, Source: "exchange", Revise: revise,
 		NotAfter: func() int64 { return m.now.UnixMilli() },
-		Rejected: func(r ingest.Reject) { m.t.Errorf("%s:%d: %s: %s", r.File, r.Line, r.Reason, r.Row) },
+		Rejected: func(r ingest.Reject) error { return fmt.Errorf("%s:%d: %s: %s", r.File, r.Line, r.Reason, r.Cells) },
 	})
 	m.must(im.File(m.t.Context(), family+".csv", strings.NewReader(text)))
 	if c, rows := im.Counts(), strings.Count(text, "\n")-1; c.Inserted != rows {

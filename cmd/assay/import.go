@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -27,11 +28,16 @@ compressed (.gz, .zst), and Parquet (.parquet). A folder stands for all such
 files in it and below, in the order of their paths, without hidden ones. A dash
 (-) is standard input, with its format in --format.
 
+The header of a CSV file names the columns, in any order. Unknown columns are
+refused unless --ignore-columns is given; --map says what the file calls a
+column. --delimiter and --encoding read what a spreadsheet writes.
+
 Rows are committed in batches. A known row changes nothing, so you can simply
 repeat an import that was interrupted. A bad row is reported with its file, line
-and reason, and the import continues; the exit code is then 3. A row with
-different content under a known key is reported and left out, unless --revise
-says that it is a correction.
+and reason, and the import continues; the exit code is then 3. --rejects adds
+bad rows to a file with a column for the reason: correct them there, and import
+that file. A row with different content under a known key is reported and left
+out, unless --revise says that it is a correction.
 
 With --follow, standard input is an NDJSON feed that need not end. Each row is
 committed within --follow-delay, and standard output then says up to which line
@@ -63,7 +69,7 @@ func newImportFamilyCommand(s *streams, family ingest.Family) *cobra.Command {
 		Example: importExample(family.Name),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config.arguments = args
-			if err := config.check(); err != nil {
+			if err := config.validate(); err != nil {
 				return err
 			}
 			return importFiles(cmd.Context(), config, s)
@@ -74,7 +80,10 @@ func newImportFamilyCommand(s *streams, family ingest.Family) *cobra.Command {
 	parsedFlag(flags, "format", textFlag, "",
 		"`FORMAT` of standard input: csv or ndjson (default: csv, or ndjson with --follow)", config.setFormat)
 	completeFlag(cmd, "format", "csv", "ndjson")
-	flags.StringVar(&config.rejects, "rejects", "", "`FILE` to write all rejected rows to, as NDJSON")
+	flags.StringVar(&config.rejects, "rejects", "", "`FILE` to add rejected rows to, .csv or .ndjson")
+	config.registerFileOptions(cmd)
+	flags.BoolVar(&config.keepGoing, "keep-going", false, "continue with the next file when one cannot be read")
+	flags.BoolVar(&config.check, "check", false, "check all rows and write none")
 	flags.BoolVar(&config.follow, "follow", false, "keep reading standard input until it ends or a signal arrives")
 	addDurationFlag(flags, &config.followDelay, "follow-delay", 10*time.Millisecond, time.Minute,
 		"`TIME` within which a followed row is committed, 10ms to 1m")
@@ -121,6 +130,8 @@ type importConfig struct {
 	location                databaseLocation
 	source, format, rejects string
 	follow, revise          bool
+	keepGoing, check        bool
+	fileOptions             ingest.FileOptions
 	followDelay             time.Duration
 	completeUntil           int64 // 0: nothing is declared
 	arguments               []string
@@ -134,7 +145,47 @@ func (c *importConfig) setFormat(text string) error {
 	return nil
 }
 
-func (c *importConfig) check() error {
+// registerFileOptions adds the flags for files that differ from those of assay template.
+func (c *importConfig) registerFileOptions(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&c.fileOptions.IgnoreColumns, "ignore-columns", false, "ignore unknown columns")
+	parsedFlag(flags, "map", listFlag, "", "`THEIRS=OURS,…`: what the files call our columns", c.setMap)
+	parsedFlag(flags, "delimiter", textFlag, "comma", "`NAME` of what separates CSV cells: comma, semicolon, tab or pipe",
+		func(text string) (err error) {
+			c.fileOptions.Delimiter, err = ingest.ParseDelimiter(text)
+			return err
+		})
+	completeFlag(cmd, "delimiter", "comma", "semicolon", "tab", "pipe")
+	encodings := append(slices.Sorted(maps.Keys(ingest.Encodings)), "utf-8")
+	parsedFlag(flags, "encoding", textFlag, "utf-8", "`NAME` of the encoding of CSV and NDJSON, such as utf-16",
+		func(text string) error {
+			if !slices.Contains(encodings, text) {
+				return errors.New("must be one of " + strings.Join(encodings, ", "))
+			}
+			c.fileOptions.Encoding = ingest.Encodings[text] // nil for utf-8
+			return nil
+		})
+	completeFlag(cmd, "encoding", encodings...)
+}
+
+// setMap parses a list of THEIRS=OURS.
+func (c *importConfig) setMap(text string) error {
+	c.fileOptions.Rename = map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		theirs, ours, ok := strings.Cut(pair, "=")
+		theirs = strings.ToLower(strings.TrimSpace(theirs))
+		switch {
+		case !ok || theirs == "":
+			return fmt.Errorf("%q: must be THEIRS=OURS", pair)
+		case !slices.Contains(c.family.Names(), ours):
+			return fmt.Errorf("%q is not a column: must be one of %s", ours, strings.Join(c.family.Names(), ", "))
+		}
+		c.fileOptions.Rename[theirs] = ours
+	}
+	return nil
+}
+
+func (c *importConfig) validate() error {
 	switch {
 	case c.revise && !c.family.Revises:
 		return usagef("--revise cannot be used with %s: their rows stay as they were reported", c.family.Name)
@@ -144,6 +195,10 @@ func (c *importConfig) check() error {
 		return usagef("--follow reads standard input only: the one argument must be -")
 	case len(c.arguments) == 0:
 		return usagef("missing FILE (- is standard input)")
+	case c.follow && c.fileOptions.Encoding != nil:
+		return usagef("--follow reads UTF-8: it cannot be used with --encoding")
+	case c.check && (c.follow || c.completeUntil != 0):
+		return usagef("--check writes nothing: it cannot be used with --follow or --complete-until")
 	case c.completeUntil != 0 && c.source == "":
 		return usagef("--complete-until needs the source in --source")
 	}
@@ -172,12 +227,15 @@ func importFiles(ctx context.Context, config importConfig, s *streams) error {
 				return err
 			}
 		}
-		report, err := newRejectReport(s, config.rejects)
-		if err != nil {
-			return fmt.Errorf("--rejects: %w", err)
+		run := &importRun{
+			importConfig: config, db: db, report: &rejectReport{streams: s}, bar: newProgress(s), streams: s, input: input,
 		}
-		defer report.close()
-		run := &importRun{importConfig: config, db: db, report: report, bar: newProgress(s), streams: s, input: input}
+		if config.rejects != "" {
+			if run.report.file, err = openRejectFile(config.rejects, input, config); err != nil {
+				return fmt.Errorf("--rejects: %w", err)
+			}
+			defer run.report.file.Close() // each row is written at once
+		}
 		if err := run.readAll(ctx); err != nil {
 			return err
 		}
@@ -190,6 +248,14 @@ func importFiles(ctx context.Context, config importConfig, s *streams) error {
 		}
 		return completeSource(ctx, db, config.source, config.completeUntil, s)
 	})
+}
+
+// inputFormat is the format of the first input.
+func (c *importConfig) inputFormat(input inputFiles) string {
+	if first := input.files[0]; first != standardInput {
+		return ingest.Format(first)
+	}
+	return c.format
 }
 
 // importRun is one import of several files.
@@ -205,6 +271,7 @@ type importRun struct {
 	bytesRead  atomic.Int64 // written by the parser, read by the writer
 	lastCommit time.Time    // when a commit was last reported
 	failing    atomic.Bool  // the database is away, and that is reported
+	unread     int          // files that could not be read to their end
 }
 
 func (r *importRun) readAll(ctx context.Context) error {
@@ -217,14 +284,29 @@ func (r *importRun) readAll(ctx context.Context) error {
 		Store: r.db, Catalog: catalog, Revise: r.revise, Source: r.source,
 		NotAfter: func() int64 { return time.Now().Add(futureAllowance).UnixMilli() },
 		Rejected: r.report.add, Committed: r.committed, Retrying: r.retrying,
+		CheckOnly: r.check, FileOptions: r.fileOptions,
 	})
 	for _, name := range r.input.files {
-		if err := r.readFile(ctx, name); err != nil {
-			r.bar.stop()
-			return fmt.Errorf("%w (committed so far: %s)", err, r.summary())
+		err := r.readFile(ctx, name)
+		if err == nil {
+			continue
 		}
+		r.bar.stop()
+		if _, ok := errors.AsType[ingest.FileError](err); !ok || !r.keepGoing || ctx.Err() != nil {
+			return fmt.Errorf("%w (%s so far: %s)", err, r.done(), r.summary())
+		}
+		fmt.Fprintln(r.streams.err, err)
+		r.unread++
 	}
 	return nil
+}
+
+// done is what happened to the rows.
+func (r *importRun) done() string {
+	if r.check {
+		return "checked"
+	}
+	return "committed"
 }
 
 func (r *importRun) readFile(ctx context.Context, name string) error {
@@ -238,7 +320,7 @@ func (r *importRun) readFile(ctx context.Context, name string) error {
 	}
 	f, err := files.Open(ctx, name)
 	if err != nil {
-		return err
+		return ingest.FileError{Err: err}
 	}
 	defer f.Close()
 	return r.importer.File(ctx, name, &countingFile{File: f, reader: files.Reader(ctx, f), n: &r.bytesRead})
@@ -252,12 +334,12 @@ const followReportEvery = 10 * time.Second
 func (r *importRun) committed(counts ingest.Counts) {
 	rows := counts.Inserted + counts.Duplicates
 	if r.follow {
-		fmt.Fprintf(r.streams.out, "committed: line %d\n", counts.Line)
+		r.acknowledge(counts.Line)
 	}
 	r.failing.Store(false)
 	if !r.bar.terminal {
 		if now := time.Now(); !r.follow || now.Sub(r.lastCommit) >= followReportEvery {
-			r.streams.note("committed %d rows", rows)
+			r.streams.note("%s %d %s", r.done(), rows, plural(rows, "row")) // programs read it: no separators
 			r.lastCommit = now
 		}
 		return
@@ -269,6 +351,17 @@ func (r *importRun) committed(counts ingest.Counts) {
 	r.bar.show("importing", done, fmt.Sprintf("%s rows, %s rows/s", thousands(rows), rate(rows, time.Since(r.start))))
 }
 
+// acknowledge tells the producer of a feed that all rows up to a line are safe, also the rejected ones.
+func (r *importRun) acknowledge(line int) {
+	if r.report.file != nil {
+		if err := r.report.file.sync(); err != nil {
+			fmt.Fprintf(r.streams.err, "--rejects: %v\n", err)
+			return
+		}
+	}
+	fmt.Fprintf(r.streams.out, "committed: line %d\n", line)
+}
+
 // retrying reports that a followed feed waits for the database, once until it is back.
 func (r *importRun) retrying(err error) {
 	if !r.failing.Swap(true) {
@@ -278,6 +371,9 @@ func (r *importRun) retrying(err error) {
 
 func (r *importRun) summary() string {
 	counts := r.importer.Counts()
+	if r.check {
+		return fmt.Sprintf("%s good, %s rejected", thousands(counts.Inserted), thousands(counts.Rejected))
+	}
 	return fmt.Sprintf("%s new, %s known before, %s rejected",
 		thousands(counts.Inserted), thousands(counts.Duplicates), thousands(counts.Rejected))
 }
@@ -286,14 +382,21 @@ func (r *importRun) printSummary(ctx context.Context) error {
 	r.bar.finish()
 	counts, took := r.importer.Counts(), time.Since(r.start)
 	rows := counts.Inserted + counts.Duplicates + counts.Rejected
-	r.streams.say("imported: %s (%.1f s, %s rows/s)", r.summary(), took.Seconds(), rate(rows, took))
+	heading := "imported"
+	if r.check {
+		heading = "checked, nothing is written"
+	}
+	r.streams.say("%s: %s (%.1f s, %s rows/s)", heading, r.summary(), took.Seconds(), rate(rows, took))
 	if r.input.folders {
-		r.streams.say("read %s", count(len(r.input.files), "file"))
+		r.streams.say("read %s", count(len(r.input.files)-r.unread, "file"))
+	}
+	if r.unread > 0 {
+		r.streams.note("not read to the end: %s of %s", thousands(r.unread), count(len(r.input.files), "file"))
 	}
 	if r.input.skipped > 0 {
 		r.streams.note("skipped %s with an unknown format; known formats: %s", count(r.input.skipped, "file"), ingest.Formats)
 	}
-	if r.family.Name != transactionFamily {
+	if r.family.Name != transactionFamily || r.check {
 		return nil
 	}
 	hint, err := unpublishedHint(ctx, r.db, r.location)
@@ -303,11 +406,14 @@ func (r *importRun) printSummary(ctx context.Context) error {
 	return err
 }
 
-// rejected ends the report of rejected rows, if there are any.
+// rejected ends the report of rejected rows, if there are any. A file that was not read to its end counts as some.
 func (r *importRun) rejected() error {
-	if r.importer.Counts().Rejected == 0 {
-		return nil
+	rejected := r.importer.Counts().Rejected
+	if rejected > 0 {
+		r.report.finish()
 	}
-	r.report.finish()
-	return errRejected
+	if rejected+r.unread > 0 {
+		return errRejected
+	}
+	return nil
 }

@@ -51,6 +51,15 @@ func (in *inputFiles) add(name string, info fs.FileInfo) {
 	in.size += info.Size()
 }
 
+// has reports whether a file is among those to read.
+func (in *inputFiles) has(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && slices.ContainsFunc(in.files, func(input string) bool {
+		other, err := os.Stat(input)
+		return err == nil && os.SameFile(info, other)
+	})
+}
+
 // addFolder adds the readable files below a folder, in the byte order of their paths. A link to a file counts as a
 // file; a link to a folder is not followed, because it may lead back.
 func (in *inputFiles) addFolder(folder string) error {
@@ -88,7 +97,7 @@ func (in *inputFiles) addEntry(name string, entry fs.DirEntry) error {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-	case ingest.Known(name):
+	case ingest.Format(name) != "":
 		in.add(name, info)
 	default:
 		in.skipped++

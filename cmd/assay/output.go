@@ -126,10 +126,14 @@ func thousands(n int) string {
 
 // count formats a number of things: 1 file, 2,000 files.
 func count(n int, thing string) string {
+	return thousands(n) + " " + plural(n, thing)
+}
+
+func plural(n int, thing string) string {
 	if n == 1 {
-		return "1 " + thing
+		return thing
 	}
-	return thousands(n) + " " + thing + "s"
+	return thing + "s"
 }
 
 // rate formats how many per second.

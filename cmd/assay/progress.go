@@ -50,8 +50,19 @@ func (p *progress) draw(done float64, note string) {
 	filled := min(max(int(done*barWidth), 0), barWidth)
 	p.note = note
 	bar := strings.Repeat("#", filled) + strings.Repeat(".", barWidth-filled)
-	took := time.Since(p.start).Seconds()
-	fmt.Fprintf(p.w, "\r%-24s [%s] %3.0f%%  %4.1f s  %s\x1b[K", p.step, bar, 100*min(done, 1), took, note)
+	took := time.Since(p.start)
+	if left := timeLeft(done, took); left > 0 {
+		note = strings.TrimSuffix(fmt.Sprintf("about %v left  %s", left, note), "  ")
+	}
+	fmt.Fprintf(p.w, "\r%-24s [%s] %3.0f%%  %4.1f s  %s\x1b[K", p.step, bar, 100*min(done, 1), took.Seconds(), note)
+}
+
+// timeLeft estimates how long a step still takes, or returns 0 while that would be a guess, and at the end.
+func timeLeft(done float64, took time.Duration) time.Duration {
+	if done < 0.01 || done >= 1 || took < 2*time.Second {
+		return 0
+	}
+	return time.Duration((1 - done) / done * float64(took)).Round(time.Second)
 }
 
 // finish ends the line of a step that is complete.

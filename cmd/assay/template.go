@@ -25,9 +25,9 @@ families are ` + strings.Join(familyNames(), ", ") + `. 'assay import FAMILY --h
 			case !known:
 				return usagef("unknown family %q: must be one of %s", args[0], strings.Join(familyNames(), ", "))
 			case format == "ndjson":
-				return family.WriteNDJSON(s.out)
+				return family.WriteNDJSON(s.out, family.Example...)
 			}
-			return family.WriteCSV(s.out)
+			return family.WriteCSV(s.out, append([][]string{family.Names()}, family.Example...)...)
 		},
 	}
 	addChoiceFlag(cmd, &format, "format", "`FORMAT` of the example: csv or ndjson", "csv", "ndjson")

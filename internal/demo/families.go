@@ -73,7 +73,10 @@ func (d *Demo) bring(ctx context.Context, f assay.Family, from, until int64) err
 func (d *Demo) options(until int64) ingest.Options {
 	return ingest.Options{
 		Store: d.Store, Catalog: d.catalog, NotAfter: func() int64 { return until }, Revise: true,
-		Rejected: func(r ingest.Reject) { d.Log.Error("demo row rejected", "source", r.File, "reason", r.Reason) },
+		Rejected: func(r ingest.Reject) error {
+			d.Log.Error("demo row rejected", "source", r.File, "reason", r.Reason)
+			return nil
+		},
 	}
 }
 

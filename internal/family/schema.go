@@ -42,16 +42,21 @@ func (s *Schema) Optional() (names []string) {
 	return names
 }
 
-// WriteCSV writes the example as a CSV file.
-func (s *Schema) WriteCSV(w io.Writer) error {
-	return csv.NewWriter(w).WriteAll(append([][]string{s.Names()}, s.Example...))
+// WriteCSV writes rows as lines of CSV; Names is the first line of a file.
+func (s *Schema) WriteCSV(w io.Writer, rows ...[]string) error {
+	var lines bytes.Buffer // so that w gets whole lines
+	if err := csv.NewWriter(&lines).WriteAll(rows); err != nil {
+		return err
+	}
+	_, err := w.Write(lines.Bytes())
+	return err
 }
 
-// WriteNDJSON writes the example as an NDJSON file: one object per line, its members in the order of the columns. Every
-// value is a string, which keeps each digit of a number. An empty cell of an optional column is left out.
-func (s *Schema) WriteNDJSON(w io.Writer) error {
+// WriteNDJSON writes rows as lines of NDJSON: one object per line, its members in the order of the columns. Every value
+// is a string, which keeps each digit of a number. An empty cell of an optional column is left out.
+func (s *Schema) WriteNDJSON(w io.Writer, rows ...[]string) error {
 	var line bytes.Buffer
-	for _, row := range s.Example {
+	for _, row := range rows {
 		separator := byte('{')
 		for i, column := range s.Columns {
 			if row[i] == "" && column.Optional {

@@ -13,7 +13,16 @@ const private = 0o600
 // Create creates a file that only its owner can read, whatever the umask allows. It empties an existing file and takes
 // the permissions of other users away; a device or a pipe stays as it is.
 func Create(name string) (*os.File, error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, private)
+	return open(name, os.O_WRONLY|os.O_TRUNC)
+}
+
+// Append opens a file to read it and to write at its end. Otherwise it is like Create.
+func Append(name string) (*os.File, error) {
+	return open(name, os.O_RDWR|os.O_APPEND)
+}
+
+func open(name string, how int) (*os.File, error) {
+	file, err := os.OpenFile(name, how|os.O_CREATE, private)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/assaydata/assay/internal/store"
 )
@@ -72,7 +73,9 @@ func (im *Importer[T]) startWriter(ctx context.Context) {
 	go func() {
 		defer close(w.done)
 		for d := range w.work {
-			im.report(d.rejects)
+			if w.err = im.report(d.rejects); w.err != nil {
+				return
+			}
 			if d.batch == nil {
 				continue
 			}
@@ -91,14 +94,14 @@ func (im *Importer[T]) stopWriter() error {
 	close(w.work)
 	<-w.done
 	im.writer = nil
-	im.report(im.rejects)
+	err := cmp.Or(w.err, im.report(im.rejects))
 	im.rejects = nil
 	select {
 	case im.spare = <-w.spare:
 	default:
 		im.spare = &batch[T]{} // the writer failed with it
 	}
-	return w.err
+	return err
 }
 
 func (im *Importer[T]) batchSize() int {
@@ -147,11 +150,12 @@ func (im *Importer[T]) hand() error {
 
 // reject reports a bad row: at once if the writer is idle, otherwise later, because conflicts of the previous batch
 // come first. A feed may stay silent for hours, so there it waits for the writer.
-func (im *Importer[T]) reject(at location, reason string) error {
+func (im *Importer[T]) reject(at location, r Reject) error {
 	im.filling.rejected++
 	im.filling.bytes += len(at.text)
 	im.filling.line = at.line
-	im.rejects = append(im.rejects, Reject{File: at.file, Line: at.line, Reason: reason, Row: at.text})
+	r.File, r.Line, r.Cells = at.file, at.line, slices.Clone(r.Cells)
+	im.rejects = append(im.rejects, r)
 	pending := delivery[T]{rejects: im.rejects}
 	if im.feed != nil {
 		if err := im.send(pending); err != nil {
@@ -183,19 +187,14 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
-	var appended store.Appended
-	err := im.persist(func() (err error) {
-		appended, err = im.rows.append(im.Store, ctx, b.rows)
-		return err
-	})
+	appended, err := im.write(ctx, b.rows)
 	if err != nil {
 		return fmt.Errorf("write a batch of %d rows: %w", len(b.rows), err)
 	}
 	for _, i := range appended.Conflicts {
-		source, key := im.rows.describe(&b.rows[i])
-		reason := im.rows.conflict(source, key)
-		at := b.from[i]
-		im.report([]Reject{{File: cmp.Or(at.file, source), Line: at.line, Reason: reason, Row: at.text}})
+		if err := im.report([]Reject{im.conflict(&b.rows[i], b.from[i])}); err != nil {
+			return err
+		}
 	}
 	im.counts.Inserted += appended.Inserted
 	im.counts.Duplicates += appended.Duplicates
@@ -209,12 +208,38 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	return nil
 }
 
+func (im *Importer[T]) write(ctx context.Context, rows []T) (appended store.Appended, err error) {
+	if im.CheckOnly {
+		return store.Appended{Inserted: len(rows)}, nil
+	}
+	err = im.persist(func() (err error) {
+		appended, err = im.rows.append(im.Store, ctx, rows)
+		return err
+	})
+	return appended, err
+}
+
+// conflict describes a row whose key is known with other content.
+func (im *Importer[T]) conflict(row *T, at location) Reject {
+	source, key := im.rows.describe(row)
+	r := Reject{File: cmp.Or(at.file, source), Line: at.line, Reason: im.rows.conflict(source, key)}
+	if at.file != "" {
+		r.Cells = make([]string, len(im.rows.columns))
+		im.reader.split(at.text, r.Cells)
+	}
+	return r
+}
+
 // report counts and reports rejects.
-func (im *Importer[T]) report(rejects []Reject) {
+func (im *Importer[T]) report(rejects []Reject) error {
 	for _, r := range rejects {
 		im.counts.Rejected++
-		if im.Rejected != nil {
-			im.Rejected(r)
+		if im.Rejected == nil {
+			continue
+		}
+		if err := im.Rejected(r); err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -27,7 +27,7 @@ func (im *Importer[T]) Follow(ctx context.Context, name string, r io.Reader, del
 	im.feed = f
 	defer func() { im.feed = nil }()
 	// Rows that were read are written even when the context ends.
-	return im.importRows(context.WithoutCancel(ctx), name, &ndjsonReader{newLineReader(f), im.rows.columns})
+	return im.importRows(context.WithoutCancel(ctx), name, &ndjsonReader{newLineReader(f), im.columns()})
 }
 
 // feed is input that may fall silent. The parser blocks in Read while it waits for a row, so rows that fall due

@@ -42,7 +42,10 @@ func follow(t *testing.T, delay time.Duration, test func(*following)) {
 			retrying: make(chan error, 1000), ended: make(chan error, 1),
 		}
 		options := testOptions(f.db, nil)
-		options.Rejected = func(r Reject) { f.rejected <- r }
+		options.Rejected = func(r Reject) error {
+			f.rejected <- r
+			return nil
+		}
 		options.Committed = func(c Counts) { f.committed <- c }
 		options.Retrying = func(err error) { f.retrying <- err }
 		f.importer = Transactions(options)
@@ -193,7 +196,7 @@ func TestFollow_RejectsAsTheyCome(t *testing.T) {
 		begun := time.Now()
 		for i := range 3 {
 			f.write(jsonLine(with("id", fmt.Sprint(i))) + "bad\n")
-			if r := <-f.rejected; r.Line != 2*i+2 || r.File != "pipe" || r.Row != "bad" {
+			if r := <-f.rejected; r.Line != 2*i+2 || r.File != "pipe" || r.Text != "bad" {
 				t.Errorf("rejected is %+v", r)
 			}
 		}

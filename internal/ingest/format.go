@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -15,16 +14,18 @@ import (
 // Formats lists the file name extensions that can be imported.
 const Formats = ".csv, .ndjson and .jsonl, optionally followed by .gz or .zst, and .parquet"
 
-// Known reports whether a file name has an extension that can be imported.
-func Known(name string) bool {
-	format, compression := suffixes(name)
-	switch format {
-	case ".csv", ".ndjson", ".jsonl":
-		return true
-	case ".parquet":
-		return compression == ""
+// Format returns the format that a file name says: csv, ndjson or parquet, or nothing if it cannot be imported.
+func Format(name string) string {
+	extension, compression := suffixes(name)
+	switch {
+	case extension == ".csv":
+		return "csv"
+	case extension == ".ndjson" || extension == ".jsonl":
+		return "ndjson"
+	case extension == ".parquet" && compression == "":
+		return "parquet"
 	}
-	return false
+	return ""
 }
 
 // suffixes returns the extension of the format and that of the compression, if any.
@@ -42,6 +43,9 @@ type rowReader interface {
 	// next fills the cells of the next row, in the order of the family's columns, and returns its location. A badRow
 	// error concerns this row only; io.EOF and all other errors end the file.
 	next(cells []string) (location, error)
+
+	// split fills the cells of a row again, from the text of its location. It may run beside next.
+	split(text string, cells []string)
 }
 
 // badRow is a row that cannot be read.
@@ -50,31 +54,36 @@ type badRow struct{ reason string }
 func (b badRow) Error() string { return b.reason }
 
 // openRows opens a file in the format that its name says.
-func openRows(name string, r io.Reader, columns, optional []string) (rows rowReader, closer func(), err error) {
-	format, compression := suffixes(name)
+func openRows(name string, r io.Reader, columns *columns) (rows rowReader, closer func(), err error) {
+	format := Format(name)
+	extension, compression := suffixes(name)
 	switch {
-	case !Known(name) && format == ".parquet":
+	case format == "" && extension == ".parquet":
 		return nil, nil, errors.New("a Parquet file cannot be compressed as a whole: decompress it first")
-	case !Known(name):
+	case format == "":
 		return nil, nil, fmt.Errorf("unknown file name extension: must be one of %s", Formats)
-	case format == ".parquet":
-		rows, err = openParquet(r, columns, optional)
+	case format == "parquet":
+		rows, err = openParquet(r, columns)
 		return rows, func() {}, err
 	}
 	plain, closer, err := decompress(compression, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	lines := newLineReader(plain)
-	if format != ".csv" {
-		return &ndjsonReader{lines, columns}, closer, nil
-	}
-	header, err := readHeader(lines, columns, optional)
-	if err != nil {
+	if rows, err = openLines(format, plain, columns); err != nil {
 		closer()
 		return nil, nil, err
 	}
-	return &csvReader{lines, header}, closer, nil
+	return rows, closer, nil
+}
+
+func openLines(format string, r io.Reader, columns *columns) (rowReader, error) {
+	lines, err := columns.lines(r)
+	if err != nil || format == "ndjson" {
+		return &ndjsonReader{lines, columns}, err
+	}
+	header, err := columns.header(lines)
+	return &csvReader{lines, header, columns.delimiter()}, err
 }
 
 func decompress(compression string, r io.Reader) (plain io.Reader, closer func(), err error) {
@@ -106,29 +115,4 @@ func (w *windowReader) Read(p []byte) (int, error) {
 			maxWindow>>20)
 	}
 	return n, err
-}
-
-// matchColumns maps the file's columns to the family's; -1 is an unknown column, which is ignored.
-func matchColumns(names, columns, optional []string) ([]int, error) {
-	matched := make([]int, len(names))
-	for i, name := range names {
-		matched[i] = findColumn(columns, name)
-		if matched[i] >= 0 && slices.Contains(matched[:i], matched[i]) {
-			return nil, fmt.Errorf("column %q occurs twice", name)
-		}
-	}
-	for i, name := range columns {
-		if !slices.Contains(matched, i) && !slices.Contains(optional, name) {
-			return nil, fmt.Errorf("column %q is missing: the header must name %s", name, strings.Join(columns, ", "))
-		}
-	}
-	return matched, nil
-}
-
-// findColumn returns the position of a column, ignoring letter case.
-func findColumn(columns []string, name string) int {
-	if i := slices.Index(columns, name); i >= 0 {
-		return i
-	}
-	return slices.Index(columns, strings.ToLower(strings.TrimSpace(name)))
 }

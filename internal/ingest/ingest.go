@@ -5,6 +5,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,17 @@ type Reject struct {
 	File   string
 	Line   int // in a Parquet file, the number of the row
 	Reason string
-	Row    string
+	Cells  []string // in the order of the family's columns; nil for a value that a program added
+	Text   string   // the row itself, if it could not be split into cells; Cells has then what was found
 }
+
+// FileError is an error of one file: others may still be imported.
+type FileError struct{ Err error }
+
+func (e FileError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e FileError) Unwrap() error { return e.Err }
 
 // Counts says how many rows were inserted, known before, and rejected so far.
 type Counts struct {
@@ -32,16 +42,19 @@ type Counts struct {
 }
 
 // Options are what importers of every family need. The functions may be nil. While a file is imported Rejected and
-// Committed are called one at a time, but usually from another goroutine than the caller's.
+// Committed are called one at a time, but usually from another goroutine than the caller's. If Rejected fails, so does
+// the import.
 type Options struct {
 	Store     *store.DB
 	Catalog   assay.Catalog
 	Source    string       // the source of rows that do not name one
 	NotAfter  func() int64 // rows with a later instant are in the future; the result may move with the clock
 	Revise    bool         // other content under a known key is a new revision, in the families that allow it
-	Rejected  func(Reject) // called for every rejected row
+	CheckOnly bool         // write nothing
+	Rejected  func(Reject) error
 	Committed func(Counts) // called after every commit
 	Retrying  func(error)  // called when the database refuses a followed feed, which tries again; from any goroutine
+	FileOptions
 }
 
 // Importer imports rows of one family. It is not safe for concurrent use.
@@ -55,6 +68,7 @@ type Importer[T any] struct {
 	filling *batch[T]
 	spare   *batch[T]  // the second batch, while no writer has it
 	rejects []Reject   // not reported yet
+	reader  rowReader  // of the current file
 	writer  *writer[T] // while a file is imported
 	feed    *feed      // while a feed is followed
 }
@@ -74,16 +88,21 @@ func newImporter[T any](options Options, rows *rowType[T]) *Importer[T] {
 // File imports one file. Its name decides the format: see Formats. A Parquet file must be an io.ReaderAt and an
 // io.Seeker.
 func (im *Importer[T]) File(ctx context.Context, name string, r io.Reader) error {
-	rows, closer, err := openRows(name, r, im.rows.columns, im.rows.optional)
+	rows, closer, err := openRows(name, r, im.columns())
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return FileError{fmt.Errorf("%s: %w", name, err)}
 	}
 	defer closer()
 	return im.importRows(ctx, name, rows)
 }
 
+func (im *Importer[T]) columns() *columns {
+	return &columns{im.rows.columns, im.rows.optional, im.FileOptions}
+}
+
 // importRows imports all rows of a reader. When it returns without an error, everything is written and reported.
 func (im *Importer[T]) importRows(ctx context.Context, name string, rows rowReader) error {
+	im.reader = rows
 	im.startWriter(ctx)
 	err := im.parse(ctx, name, rows)
 	if failed := im.stopWriter(); failed != nil {
@@ -106,16 +125,24 @@ func (im *Importer[T]) parse(ctx context.Context, name string, rows rowReader) e
 		if err == nil {
 			err = im.row(cells, at)
 		} else if bad, ok := errors.AsType[badRow](err); ok {
-			err = im.reject(at, bad.reason)
+			err = im.reject(at, Reject{Reason: bad.reason, Cells: cells, Text: at.text})
 		} else if errors.Is(err, io.EOF) || errors.Is(err, errStopped) {
 			return im.hand()
 		} else {
-			return fmt.Errorf("%s: read line %d: %w", name, at.line, err)
+			return im.broken(ctx, fmt.Errorf("%s: read line %d: %w", name, at.line, err))
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// broken ends a file that cannot be read further. The rows before count, unless the import itself ends.
+func (im *Importer[T]) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return cmp.Or(im.hand(), error(FileError{err}))
 }
 
 // row adds one row to the batch, or rejects it.
@@ -128,7 +155,7 @@ func (im *Importer[T]) row(cells []string, at location) error {
 	}
 	if err != nil {
 		im.filling.dropLast()
-		return im.reject(at, err.Error())
+		return im.reject(at, Reject{Reason: err.Error(), Cells: cells})
 	}
 	if im.feed != nil && len(im.filling.rows) == 1 {
 		im.feed.due.Reset(im.feed.delay)
@@ -163,8 +190,7 @@ func (im *Importer[T]) reloadCatalog(ctx context.Context) bool {
 func (im *Importer[T]) Add(ctx context.Context, value T) error {
 	if err := im.rows.check(im.checker, &value); err != nil {
 		source, key := im.rows.describe(&value)
-		im.report([]Reject{{File: source, Reason: fmt.Sprintf("%s: %v", key, err)}})
-		return nil
+		return im.report([]Reject{{File: source, Reason: fmt.Sprintf("%s: %v", key, err)}})
 	}
 	*im.filling.add(location{}) = value
 	if !im.full() {

@@ -9,7 +9,7 @@ import (
 // ndjsonReader reads one JSON object per line. Numbers keep their text, so nothing is lost to floating point.
 type ndjsonReader struct {
 	lines   *lineReader
-	columns []string
+	columns *columns
 }
 
 func (n *ndjsonReader) next(cells []string) (location, error) {
@@ -28,6 +28,10 @@ func (n *ndjsonReader) next(cells []string) (location, error) {
 	return at, n.object(object[1:], cells)
 }
 
+func (n *ndjsonReader) split(text string, cells []string) {
+	_ = n.object(strings.TrimLeft(text, jsonSpace)[1:], cells) // it was split before
+}
+
 const jsonSpace = " \t\r\n"
 
 // object reads the members of an object after its opening brace. The text is known to be valid JSON, so splitting it
@@ -42,17 +46,20 @@ func (n *ndjsonReader) object(rest string, cells []string) error {
 		var name, value string
 		name, rest = cutJSON(rest)
 		value, rest = cutJSON(strings.TrimLeft(rest, jsonSpace+":"))
-		column := findColumn(n.columns, unquoteJSON(name))
-		if column < 0 {
+		column, err := n.columns.find(unquoteJSON(name))
+		if err != nil {
+			return badRow{err.Error()}
+		}
+		if column == noColumn {
 			continue
 		}
 		if seen&(1<<column) != 0 {
-			return badRow{fmt.Sprintf("%s occurs twice", n.columns[column])}
+			return badRow{fmt.Sprintf("%s occurs twice", n.columns.names[column])}
 		}
 		seen |= 1 << column
 		switch value[0] {
 		case '{', '[':
-			return badRow{n.columns[column] + " is an object or an array: must be a string, a number, true or false"}
+			return badRow{n.columns.names[column] + " is an object or an array: must be a string, a number, true or false"}
 		case '"':
 			cells[column] = strings.TrimSpace(unquoteJSON(value))
 		case 'n': // null is an empty cell

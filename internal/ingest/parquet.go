@@ -25,10 +25,13 @@ type parquetReader struct {
 	rows    *flatparquet.Reader
 	columns []parquetColumn // those that are known, in the order of the file
 	number  int
-	line    []byte // the row as text, its cells concatenated
+	line    []byte // the row as text: its cells, each followed by cellEnd
 	ends    []int  // of the cells in line
 	texts   lineArena
 }
+
+// cellEnd separates the cells of a row. No cell of a row that is imported contains it.
+const cellEnd = '\x00'
 
 // parquetColumn says how a column of the file becomes cells.
 type parquetColumn struct {
@@ -40,7 +43,7 @@ type parquetColumn struct {
 // cellText appends a value as text. It appends something even if it returns an error, for the report.
 type cellText func(dst []byte, v parquet.Value) ([]byte, error)
 
-func openParquet(r io.Reader, columns, optional []string) (rowReader, error) {
+func openParquet(r io.Reader, columns *columns) (rowReader, error) {
 	file, ok := r.(interface {
 		io.ReaderAt
 		io.Seeker
@@ -57,7 +60,7 @@ func openParquet(r io.Reader, columns, optional []string) (rowReader, error) {
 		return nil, err
 	}
 	p := &parquetReader{}
-	known, err := p.match(opened.Columns(), columns, optional)
+	known, err := p.match(opened.Columns(), columns)
 	if err != nil {
 		return nil, err
 	}
@@ -69,18 +72,18 @@ var errNoRandomAccess = errors.New(
 	"a Parquet file is read from its end, so it cannot come from standard input or a pipe: name a file")
 
 // match maps the file's columns to the family's and returns those that are known.
-func (p *parquetReader) match(found []*parquet.Column, columns, optional []string) ([]*parquet.Column, error) {
+func (p *parquetReader) match(found []*parquet.Column, columns *columns) ([]*parquet.Column, error) {
 	names := make([]string, len(found))
 	for i, c := range found {
 		names[i] = c.Name()
 	}
-	matched, err := matchColumns(names, columns, optional)
+	matched, err := columns.match(names)
 	if err != nil {
 		return nil, err
 	}
 	var known []*parquet.Column
 	for i, c := range found {
-		if matched[i] < 0 {
+		if matched[i] == noColumn {
 			continue
 		}
 		text, err := textOf(c)
@@ -88,7 +91,7 @@ func (p *parquetReader) match(found []*parquet.Column, columns, optional []strin
 			return nil, fmt.Errorf("column %q %w", c.Name(), err)
 		}
 		known = append(known, c)
-		p.columns = append(p.columns, parquetColumn{matched[i], columns[matched[i]], text})
+		p.columns = append(p.columns, parquetColumn{matched[i], columns.names[matched[i]], text})
 	}
 	return known, nil
 }
@@ -107,24 +110,34 @@ func (p *parquetReader) next(cells []string) (location, error) {
 			bad = badRow{err.Error()}
 		}
 		p.ends = append(p.ends, len(p.line))
-		p.line = append(p.line, ',')
+		p.line = append(p.line, cellEnd)
 		if len(p.line) > maxLine {
-			at.text = strings.ToValidUTF8(string(p.line[:80]), "")
+			at.text = strings.ReplaceAll(string(p.line[:80]), string(cellEnd), ",")
 			return at, badRow{fmt.Sprintf("the row is longer than %d bytes", maxLine)}
 		}
 	}
-	p.cut(cells, &at)
+	text := p.texts.add(p.line)
+	p.cut(text, cells)
+	if bad == nil {
+		at.text = text
+	}
 	return at, bad
 }
 
-// cut stores the row's text and slices the cells from it.
-func (p *parquetReader) cut(cells []string, at *location) {
-	text := p.texts.add(p.line)
-	at.text = strings.TrimSuffix(text, ",")
+// cut slices the cells from the row's text.
+func (p *parquetReader) cut(text string, cells []string) {
 	start := 0
 	for i, end := range p.ends {
 		cells[p.columns[i].column] = strings.TrimSpace(text[start:end])
 		start = end + 1
+	}
+}
+
+func (p *parquetReader) split(text string, cells []string) {
+	for _, c := range p.columns {
+		var cell string
+		cell, text, _ = strings.Cut(text, string(cellEnd))
+		cells[c.column] = strings.TrimSpace(cell)
 	}
 }
 

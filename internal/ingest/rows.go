@@ -20,6 +20,8 @@ type lineReader struct {
 	r      *bufio.Reader
 	number int
 	texts  lineArena
+
+	decoded bool // from another encoding; the decoder replaces what it cannot read
 }
 
 func newLineReader(r io.Reader) *lineReader {
@@ -56,8 +58,11 @@ func (l *lineReader) next() ([]byte, error) {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 	}
 	line = bytes.TrimRight(line, "\r\n")
-	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
-		return line, badRow{"the line is not valid UTF-8 text"}
+	switch {
+	case l.decoded && bytes.ContainsRune(line, utf8.RuneError):
+		return line, badRow{"the line is not valid in the encoding of --encoding"}
+	case !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0:
+		return line, badRow{"the line is not valid UTF-8 text; --encoding names another encoding"}
 	}
 	return line, nil
 }
@@ -81,26 +86,9 @@ func (k *lineArena) add(line []byte) string {
 // csvReader reads CSV whose first line is a header.
 type csvReader struct {
 	lines  *lineReader
-	header []int // the family's column of each column of the file, or -1
-}
+	header []int // the family's column of each column of the file, or noColumn
 
-func readHeader(lines *lineReader, columns, optional []string) ([]int, error) {
-	line, err := lines.next()
-	if errors.Is(err, io.EOF) {
-		return nil, nil // an empty file has no rows
-	}
-	if err != nil {
-		return nil, err
-	}
-	names, err := splitCSV(string(line))
-	if err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
-	}
-	header, err := matchColumns(names, columns, optional)
-	if err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
-	}
-	return header, nil
+	delimiter byte
 }
 
 func (c *csvReader) next(cells []string) (location, error) {
@@ -108,18 +96,9 @@ func (c *csvReader) next(cells []string) (location, error) {
 	if err != nil {
 		return at, err
 	}
-	found := 0
-	if strings.IndexByte(at.text, '"') < 0 { // nearly all lines
-		found = c.splitPlain(at.text, cells)
-	} else {
-		quoted, err := splitCSV(at.text)
-		if err != nil {
-			return at, badRow{err.Error()}
-		}
-		for i, cell := range quoted {
-			c.set(cells, i, cell)
-		}
-		found = len(quoted)
+	found, err := c.fill(at.text, cells)
+	if err != nil {
+		return at, badRow{err.Error()}
 	}
 	if found != len(c.header) {
 		return at, badRow{fmt.Sprintf("%d columns where the header has %d", found, len(c.header))}
@@ -127,27 +106,49 @@ func (c *csvReader) next(cells []string) (location, error) {
 	return at, nil
 }
 
+func (c *csvReader) split(text string, cells []string) {
+	_, _ = c.fill(text, cells) // it was split before
+}
+
+// fill splits a line and returns the number of its cells.
+func (c *csvReader) fill(text string, cells []string) (found int, err error) {
+	if strings.IndexByte(text, '"') < 0 { // nearly all lines
+		return c.splitPlain(text, cells), nil
+	}
+	quoted, err := splitCSV(text, c.delimiter)
+	for i, cell := range quoted {
+		c.set(cells, i, cell)
+	}
+	return len(quoted), err
+}
+
 // splitPlain splits a line without quotes and returns the number of cells.
 func (c *csvReader) splitPlain(text string, cells []string) (found int) {
 	for more := true; more; found++ {
 		var cell string
-		cell, text, more = strings.Cut(text, ",")
+		if end := strings.IndexByte(text, c.delimiter); end >= 0 {
+			cell, text = text[:end], text[end+1:]
+		} else {
+			cell, more = text, false
+		}
 		c.set(cells, found, cell)
 	}
 	return found
 }
 
 func (c *csvReader) set(cells []string, i int, cell string) {
-	if i < len(c.header) && c.header[i] >= 0 {
+	if i < len(c.header) && c.header[i] != noColumn {
 		cells[c.header[i]] = strings.TrimSpace(cell)
 	}
 }
 
-func splitCSV(line string) ([]string, error) {
+func splitCSV(line string, delimiter byte) ([]string, error) {
 	if strings.IndexByte(line, '"') < 0 {
-		return strings.Split(line, ","), nil // an empty line has one cell
+		return strings.Split(line, string(delimiter)), nil // an empty line has one cell
 	}
-	cells, err := csv.NewReader(strings.NewReader(line)).Read()
+	r := csv.NewReader(strings.NewReader(line))
+	r.Comma = rune(delimiter)
+	cells, err := r.Read()
 	if parseError, ok := errors.AsType[*csv.ParseError](err); ok {
 		return nil, fmt.Errorf("column %d: %w", parseError.Column, parseError.Err)
 	}
