@@ -187,7 +187,7 @@ func (m *market) live() {
 	m.importing("transactions", "id,executed_at,gpu_name,region,price,gpus,hours,provider,verified\n"+
 		"late-1,2026-01-29T10:15:00Z,H100 SXM,us-east,9.99,8,1,Alder,true\n"+
 		"late-2,2026-01-30T10:15:00Z,H200,,0.5,8,2,Birch,true\n", false)
-	_, err := m.db.AddVerification(ctx, assay.Verification{
+	_, err := m.db.AddVerifications(ctx, assay.Verification{
 		Source: "exchange", ID: "r4896-0", Verified: false, Actor: "desk", Reason: "a forgery",
 	})
 	m.must(err)

@@ -52,7 +52,7 @@ func exportBundle(ctx context.Context, db *store.DB, from, to int64, bundle stri
 	if err != nil {
 		return err
 	}
-	s.say("exported: %s values, %s transactions, %s signed days to %s",
-		thousands(report.Records), thousands(report.Transactions), thousands(report.Manifests), bundle)
+	s.say("exported: %s, %s, %s to %s", count(report.Records, "value"),
+		count(report.Transactions, "transaction"), count(report.Manifests, "signed day"), bundle)
 	return nil
 }

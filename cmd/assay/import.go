@@ -399,11 +399,27 @@ func (r *importRun) printSummary(ctx context.Context) error {
 	if r.family.Name != transactionFamily || r.check {
 		return nil
 	}
+	if text := receiptText(r.importer.Receipts()); text != "" {
+		r.streams.say("%s", text)
+	}
 	hint, err := unpublishedHint(ctx, r.db, r.location)
 	if hint != "" {
 		r.streams.say("%s", hint)
 	}
 	return err
+}
+
+// receiptText says under which receipts an import was stored, for assay transaction --receipt.
+func receiptText(r ingest.Receipts) string {
+	switch {
+	case r.Number == 0:
+		return ""
+	case r.Number == 1:
+		return fmt.Sprintf("receipt %d", r.First)
+	case r.Last-r.First+1 == r.Number:
+		return fmt.Sprintf("receipts %d-%d", r.First, r.Last)
+	}
+	return fmt.Sprintf("%d receipts from %d to %d, with those of others between", r.Number, r.First, r.Last)
 }
 
 // rejected ends the report of rejected rows, if there are any. A file that was not read to its end counts as some.

@@ -22,7 +22,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"os/user"
 	"syscall"
 
 	"github.com/assaydata/assay/internal/hasher"
@@ -46,14 +45,6 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetArgs(append([]string{}, args...)) // not nil: cobra would read os.Args
 	cmd, err := root.ExecuteContextC(ctx)
 	return reportError(s.err, cmd, err)
-}
-
-// userName is the operating system's name of the user who runs the program, or unknown.
-func userName() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "unknown"
 }
 
 // streams are what a command reads from and writes to.

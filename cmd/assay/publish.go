@@ -86,7 +86,7 @@ func publishHistory(
 		return err
 	}
 	bar.finish()
-	s.say("published: %s values from %s to %s", thousands(values), assay.FormatInstant(from), assay.FormatInstant(to))
+	s.say("published: %s from %s to %s", count(values, "value"), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
 }
 

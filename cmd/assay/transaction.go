@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,9 +21,11 @@ func newTransactionCommand(s *streams) *cobra.Command {
 
 A mark counts from now on. Values published before stay as they are until assay
 restate recomputes them. Assay records who made a mark, when and why, and never
-edits a transaction.`,
+edits a transaction. Either all transactions that a command names are marked, or
+none.`,
 		Example: `  assay transaction verify --source exchange --reason "invoice checked" t7
-  assay transaction withdraw --source exchange --reason "wrong price" t8 t9`,
+  assay transaction withdraw --source exchange --reason "wrong price" t8 t9
+  assay transaction withdraw --reason "wrong file" --from-file wrong.csv`,
 	}, newTransactionVerifyCommand(s), newTransactionWithdrawCommand(s))
 }
 
@@ -31,7 +34,8 @@ func newTransactionVerifyCommand(s *streams) *cobra.Command {
 		Use:   "verify ID…",
 		Short: "Mark transactions as verified, so that they count",
 		Long: `Mark transactions as verified, so that they count from now on. Values published
-before stay as they are until assay restate recomputes them.`,
+before stay as they are until assay restate recomputes them. Either all of them
+are marked, or none.`,
 		Example: `  assay transaction verify --source exchange --reason "invoice checked" t7`,
 	})
 }
@@ -41,55 +45,74 @@ func newTransactionWithdrawCommand(s *streams) *cobra.Command {
 		Use:   "withdraw ID…",
 		Short: "Mark transactions as withdrawn, so that they stop counting",
 		Long: `Mark transactions as withdrawn, so that they stop counting from now on. Values
-published before stay as they are until assay restate recomputes them.`,
-		Example: `  assay transaction withdraw --source exchange --reason "wrong price" t8 t9`,
+published before stay as they are until assay restate recomputes them. Either
+all of them are marked, or none.
+
+--from-file takes the file that was imported, or any other with a column id.
+--receipt takes all transactions of a receipt that count; assay import prints
+the receipts.`,
+		Example: `  assay transaction withdraw --source exchange --reason "wrong price" t8 t9
+  assay transaction withdraw --reason "wrong file" --from-file wrong.csv
+  assay transaction withdraw --reason "wrong file" --receipt 41-43`,
 	})
 }
 
 // newMarkCommand completes a command that marks transactions as verified or withdrawn.
 func newMarkCommand(s *streams, verified bool, cmd *cobra.Command) *cobra.Command {
 	var location databaseLocation
-	var source string
+	var named namedTransactions
 	var why justification
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
-		if source == "" {
-			return usagef("--source is required")
+		named.ids = ids
+		if err := named.check(); err != nil {
+			return err
 		}
 		if err := why.check(); err != nil {
 			return err
 		}
-		if len(ids) == 0 {
-			return usagef("missing ID of a transaction")
-		}
 		return withDatabase(cmd.Context(), location, func(db *store.DB) error {
-			for _, id := range ids {
-				mark := assay.Verification{Source: source, ID: id, Verified: verified, Actor: why.actor, Reason: why.reason}
-				if err := markTransaction(cmd.Context(), db, mark, s); err != nil {
-					return err
-				}
+			marks, err := named.marks(cmd.Context(), db, verified)
+			if err != nil {
+				return err
 			}
-			return nil
+			for i := range marks {
+				marks[i].Verified, marks[i].Actor, marks[i].Reason = verified, why.actor, why.reason
+			}
+			return markTransactions(cmd.Context(), db, marks, s)
 		})
 	}
-	cmd.Flags().StringVar(&source, "source", "", "`NAME` of the source that reported the transactions")
+	named.register(cmd.Flags())
 	why.register(cmd.Flags())
 	location.register(cmd.Flags(), defaultFolder)
 	return cmd
 }
 
-func markTransaction(ctx context.Context, db *store.DB, mark assay.Verification, s *streams) error {
-	late, err := db.AddVerification(ctx, mark)
+// shownMarks is how many marked transactions are named one by one.
+const shownMarks = 20
+
+func markTransactions(ctx context.Context, db *store.DB, marks []assay.Verification, s *streams) error {
+	late, err := db.AddVerifications(ctx, marks...)
 	if err != nil {
 		return err
 	}
-	state, hint := "withdrawn", ""
-	if mark.Verified {
+	state := "withdrawn"
+	if marks[0].Verified {
 		state = "verified"
 	}
-	if late {
-		hint = "; its period is already published and changes only with assay restate"
+	if len(marks) > shownMarks {
+		s.say("%s: %s", state, count(len(marks), "transaction"))
+		if published := len(slices.DeleteFunc(late, func(l bool) bool { return !l })); published > 0 {
+			s.say("already published and changed only by assay restate: the periods of %s", thousands(published))
+		}
+		return nil
 	}
-	s.say("%s: %s%s", mark.ID, state, hint)
+	for i, mark := range marks {
+		hint := ""
+		if late[i] {
+			hint = "; its period is already published and changes only with assay restate"
+		}
+		s.say("%s: %s%s", mark.ID, state, hint)
+	}
 	return nil
 }
 

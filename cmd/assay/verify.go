@@ -102,8 +102,8 @@ func verifyDatabase(
 }
 
 func printReport(s *streams, r verify.Report, took time.Duration) {
-	s.say("verified: %s values from %s transactions, %s signed days (%.1f s, %s transactions/s)",
-		thousands(r.Records), thousands(r.Transactions), thousands(r.Manifests), took.Seconds(), rate(r.Transactions, took))
+	s.say("verified: %s from %s, %s (%.1f s, %s transactions/s)", count(r.Records, "value"),
+		count(r.Transactions, "transaction"), count(r.Manifests, "signed day"), took.Seconds(), rate(r.Transactions, took))
 	for _, key := range r.PublicKeys {
 		s.say("signed with %s", key)
 	}

@@ -120,7 +120,7 @@ func openMarket(t *testing.T) *store.DB {
 func withdraw(t *testing.T, db *store.DB, id string) {
 	t.Helper()
 	v := assay.Verification{Source: "test", ID: id, Actor: "test", Reason: "a mistake"}
-	if _, err := db.AddVerification(t.Context(), v); err != nil {
+	if _, err := db.AddVerifications(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 }

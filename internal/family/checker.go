@@ -55,12 +55,21 @@ func CheckTextUpTo(name, value string, most int) error {
 // CheckLine checks a GPU model and a region, which may be empty.
 func (c *Checker) CheckLine(gpu, region string) error {
 	if _, ok := c.Catalog.GPU(gpu); !ok {
-		return NotInCatalog("gpu_name", gpu, strings.Join(c.Catalog.GPUNames(), ", "))
+		return NotInCatalog("gpu_name", gpu, Listed(c.Catalog.GPUNames()))
 	}
 	if region != "" && !slices.Contains(c.Catalog.Regions, region) {
-		return NotInCatalog("region", region, strings.Join(c.Catalog.Regions, ", ")+", or empty")
+		return NotInCatalog("region", region, Listed(c.Catalog.Regions)+", or empty")
 	}
 	return nil
+}
+
+// Listed lists allowed names, at most 20 of them: an error stays readable whatever the size of the catalog.
+func Listed(names []string) string {
+	const most = 20
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, and %d more that assay catalog list shows", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // NotInCatalog reports a value that the catalog does not have.

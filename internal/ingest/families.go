@@ -61,6 +61,7 @@ type AnyImporter interface {
 	File(ctx context.Context, name string, r io.Reader) error
 	Follow(ctx context.Context, name string, r io.Reader, delay time.Duration) error
 	Counts() Counts
+	Receipts() Receipts
 }
 
 // Family is something that can be imported: transactions, utilization, or a data family of the registry.

@@ -41,6 +41,19 @@ type Counts struct {
 	Line int // every row of a followed feed up to this line is committed, or rejected
 }
 
+// Receipts are under which receipts transactions were stored. Those of others may lie between them.
+type Receipts struct {
+	First, Last, Number int64
+}
+
+func (r *Receipts) add(number int64) {
+	if number == 0 {
+		return
+	}
+	r.First, r.Last = cmp.Or(r.First, number), number
+	r.Number++
+}
+
 // Options are what importers of every family need. The functions may be nil. While a file is imported Rejected and
 // Committed are called one at a time, but usually from another goroutine than the caller's. If Rejected fails, so does
 // the import.
@@ -65,6 +78,7 @@ type Importer[T any] struct {
 	size    int // rows per batch if not 0; set by tests
 	handed  int // rows handed to the writer so far; batches grow with it
 	counts  Counts
+	stored  Receipts
 	filling *batch[T]
 	spare   *batch[T]  // the second batch, while no writer has it
 	rejects []Reject   // not reported yet
@@ -204,6 +218,9 @@ func (im *Importer[T]) Flush(ctx context.Context) error {
 	im.handed += len(im.filling.rows)
 	return im.commit(ctx, im.filling)
 }
+
+// Receipts returns the receipts of the rows committed so far.
+func (im *Importer[T]) Receipts() Receipts { return im.stored }
 
 // Counts returns the counts of the rows committed so far.
 func (im *Importer[T]) Counts() Counts { return im.counts }

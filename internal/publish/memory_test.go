@@ -213,7 +213,7 @@ func toggle(t *testing.T, db *store.DB, tr *assay.Transaction) {
 	t.Helper()
 	tr.Verified, tr.Withdrawn = !tr.Verified, tr.Verified
 	v := assay.Verification{Source: tr.Source, ID: tr.ID, Verified: tr.Verified, Actor: "test", Reason: "test"}
-	if _, err := db.AddVerification(t.Context(), v); err != nil {
+	if _, err := db.AddVerifications(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 }

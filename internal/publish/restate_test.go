@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func wantRestated(t *testing.T, got, want Restated) {
 func mustVerify(t *testing.T, db *store.DB, id string, verified bool) {
 	t.Helper()
 	v := assay.Verification{Source: "test", ID: id, Verified: verified, Actor: "desk", Reason: "checked"}
-	if _, err := db.AddVerification(t.Context(), v); err != nil {
+	if _, err := db.AddVerifications(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -193,6 +194,44 @@ func TestRestate_Bounds(t *testing.T) {
 			wantWholeChains(t, db)
 		})
 	}
+}
+
+// Everything late of all GPU models is restated in one publication, and nothing else is recomputed.
+func TestRestate_EverythingLate(t *testing.T) {
+	t.Parallel()
+	db, p := published(t)
+	before := readWorld(t, db)
+	late := Restatement{Late: true, Reason: "late rows", Actor: "desk"}
+	done, err := p.Restate(t.Context(), late)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRestated(t, done, Restated{})
+	first, second := lateRow("first", start+90*assay.Minute), lateRow("second", start+95*assay.Minute)
+	second.GPU = "H200"
+	mustAppend(t, db, first, second)
+
+	var trial []string
+	preview := late
+	preview.Preview = func(before, after *assay.Determination) {
+		trial = append(trial, fmt.Sprintf("%s %d %t", after.GPU, after.Revision, before == nil || before.Value != after.Value))
+	}
+	tried, err := p.Restate(t.Context(), preview)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWorld(t, db, before)
+	wantLate(t, db, "first hourly daily", "second hourly daily")
+	done, err = p.Restate(t.Context(), late)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tried.Version = done.Version; tried != done || len(trial) != done.Slots || done.Settled != 2 {
+		t.Errorf("the trial promised %+v with %v, the restatement made %+v", tried, trial, done)
+	}
+	wantSame(t, readWorld(t, db).newest(), publishedWith(t, first, second))
+	wantLate(t, db)
+	wantWholeChains(t, db)
 }
 
 func TestRestate_NothingPublished(t *testing.T) {

@@ -175,7 +175,7 @@ func (s *scenario) withdraw(args []string) error { return s.addVerification(args
 func (s *scenario) verify(args []string) error   { return s.addVerification(args, true) }
 
 func (s *scenario) addVerification(args []string, verified bool) error {
-	_, err := s.db.AddVerification(s.t.Context(), assay.Verification{
+	_, err := s.db.AddVerifications(s.t.Context(), assay.Verification{
 		Source: args[0], ID: args[1], Verified: verified, Actor: "operator", Reason: args[2],
 	})
 	return err

@@ -125,7 +125,7 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 	if err := insertPublication(tx, row, p.Covers); err != nil {
 		return 0, err
 	}
-	if err := auditRestatement(tx, row, p.Covers); err != nil {
+	if err := auditRestatement(tx, row, p); err != nil {
 		return 0, err
 	}
 	return version, writeRecords(tx, &d, version, p.Series)
@@ -155,16 +155,22 @@ func writeRecords(tx *tx, d *dictionary, version int64, series []SeriesRecords) 
 }
 
 // auditRestatement logs a restatement. Regular publications are not logged.
-func auditRestatement(tx *tx, p assay.Publication, covers Coverage) error {
+func auditRestatement(tx *tx, row assay.Publication, p Publication) error {
 	if p.Reason == "" {
 		return nil
 	}
-	gpus := map[string]bool{}
-	for key := range covers {
+	gpus, revisions := map[string]bool{}, 0
+	for key := range p.Covers {
 		gpus[key.GPU] = true
 	}
-	d := detail{"gpu": slices.Sorted(maps.Keys(gpus)), "said_by": p.Actor, "reason": p.Reason}
-	return tx.audit("publication.restate", fmt.Sprintf("publication:%d", p.Version), d)
+	for _, s := range p.Series {
+		revisions += len(s.Records)
+	}
+	period := p.Covers.bounds()
+	return tx.audit("publication.restate", fmt.Sprintf("publication:%d", row.Version), detail{
+		"gpu": slices.Sorted(maps.Keys(gpus)), "said_by": p.Actor, "reason": p.Reason, "revisions": revisions,
+		"from": assay.FormatInstant(period.From), "to": assay.FormatInstant(period.To),
+	})
 }
 
 func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }

@@ -128,7 +128,7 @@ func TestCounters_RaisedByChanges(t *testing.T) {
 			return err
 		}, nil)
 		f("a verification", func() error {
-			_, err := db.AddVerification(t.Context(), assay.Verification{Source: "exchange", ID: "a"})
+			_, err := db.AddVerifications(t.Context(), assay.Verification{Source: "exchange", ID: "a"})
 			return err
 		}, &want.Receipt)
 		f("a methodology", func() error {

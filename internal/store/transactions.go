@@ -15,6 +15,7 @@ import (
 type Appended struct {
 	Inserted   int
 	Late       int   // how many of the inserted rows are about time that was determined before
+	Receipt    int64 // of the inserted rows; 0 if there are none
 	Duplicates int   // rows that existed with the same content
 	Conflicts  []int // positions of rows whose id exists with other content; they are set aside
 }
@@ -332,6 +333,7 @@ func (ap *appender) result() (Appended, error) {
 	if ap.appended.Inserted == 0 {
 		return ap.appended, nil
 	}
+	ap.appended.Receipt = ap.receipt
 	return ap.appended, ap.tx.addReceipt(ap.receipt, ap.appended.Inserted)
 }
 

@@ -389,7 +389,7 @@ func TestReach(t *testing.T) {
 		second := rental("b")
 		mustAppend(t, db, second)
 		want(hour) // the rows of a clock that is wrong, or of history
-		if _, err := db.AddVerification(t.Context(), assay.Verification{Source: first.Source, ID: first.ID}); err != nil {
+		if _, err := db.AddVerifications(t.Context(), assay.Verification{Source: first.Source, ID: first.ID}); err != nil {
 			t.Fatal(err)
 		}
 		want(hour)

@@ -8,35 +8,59 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Errors of AddVerification.
+// Errors of AddVerifications.
 var (
 	ErrNoTransaction = errors.New("there is no such transaction")
 	ErrNoChange      = errors.New("nothing would change")
 )
 
-// AddVerification records that a transaction is verified, or that its verification is withdrawn. late reports that its
-// time was determined before, so published values stay as they are until they are restated.
-func (db *DB) AddVerification(ctx context.Context, v assay.Verification) (late bool, err error) {
+// AddVerifications records that transactions are verified, or that their verification is withdrawn: all of them, or
+// none. late reports for each whether its time was determined before, so that published values stay as they are until
+// they are restated.
+func (db *DB) AddVerifications(ctx context.Context, list ...assay.Verification) (late []bool, err error) {
 	err = db.write(ctx, func(tx *tx) error {
-		late, err = addVerification(tx, v)
+		late, err = addVerifications(tx, list)
 		return err
 	})
 	return late, err
 }
 
-func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
-	d, err := readDictionary(tx)
-	if err != nil {
-		return false, err
+func addVerifications(tx *tx, list []assay.Verification) (late []bool, err error) {
+	v := verifier{tx: tx}
+	if v.dictionary, err = readDictionary(tx); err != nil {
+		return nil, err
 	}
-	t, found, err := (&finder{tx: tx, dictionary: &d}).find(transactionKey{v.Source, v.ID})
+	v.finder = finder{tx: tx, dictionary: &v.dictionary}
+	if v.coverage, err = readCoverage(tx); err != nil {
+		return nil, err
+	}
+	late = make([]bool, len(list))
+	for i := range list {
+		if late[i], err = v.add(list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return late, nil
+}
+
+// verifier records verifications in one transaction.
+type verifier struct {
+	tx         *tx
+	dictionary dictionary
+	finder     finder
+	coverage   Coverage
+}
+
+func (r *verifier) add(v assay.Verification) (late bool, err error) {
+	tx := r.tx
+	t, found, err := r.finder.find(transactionKey{v.Source, v.ID})
 	if err != nil {
 		return false, err
 	}
 	if !found {
 		return false, fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrNoTransaction)
 	}
-	source, verified := d.sources.ids[t.Source], t.Verified
+	source, verified := r.dictionary.sources.ids[t.Source], t.Verified
 	receipt, err := tx.counter("receipt")
 	if err != nil {
 		return false, err
@@ -61,11 +85,10 @@ func addVerification(tx *tx, v assay.Verification) (late bool, err error) {
 	if err := tx.audit("transaction."+changeOf(v.Verified), "transaction:"+v.Source+" "+v.ID, details); err != nil {
 		return false, err
 	}
-	coverage, err := readCoverage(tx)
-	if err != nil || !coverage.holds(t.GPU, t.ExecutedAt) {
-		return false, err
+	if !r.coverage.holds(t.GPU, t.ExecutedAt) {
+		return false, nil
 	}
-	return true, insertLate(tx, v.Receipt, t.ExecutedAt, source, v.ID, d.gpus.ids[t.GPU], changeOf(v.Verified))
+	return true, insertLate(tx, v.Receipt, t.ExecutedAt, source, v.ID, r.dictionary.gpus.ids[t.GPU], changeOf(v.Verified))
 }
 
 // insertVerification inserts the event under the next number. The number is not an identity column's, because a
@@ -180,6 +203,43 @@ func readVerifications(tx *tx, from, to int64) (list []assay.Verification, err e
 
 func verificationSum(v assay.Verification) int64 {
 	return ledgerSum(v.Source, v.ID, v.ExecutedAt, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt)
+}
+
+// Received reads the transactions of a receipt. Verified says what counts now.
+func (db *DB) Received(ctx context.Context, receipt int64) (list []assay.Transaction, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		list = nil
+		d, err := readDictionary(tx)
+		if err != nil {
+			return err
+		}
+		err = tx.eachSegment(`WHERE `+receiptColumn+` = $1 ORDER BY segment`, []any{receipt}, func(s *segment) error {
+			list, err = d.appendSegment(list, s)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		from, to := list[0].ExecutedAt, list[0].ExecutedAt
+		for i := range list {
+			from, to = min(from, list[i].ExecutedAt), max(to, list[i].ExecutedAt)
+		}
+		events, err := readVerifications(tx, from, to+1)
+		if err != nil {
+			return err
+		}
+		verified := make(map[transactionKey]bool, len(events))
+		for _, v := range events {
+			verified[transactionKey{v.Source, v.ID}] = v.Verified
+		}
+		for i := range list {
+			if now, ok := verified[transactionKey{list[i].Source, list[i].ID}]; ok {
+				list[i].Verified = now
+			}
+		}
+		return nil
+	})
+	return list, err
 }
 
 // Late is a transaction or an event that was received about time that had been determined before.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -19,17 +20,17 @@ func verification(x assay.Transaction, verified bool) assay.Verification {
 
 func verify(t *testing.T, db *store.DB, x assay.Transaction, verified bool) (late bool) {
 	t.Helper()
-	late, err := db.AddVerification(t.Context(), verification(x, verified))
+	all, err := db.AddVerifications(t.Context(), verification(x, verified))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return late
+	return all[0]
 }
 
 func wantRefusedVerification(t *testing.T, db *store.DB, v assay.Verification, want error) {
 	t.Helper()
 	before := mustCounters(t, db)
-	if _, err := db.AddVerification(t.Context(), v); !errors.Is(err, want) {
+	if _, err := db.AddVerifications(t.Context(), v); !errors.Is(err, want) {
 		t.Errorf("a verification of %s of %s returns the error %v, want %v", v.ID, v.Source, err, want)
 	}
 	if got := mustCounters(t, db); got != before {
@@ -37,7 +38,7 @@ func wantRefusedVerification(t *testing.T, db *store.DB, v assay.Verification, w
 	}
 }
 
-func TestAddVerification_Unknown(t *testing.T) {
+func TestAddVerifications_Unknown(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		f := func(source, id string) {
@@ -54,7 +55,7 @@ func TestAddVerification_Unknown(t *testing.T) {
 	})
 }
 
-func TestAddVerification_NoChange(t *testing.T) {
+func TestAddVerifications_NoChange(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		yes, no := rental("yes"), rental("no")
@@ -84,7 +85,7 @@ func TestVerifications_InTheirOrder(t *testing.T) {
 		for i, x := range []assay.Transaction{late, early, late} {
 			clock = int64(100 - i) // a clock set back does not change the order
 			v := verification(x, i == 2)
-			if _, err := db.AddVerification(t.Context(), v); err != nil {
+			if _, err := db.AddVerifications(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
 			v.Event, v.ExecutedAt, v.Receipt, v.RecordedAt = int64(i+1), x.ExecutedAt, int64(i+2), clock
@@ -104,20 +105,20 @@ func TestVerifications_InTheirOrder(t *testing.T) {
 	})
 }
 
-func TestAddVerification_Canceled(t *testing.T) {
+func TestAddVerifications_Canceled(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		mustPublish(t, db, coverOf(rental("a"), assay.Hourly))
 		for n := int64(1); ; n++ {
-			late, err := db.AddVerification(storetest.BreakAt(t, n), verification(rental("a"), false))
+			late, err := db.AddVerifications(storetest.BreakAt(t, n), verification(rental("a"), false))
 			events, listErr := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
 			if listErr != nil {
 				t.Fatal(listErr)
 			}
 			list := listLate(t, db)
 			if err == nil {
-				if !late || len(events) != 1 || len(list) != 1 {
+				if !late[0] || len(events) != 1 || len(list) != 1 {
 					t.Errorf("late %v, with %d events and %d late ones, want one each", late, len(events), len(list))
 				}
 				return
@@ -126,5 +127,63 @@ func TestAddVerification_Canceled(t *testing.T) {
 				t.Fatalf("after cancellation at use %d (%v) there are %d events and %d late ones", n, err, len(events), len(list))
 			}
 		}
+	})
+}
+
+// Several events are recorded together, or not at all.
+func TestAddVerifications_AllOrNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		a, b := rental("a"), rental("b")
+		mustAppend(t, db, a, b)
+		mustPublish(t, db, coverOf(a, assay.Hourly))
+		before := mustCounters(t, db)
+		for _, bad := range []assay.Verification{verification(rental("c"), false), verification(a, false)} {
+			if _, err := db.AddVerifications(t.Context(), verification(a, false), verification(b, false), bad); err == nil {
+				t.Errorf("%+v is accepted", bad)
+			}
+		}
+		if events, err := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64); len(events) > 0 || err != nil {
+			t.Errorf("recorded are %+v (%v)", events, err)
+		}
+		if got := mustCounters(t, db); got != before {
+			t.Errorf("the counters are %+v, want %+v", got, before)
+		}
+		late, err := db.AddVerifications(t.Context(), verification(a, false), verification(b, false))
+		if err != nil || !slices.Equal(late, []bool{true, true}) {
+			t.Errorf("late are %v (%v)", late, err)
+		}
+		events, err := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
+		if err != nil || len(events) != 2 || events[0].Receipt+1 != events[1].Receipt {
+			t.Errorf("recorded are %+v (%v)", events, err)
+		}
+	})
+}
+
+func TestReceived(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		mustAppend(t, db, rental("a"), rental("b"))
+		mustAppend(t, db, rental("c"))
+		verify(t, db, rental("b"), false)
+		f := func(receipt int64, want ...string) {
+			t.Helper()
+			list, err := db.Received(t.Context(), receipt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, x := range list {
+				got = append(got, fmt.Sprintf("%s %t", x.ID, x.Verified))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("receipt %d has %v, want %v", receipt, got, want)
+			}
+		}
+		f(1, "a true", "b false")
+		f(2, "c true")
+		f(3) // the withdrawal
+		f(4)
 	})
 }

@@ -111,7 +111,7 @@ func (b *marketBuilder) receive(batch ...assay.Transaction) {
 // verify verifies a transaction, or withdraws it.
 func (b *marketBuilder) verify(t assay.Transaction, verified bool) {
 	b.do(func() error {
-		_, err := b.db.AddVerification(b.ctx, assay.Verification{
+		_, err := b.db.AddVerifications(b.ctx, assay.Verification{
 			Source: t.Source, ID: t.ID, Verified: verified, Actor: "auditor", Reason: "looked at the invoice",
 		})
 		return err

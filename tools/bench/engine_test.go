@@ -48,9 +48,9 @@ func TestEngine_Verify(t *testing.T) {
 		_, err := fakeEngine(t, line).verify(t.Context(), "data", 2000)
 		wantError(t, err, wantErr)
 	}
-	f("verified: 36 values from 2,000 transactions, 1 signed days (0.5 s, 4,000 transactions/s)", "")
-	f("verified: 36 values from 1,000 transactions, 1 signed days (0.5 s, 4,000 transactions/s)", "want 2000 transactions")
-	f("verified: 0 values from 2,000 transactions, 1 signed days (0.5 s, 4,000 transactions/s)", "want 2000 transactions")
+	f("verified: 36 values from 2,000 transactions, 1 signed day (0.5 s, 4,000 transactions/s)", "")
+	f("verified: 36 values from 1,000 transactions, 1 signed day (0.5 s, 4,000 transactions/s)", "want 2000 transactions")
+	f("verified: 0 values from 2,000 transactions, 1 signed day (0.5 s, 4,000 transactions/s)", "want 2000 transactions")
 }
 
 func TestEngine_PublishHour(t *testing.T) {

@@ -29,7 +29,7 @@ func parsePublished(out string) (p published, err error) {
 	return p, parseLine(out, "published: ", map[string]*int{" values": &p.values})
 }
 
-// verified is what "verified: 36 values from 1,000 transactions, 1 signed days (0.1 s, 10,000 transactions/s)" says.
+// verified is what "verified: 36 values from 1,000 transactions, 1 signed day (0.1 s, 10,000 transactions/s)" says.
 type verified struct {
 	values, transactions, rate int
 }

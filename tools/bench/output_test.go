@@ -44,7 +44,7 @@ func TestParseVerified(t *testing.T) {
 	if want := (verified{283_448, 200_000, 39_263}); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
-	if _, err := parseVerified("verified: 3 values from 2 transactions, 1 signed days\n"); err == nil {
+	if _, err := parseVerified("verified: 3 values from 2 transactions, 1 signed day\n"); err == nil {
 		t.Error("no error without a rate")
 	}
 }
