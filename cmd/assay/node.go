@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/assaydata/assay"
@@ -39,8 +40,8 @@ type node struct {
 	protect  func() error // prepares the accounts for second factors; nil for a node without a listener
 }
 
-// run serves until the context ends. It calls ready with the address once the node responds to requests, or once it
-// knows that it has to wait for the database.
+// run serves until the context ends. It calls ready with the address once the node has data, or once it knows that it
+// has to wait for the database. Until then it responds only to requests about its state.
 func (v *service) run(ctx context.Context, ready func(address string)) error {
 	n, err := v.newNode()
 	if err != nil {
@@ -57,10 +58,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives the signal: a draining node still serves
 	defer stop()
 	group, running := errgroup.WithContext(lasting)
-	serve := func() error { return n.server.Serve(running, v.listener) }
-	if v.config.node.waits() {
-		group.Go(serve)
-	}
+	group.Go(func() error { return n.server.Serve(running, v.listener) })
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(running, cancel)()
@@ -69,9 +67,6 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		return errors.Join(err, group.Wait())
 	}
 	n.status.CheckDatabase(running)
-	if !v.config.node.waits() {
-		group.Go(serve)
-	}
 	for _, part := range n.loops() {
 		group.Go(func() error { return part(running) })
 	}
@@ -81,6 +76,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		return nil
 	})
 	reportReady()
+	n.notify(daemon.SdNotifyReady)
 	return errors.Join(group.Wait(), n.lastFlush(ctx))
 }
 
@@ -163,7 +159,7 @@ func (n *node) load(ctx context.Context) error {
 
 // loops run next to the server, depending on the node's role.
 func (n *node) loops() []func(context.Context) error {
-	loops := append(n.parts, n.status.Watch)
+	loops := append(n.parts, n.status.Watch, n.watchdog)
 	if n.config.node.role.Publishes() {
 		loops = append(loops, n.publisher.Run)
 	}
@@ -182,6 +178,7 @@ func (n *node) drain(ctx, running context.Context) {
 		return
 	}
 	n.status.Drain()
+	n.notify(daemon.SdNotifyStopping)
 	if n.config.node.drain > 0 {
 		n.log.Info("draining", "for", n.config.node.drain.String())
 	}

@@ -35,13 +35,14 @@ ends. To publish imported history, run assay publish after importing all of it.
 Logs go to standard error, one JSON object per line. On an interrupt, requests
 in flight finish first; a second interrupt stops immediately.
 
-Several nodes can share the work: --role publish publishes and serves only
-/health; --role read serves without publishing. Both wait for a database that is
+Several nodes can share the work: --role publish publishes and serves only its
+state; --role read serves without publishing. Both wait for a database that is
 down when they start. A node whose database goes down later serves what it has
-in memory. With --drain, an interrupt first turns /health to 503 for that time,
-so that load balancers stop sending requests. With --store-read, market data is
-read from a replica, while keys and accounts stay at --store. See
-docs/operate.md for running several nodes.`,
+in memory. The state of a node is in /health, /livez and /readyz. With --drain,
+an interrupt first turns /health and /readyz to 503 for that time, so that load
+balancers stop sending requests. With --store-read, market data is read from a
+replica, while keys and accounts stay at --store. See docs/operate.md for
+running several nodes.`,
 		Example: `  assay serve --dir data --addr 0.0.0.0:8080
   assay serve --role read --store postgres://assay@db/assay --drain 10s
   assay serve --config /etc/assay.toml`,

@@ -7,6 +7,7 @@ package api
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -73,6 +74,8 @@ type route struct {
 // serviceRoutes are about the service rather than about a family of data.
 var serviceRoutes = []route{
 	{healthPath, web.Unlimited, access.Public, health},
+	{livePath, web.Unlimited, access.Public, live},
+	{readyPath, web.Unlimited, access.Public, ready},
 	{"/openapi.json", web.Unlimited, access.Public, openAPIJSON},
 	{"/openapi.yaml", web.Unlimited, access.Public, openAPIYAML},
 	{"/api/methodology", web.PerAddress, access.Public, methodology},
@@ -86,7 +89,7 @@ func (a *API) Routes() web.Group {
 	add := func(r route) {
 		group.Routes = append(group.Routes, web.Route{
 			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule,
-			Serve: a.handler(r.serve), WithoutData: r.path == healthPath,
+			Serve: a.handler(r.serve), WithoutData: slices.Contains(statePaths, r.path),
 		})
 	}
 	for _, r := range serviceRoutes {

@@ -10,8 +10,40 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// healthPath is the one path that is served without a snapshot.
-const healthPath = "/health"
+// The paths that say how the node is. They are served without a snapshot.
+const (
+	healthPath = "/health"
+	livePath   = "/livez"
+	readyPath  = "/readyz"
+)
+
+var statePaths = []string{healthPath, livePath, readyPath}
+
+// nodeState is what /livez and /readyz say when all is well.
+type nodeState struct {
+	Status string `json:"status"`
+}
+
+// live responds as long as the process serves requests at all. What it waits for does not matter: a restart would not
+// help.
+func live(query) (web.Response, error) { return web.NoStore(http.StatusOK, nodeState{"live"}) }
+
+// ready says whether requests should be sent to this node: it has data, and is not shutting down. Unlike in /health the
+// database may be unreachable, because a node with data serves it from memory.
+func ready(q query) (web.Response, error) {
+	status, message := q.api.Status, ""
+	switch {
+	case status.Draining():
+		message = "The node is shutting down."
+	case status.Role.Reads() && q.snap == nil:
+		message = "The node is starting and has no data yet."
+	case !status.Role.Reads() && !status.DatabaseResponds():
+		message = "The database is unreachable."
+	default:
+		return web.NoStore(http.StatusOK, nodeState{"ready"})
+	}
+	return web.Response{}, &assay.Error{Kind: assay.Unavailable, Code: "unavailable", Message: message}
+}
 
 // condition is what /health says of a node, well or not.
 type condition struct {

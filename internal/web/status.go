@@ -187,12 +187,12 @@ func (s *NodeStatus) addHeaders(r *Request) {
 // retryAfterStart is when a caller may try again who came before the data was loaded.
 const retryAfterStart = 5 * time.Second
 
-// notServing is why a node without data serves nothing but /health.
+// notServing is why a node without data serves nothing but its state.
 func (s *NodeStatus) notServing() error {
 	if !s.Role.Reads() {
 		return &assay.Error{
 			Kind: assay.NotFound, Code: "unknown_path",
-			Message: "There is no such path here. This node publishes; it serves /health only.",
+			Message: "There is no such path here. This node publishes; it serves /health, /livez and /readyz only.",
 		}
 	}
 	return &assay.Error{

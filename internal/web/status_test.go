@@ -39,6 +39,7 @@ func TestStatus_StaleResponsesSaySo(t *testing.T) {
 	r.lookAfter(web.StaleAfter - time.Millisecond)
 	r.want("/api/gpu/H200", 200, "")
 	r.want("/health", 503, "", `"status":"unhealthy"`, `"database":"disconnected","role":"all","age_seconds":4}`)
+	r.want("/readyz", 200, "", `{"status":"ready"}`) // it serves from memory
 	r.lookAfter(time.Millisecond)
 	r.want("/api/gpu/H200", 200, "5")
 	r.want("/api/gpu/TPU", 400, "5")
@@ -155,6 +156,8 @@ func TestDrain(t *testing.T) {
 	r := newRig(t)
 	r.Status.Drain()
 	r.want("/health", 503, "", `"error":"Service unavailable"`, `"status":"draining"`, `"database":"connected"`)
+	r.want("/readyz", 503, "", `"error":"Service unavailable"`, "The node is shutting down.")
+	r.want("/livez", 200, "", `{"status":"live"}`)
 	got := r.Get("", "/api/gpu/H200")
 	if got.StatusCode != 200 || got.Header.Get("Connection") != "close" {
 		t.Errorf("a draining node answers %d with Connection %q, want 200 and close", got.StatusCode, got.Header.Get("Connection"))
@@ -164,12 +167,14 @@ func TestDrain(t *testing.T) {
 	r.want("/health", 503, "5", `"status":"draining"`, `"database":"disconnected"`)
 }
 
-// Before there is a snapshot, only /health is served.
+// Before there is a snapshot, only the state of the node is served.
 func TestServe_Starting(t *testing.T) {
 	r := newRig(t, func(c *apitest.Config) { c.Status.Role = web.NodeRead })
 	whole := r.Snapshots.Load()
 	r.Snapshots.Store(nil)
 	r.want("/health", 503, "", `"status":"starting"`, `"role":"read"`)
+	r.want("/readyz", 503, "", `"error":"Service unavailable"`, "The node is starting and has no data yet.")
+	r.want("/livez", 200, "", `{"status":"live"}`)
 	for _, path := range []string{"/api/gpu/H200", "/api/gpu-types", "/openapi.json", "/", "/nothing"} {
 		got := r.Get("", path)
 		if got.StatusCode != 503 || got.Header.Get("Retry-After") != "5" || !strings.Contains(got.Text, `"error":"Service unavailable"`) {
@@ -178,6 +183,7 @@ func TestServe_Starting(t *testing.T) {
 	}
 	r.Snapshots.Store(whole)
 	r.want("/health", 200, "", `"status":"healthy"`)
+	r.want("/readyz", 200, "", `{"status":"ready"}`)
 	r.want("/api/gpu/H200", 200, "")
 }
 
@@ -188,8 +194,9 @@ func TestServe_PublishingNode(t *testing.T) {
 	})
 	r.Snapshots.Store(nil)
 	r.want("/health", 200, "", `"status":"healthy"`, `"role":"publish"`, `"gpu":{"latest":null,"age_seconds":null}`)
+	r.want("/readyz", 200, "", `{"status":"ready"}`)
 	for _, path := range []string{"/api/gpu/H200", "/api/gpu-types", "/openapi.json", "/", "/health/"} {
-		r.want(path, 404, "", `"error":"Not found"`, "serves /health only")
+		r.want(path, 404, "", `"error":"Not found"`, "serves /health, /livez and /readyz only")
 	}
 	if got := r.Get("full", "/api/gpu/H200/hourly"); got.StatusCode != 404 {
 		t.Errorf("with a key the answer is %d", got.StatusCode)
@@ -197,4 +204,5 @@ func TestServe_PublishingNode(t *testing.T) {
 	r.PingErr = errors.New("away")
 	r.lookAfter(0)
 	r.want("/health", 503, "", `"status":"unhealthy"`)
+	r.want("/readyz", 503, "", "The database is unreachable.")
 }
