@@ -16,5 +16,6 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   server: { proxy: { '/api': server, '/openapi.json': server, '/health': server } },
-  test: { include: ['src/**/*.test.ts'], environment: 'node', unstubGlobals: true },
+  // A test may take long on a busy machine: the first one of a file loads what it tests.
+  test: { include: ['src/**/*.test.ts'], environment: 'node', unstubGlobals: true, testTimeout: 60_000 },
 });

@@ -112,6 +112,8 @@ func goldenTargets(t *testing.T) (targets []string) {
 // moreTargets cover what the golden responses leave out: other grains, pages, instants and formats.
 var moreTargets = []string{
 	"/health",
+	"/livez",
+	"/readyz",
 	"/openapi.json",
 	"/openapi.yaml",
 	"/api/session",

@@ -40,12 +40,21 @@ func mustAppend(t *testing.T, db *store.DB, batch ...assay.Transaction) store.Ap
 	if err != nil {
 		t.Fatal(err)
 	}
+	if (appended.Receipt > 0) != (appended.Inserted > 0) {
+		t.Errorf("%d new rows have the receipt %d", appended.Inserted, appended.Receipt)
+	}
 	return appended
+}
+
+// sameAppended compares results, of which want has no receipt.
+func sameAppended(got, want store.Appended) bool {
+	want.Receipt = got.Receipt
+	return reflect.DeepEqual(got, want)
 }
 
 func wantAppended(t *testing.T, got, want store.Appended) {
 	t.Helper()
-	if !reflect.DeepEqual(got, want) {
+	if !sameAppended(got, want) {
 		t.Errorf("appended %+v, want %+v", got, want)
 	}
 }

@@ -33,6 +33,8 @@ func steadyPaths(now time.Time) map[string]string {
 	week := "startDate=" + day(0, 0, -6)
 	return map[string]string{
 		"/health":                                        "/health",
+		"/livez":                                         "/livez",
+		"/readyz":                                        "/readyz",
 		"/openapi.json":                                  "/openapi.json",
 		"/openapi.yaml":                                  "/openapi.yaml",
 		"/api/gpu-types":                                 "/api/gpu-types",
