@@ -82,7 +82,8 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 
 // newNode creates the parts. None of them has read anything yet.
 func (v *service) newNode() (*node, error) {
-	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log)}
+	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log, v.now)}
+	n.counter.KeepDays = v.config.usageDays
 	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log, Hasher: hasher.New(v.log)}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{

@@ -62,7 +62,7 @@ Exit codes:
 		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s))
 	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newSigningKeyCommand(s))
 	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),
-		newAuditLogCommand(s))
+		newUsageCommand(s), newAuditLogCommand(s))
 	addGroup(root, groupOperate, newDBCommand(s), newBackupCommand(s), newMigrateCommand(s), newConfigCommand(s),
 		newCompletionCommand(s), newManCommand(s), newVersionCommand(s))
 	help := withoutSettings(newHelpCommand())

@@ -24,6 +24,7 @@ type serverConfig struct {
 	corsOrigins    []string
 	keyLimit       int
 	accountLimit   int // 0: ten times keyLimit
+	usageDays      int // 0: forever
 	connections    web.ConnectionLimits
 	limits         string // may contain a password
 	logLevel       slog.Level
@@ -42,6 +43,8 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	parsedFlag(flags, "account-limit", numberFlag, "",
 		"`NUMBER` of requests per minute of all keys and sessions of an account (default: ten times --key-limit)",
 		c.setAccountLimit)
+	parsedFlag(flags, "usage-days", numberFlag, "",
+		"`NUMBER` of days for which request counts are kept (default: forever)", c.setUsageDays)
 	addAddressFlag(flags, &c.limits, "limits",
 		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)",
 		sharedlimit.CheckAddress)
@@ -91,6 +94,15 @@ func (c *serverConfig) setAccountLimit(text string) (err error) {
 }
 
 const maxAccountLimit = 10_000_000
+
+func (c *serverConfig) setUsageDays(text string) (err error) {
+	if c.usageDays, err = strconv.Atoi(text); err != nil || c.usageDays < 1 || c.usageDays > maxUsageDays {
+		return fmt.Errorf("must be a whole number from 1 to %d", maxUsageDays)
+	}
+	return nil
+}
+
+const maxUsageDays = 36_500
 
 func (c *serverConfig) setProxyHeader(text string) error {
 	for _, header := range []string{web.XForwardedFor, web.Forwarded} {

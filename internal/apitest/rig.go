@@ -85,7 +85,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 	keyring := r.newKeyring()
 	r.Accounts = &account.Service{Store: r.DB, Keys: keyring, Now: r.now, Log: log, HashMemory: 64}
 	r.Must(r.Accounts.Load(context.Background()))
-	r.Usage = usage.New(r.DB, log)
+	r.Usage = usage.New(r.DB, log, r.now)
 	r.Config = Config{
 		Status: web.StatusConfig{Role: web.NodeAll, Ping: r.ping, Now: r.now, Log: log},
 		API: api.Config{

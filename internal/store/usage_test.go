@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,4 +82,24 @@ func planOf(t *testing.T, db *store.DB, of store.UsageOf) string {
 		t.Fatal(rows.Err())
 	}
 	return plan.String()
+}
+
+func TestUsageTotals(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		use := func(day int64, key string, status int, requests int64) store.UsageCount {
+			return store.UsageCount{Day: day * assay.Day, KeyID: key, Route: "/api/otpi", Status: status, Requests: requests}
+		}
+		err := db.AddUsage(t.Context(), []store.UsageCount{
+			use(9, "a", 200, 100), use(10, "a", 200, 5), use(11, "a", 404, 2), use(11, "b", 500, 1), use(12, "b", 200, 100),
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.UsageTotals(t.Context(), 10*assay.Day, 11*assay.Day)
+		want := []store.UsageTotal{{KeyID: "a", Requests: 7, Failed: 2}, {KeyID: "b", Requests: 1, Failed: 1}}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("the totals are %+v (%v), want %+v", got, err, want)
+		}
+	})
 }

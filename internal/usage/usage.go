@@ -6,7 +6,8 @@
 // Counts that could not be written stay and are written the next time; after a clean stop, the last Flush writes the
 // rest. Only a process that is killed loses what it counted since the last Flush.
 //
-// The store keeps sums, so several nodes may count the same key. It holds ids of keys, never their texts.
+// The store keeps sums, so several nodes may count the same key. It holds ids of keys, never their texts. Days older
+// than the operator wants are removed.
 package usage
 
 import (
@@ -36,6 +37,10 @@ const (
 type Counter struct {
 	Store *store.DB
 	Log   *slog.Logger
+	Now   func() time.Time
+
+	KeepDays  int   // older days are removed; 0 keeps all
+	forgotten int64 // the day on which that was last done
 
 	shards  [shards]shard
 	writing chan struct{}  // holds one entry during a flush; made by New
@@ -67,8 +72,8 @@ type shard struct {
 }
 
 // New makes a counter.
-func New(db *store.DB, log *slog.Logger) *Counter {
-	c := &Counter{Store: db, Log: log, writing: make(chan struct{}, 1), waiting: map[cell]tally{}}
+func New(db *store.DB, log *slog.Logger, now func() time.Time) *Counter {
+	c := &Counter{Store: db, Log: log, Now: now, writing: make(chan struct{}, 1), waiting: map[cell]tally{}}
 	for i := range c.shards {
 		c.shards[i].counts, c.shards[i].spare = map[cell]tally{}, map[cell]tally{}
 	}
@@ -113,8 +118,24 @@ func (c *Counter) Run(ctx context.Context) error {
 			if err := c.Flush(ctx); err != nil && ctx.Err() == nil {
 				c.Log.Error("write the usage", "error", err)
 			}
+			if err := c.forget(ctx); err != nil && ctx.Err() == nil {
+				c.Log.Error("remove old usage", "error", err)
+			}
 		}
 	}
+}
+
+// forget removes days that are no longer kept, once a day.
+func (c *Counter) forget(ctx context.Context) error {
+	today := assay.StartOfDay(c.Now().UnixMilli())
+	if c.KeepDays == 0 || today == c.forgotten {
+		return nil
+	}
+	if err := c.Store.ForgetUsage(ctx, today-int64(c.KeepDays)*assay.Day); err != nil {
+		return err
+	}
+	c.forgotten = today
+	return nil
 }
 
 // Flush writes what was counted. It keeps what it cannot write.

@@ -23,7 +23,9 @@ const (
 	price = "/api/gpu/{gpuName}"
 )
 
-func counter(db *store.DB) *Counter { return New(db, slog.New(slog.DiscardHandler)) }
+func counter(db *store.DB) *Counter {
+	return New(db, slog.New(slog.DiscardHandler), func() time.Time { return time.UnixMilli(noon) })
+}
 
 // want compares the whole content of the store with rows.
 func want(t *testing.T, db *store.DB, rows ...store.UsageCount) {
@@ -246,5 +248,44 @@ func BenchmarkCount(b *testing.B) {
 		for p.Next() {
 			c.Count("aaaaaa", price, 200, now)
 		}
+	})
+}
+
+// Days older than the operator wants are removed, once a day; the oldest day that is kept stays.
+func TestCounter_ForgetsOldDays(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := counter(db)
+		for day := range int64(5) {
+			c.Count("aaaaaa", price, 200, noon-day*assay.Day)
+		}
+		flush(t, c)
+		forget := func() {
+			t.Helper()
+			if err := c.forget(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantDays := func(n int64) {
+			t.Helper()
+			var rows []store.UsageCount
+			for day := n - 1; day >= 0; day-- {
+				rows = append(rows, store.UsageCount{
+					Day: today - day*assay.Day, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 1,
+				})
+			}
+			want(t, db, rows...)
+		}
+		forget()
+		wantDays(5) // nothing is removed unless the operator wants it
+		c.KeepDays = 3
+		forget()
+		wantDays(4) // today and three days before
+		c.KeepDays = 1
+		forget()
+		wantDays(4) // it was done today
+		c.Now = func() time.Time { return time.UnixMilli(noon + assay.Day) }
+		forget()
+		wantDays(1)
 	})
 }
