@@ -71,8 +71,8 @@ clean-all: clean ## also remove the linters, which take minutes to build
 # PostgreSQL and Redis are started once for everything that needs them. Each of these targets also works alone: then it starts
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
-NEEDED   := curl chromium nginx sqlite3 wrk postgres redis-server etcd haproxy patroni
-STEPS    := lint script race e2e unit drill-short bench-short abuse-short fuzz-short unit-ui
+NEEDED   := curl python3 chromium nginx sqlite3 wrk postgres redis-server etcd haproxy patroni
+STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short fuzz-short unit-ui
 
 .PHONY: check
 check: $(UI_PACKAGES) ## formatting, vet, lint and unit tests on SQLite: no servers, no browser, no root rights
@@ -90,17 +90,18 @@ WAITING := -parallel 4
 
 .PHONY: unit
 unit: ## tests of all packages except the command (see script), on SQLite and PostgreSQL
-	scripts/need postgres redis-server
+	scripts/need postgres redis-server python3
 	$(SERVICES) scripts/go-test $(WAITING) $$($(GO) list ./... | grep -v /cmd/assay)
 
 .PHONY: unit-sqlite
 unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redis
+	scripts/need python3
 	ASSAY_TEST_ENGINES=sqlite scripts/go-test ./...
 
 # Packages without goroutines of their own have nothing for the race detector to find. Everything else runs under it, in the
 # short form: it skips long tests that use one goroutine, and repeats on PostgreSQL only the tests about PostgreSQL.
 NO_GOROUTINES := . ./internal/access ./internal/coding ./internal/dashboard ./internal/flatparquet ./internal/index/... \
-	./internal/memory ./internal/proof ./internal/sites ./internal/tokens ./scripts ./tools/bench ./tools/drill ./tools/report ./tools/testenv
+	./internal/memory ./internal/merkle ./internal/proof ./internal/sites ./internal/tokens ./scripts ./tools/bench ./tools/drill ./tools/growth ./tools/incidents ./tools/report ./tools/secondverifier ./tools/testenv
 
 # SQLite itself, translated to Go, is not watched: it has no goroutines, and watching it takes most of the time of the tests
 # that use it. Everything that calls it is watched.
@@ -114,7 +115,7 @@ race: ## tests of all packages with goroutines, under the race detector
 
 .PHONY: script
 script: build ## tests of the command: its packages, and scripts that run the whole program
-	scripts/need curl
+	scripts/need curl python3
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...
 
 .PHONY: unit-ui
@@ -211,6 +212,13 @@ bench-nodes: build ## measure nodes on PostgreSQL and shared limits, and write d
 	scripts/need postgres redis-server wrk
 	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -nodes -update docs/performance.md
 
+.PHONY: growth growth-short
+growth: build ## measure every command and the server up to 10,000,000 values, and write docs/performance.md (half an hour, 8 GB)
+	$(GO) run ./tools/growth -update docs/performance.md
+
+growth-short: build
+	$(GO) run ./tools/growth -short
+
 .PHONY: bench-ui
 bench-ui: build ## measure the dashboard and write docs/performance.md
 	scripts/need chromium
@@ -227,13 +235,20 @@ bench-short: build
 DRILL_NEEDS := postgres etcd haproxy patroni redis-server
 
 .PHONY: drill drill-short
-drill: build ## break every server a cluster depends on, count the cost and write docs/operate.md (some minutes)
+drill: build bin/assay-clock ## break what a cluster depends on, let incidents happen, and write docs/operate.md (some minutes)
 	scripts/need $(DRILL_NEEDS)
+	$(GO) run ./tools/incidents -update docs/operate.md
 	$(GO) run ./tools/drill -update docs/operate.md
 
-drill-short: build
+drill-short: build bin/assay-clock
 	scripts/need $(DRILL_NEEDS)
+	$(GO) run ./tools/incidents
 	$(GO) run ./tools/drill -short
+
+# The program with a clock that a tool can set.
+.PHONY: bin/assay-clock
+bin/assay-clock:
+	$(GO) build -tags clock -o $@ ./cmd/assay
 
 # The commit before the server was hardened.
 BEFORE ?= 7e87c1df4129

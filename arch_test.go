@@ -56,7 +56,11 @@ var packages = map[string]struct {
 	},
 	"internal/sites": {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
 	"internal/limit": {may: "", why: "a limiter counts keys of any type"},
-	"internal/store": {may: ".", why: "the database stores what others compute and decides nothing"},
+	"internal/store": {
+		may: ". internal/merkle internal/proof",
+		why: "the database stores what others compute and decides nothing; the log is hashed as it is written",
+	},
+	"internal/merkle": {may: "", why: "a tree over entries does not depend on what they say"},
 	"internal/store/storetest": {
 		may: ". internal/store tools/process tools/relay tools/testenv",
 		why: "tests of the store need servers that they can stop",
@@ -89,7 +93,7 @@ var packages = map[string]struct {
 		why: "it writes for readers that may be other processes",
 	},
 	"internal/verify": {
-		may: ". internal/files internal/index internal/proof internal/publish internal/store",
+		may: ". internal/files internal/index internal/merkle internal/proof internal/publish internal/store",
 		why: "it recomputes what was published with the publisher's code",
 	},
 	"internal/backtest": {
@@ -128,11 +132,12 @@ var packages = map[string]struct {
 			"internal/store/storetest internal/tokens internal/usage internal/web",
 		why: "tests of the server's packages need the whole server",
 	},
-	"tools/relay":   {may: "", why: "it relays bytes between any two programs"},
-	"tools/report":  {may: "", why: "it writes figures into documents, whatever they measure"},
-	"tools/testenv": {may: "", why: "tests of any package ask it which servers they may use"},
-	"tools/process": {may: "", why: "it runs any program"},
-	"tools/target":  {may: "tools/process", why: "tools that attack the program run it the same way"},
+	"tools/relay":          {may: "", why: "it relays bytes between any two programs"},
+	"tools/secondverifier": {may: "", why: "it is a second opinion: what judges a proof shares nothing with what makes it"},
+	"tools/report":         {may: "", why: "it writes figures into documents, whatever they measure"},
+	"tools/testenv":        {may: "", why: "tests of any package ask it which servers they may use"},
+	"tools/process":        {may: "", why: "it runs any program"},
+	"tools/target":         {may: "tools/process", why: "tools that attack the program run it the same way"},
 	"tools/attacks": {
 		may: "tools/process tools/report tools/target",
 		why: "it attacks the program from outside, and knows only what an attacker knows",
@@ -148,6 +153,14 @@ var packages = map[string]struct {
 	"tools/drill": {
 		may: "tools/process tools/relay tools/report",
 		why: "it breaks the servers that the program depends on, from outside",
+	},
+	"tools/growth": {
+		may: ". internal/keys internal/store tools/process tools/report",
+		why: "it measures the program from outside; only catalogs, keys and usage it writes into the database itself",
+	},
+	"tools/incidents": {
+		may: "tools/process tools/report",
+		why: "it lets things happen to the program, from outside",
 	},
 	"cmd/assay": {may: everyone, why: "the command wires the packages together"},
 }

@@ -73,13 +73,16 @@ type MethodologyFile struct {
 
 // Manifest is the signed list of one day's records.
 type Manifest struct {
-	Day       int64 // midnight UTC; the records of slots that end inside the day
-	Revision  int   // 0 is the first; a restatement of the day makes the next
-	Records   int
-	Digest    Hash // of the records' hashes in order
-	SignedAt  int64
-	Previous  Hash   // of the previous manifest; zero for the first
-	Hash      Hash   // of this manifest's text, which is signed
-	PublicKey []byte // Ed25519
-	Signature []byte
+	Day         int64 // midnight UTC; the records of slots that end inside the day
+	Revision    int   // 0 is the first; a restatement of the day makes the next
+	Publication int64 // it lists the day's records of all versions up to this one; 0 before release 0.6.0
+	Receipt     int64 // that this version knew; 0 before release 0.6.0
+	Records     int
+	Revisions   int  // how many of the records replace others; 0 before release 0.6.0
+	Digest      Hash // of the records' hashes in order
+	SignedAt    int64
+	Previous    Hash   // of the previous manifest; zero for the first
+	Hash        Hash   // of this manifest's text, which is signed
+	PublicKey   []byte // Ed25519
+	Signature   []byte
 }

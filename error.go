@@ -17,6 +17,7 @@ const (
 	NotFound
 	NoData
 	MethodNotAllowed
+	Conflict
 	TooLarge
 	URITooLong
 	TooMany

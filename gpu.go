@@ -54,3 +54,25 @@ type Verification struct {
 	Receipt    int64 // its number in the order of receipt
 	RecordedAt int64
 }
+
+// Correction is the replacement of a transaction by another one of the same source and id. The replaced one stays
+// stored, and counts for what was determined before.
+type Correction struct {
+	Number     int64
+	Source, ID string
+	ExecutedAt int64 // of the replaced transaction
+	Row        int64 // receipt of the replaced transaction
+	Actor      string
+	Reason     string
+	Receipt    int64 // of the transaction that replaces it
+	RecordedAt int64
+}
+
+// Amendments are what was decided about transactions after they had been received, each list in the order of receipt.
+type Amendments struct {
+	Verifications []Verification
+	Corrections   []Correction
+}
+
+// None reports whether there are none.
+func (a *Amendments) None() bool { return len(a.Verifications)+len(a.Corrections) == 0 }

@@ -48,6 +48,7 @@ type Caller struct {
 	KeyID      string      // the public part of the key, or empty without one
 	AccountID  int64       // the owner of the key or session; 0 if anonymous, and for keys made by the operator
 	Restricted Restriction // of a session; keys have none
+	Limit      int         // requests per minute of the key; 0: that of its plan
 }
 
 // Restriction is what the owner of a session has to do before the session may do anything else.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ organizations (assay org).`,
 
 // loadAccounts loads the accounts of a database for a single command.
 func loadAccounts(ctx context.Context, db *store.DB) (*account.Service, error) {
-	accounts := &account.Service{Store: db, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	accounts := &account.Service{Store: db, Now: wallTime, Log: slog.New(slog.DiscardHandler)}
 	return accounts, accounts.Load(ctx)
 }
 

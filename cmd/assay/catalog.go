@@ -15,19 +15,21 @@ func newCatalogCommand(s *streams) *cobra.Command {
 	list := newCatalogListCommand(s)
 	parent := &cobra.Command{
 		Use:   "catalog [COMMAND]",
-		Short: "List the catalogs, add to them, make entries free or paid",
-		Long: `List the catalogs, add entries to them, and make entries free or paid. Without a
-command it lists them.
+		Short: "List, extend and hide entries of the catalogs",
+		Long: `List the catalogs, add entries to them, make entries free or paid, and hide
+them. Without a command it lists them.
 
 A running server picks up a change within a second, in its responses, messages
 and API description. New entries are paid unless added with --free. Entries are
-never removed or renamed, so a name keeps its meaning; names that differ only in
-case are refused. Names have up to 64 bytes, start with a letter or digit and
+never removed or renamed, so a name keeps its meaning; one that is retired, or
+was added by mistake, can be hidden. Names that differ only in case are refused.
+Names have up to 64 bytes, start with a letter or digit and
 contain no comma. Ids and regions consist of lower-case letters, digits, - and
 _.`,
 		Example: `  assay catalog list
   assay catalog add gpu MI300X --free
-  assay catalog set gpu MI300X --paid`,
+  assay catalog set gpu MI300X --paid
+  assay catalog hide gpu MI300X`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return needCommand(cmd, args)
@@ -36,7 +38,8 @@ _.`,
 		},
 	}
 	parent.Flags().AddFlagSet(list.Flags())
-	return parentCommand(parent, list, newCatalogAddCommand(s), newCatalogSetCommand(s))
+	return parentCommand(parent, list, newCatalogAddCommand(s), newCatalogSetCommand(s),
+		newCatalogHideCommand(s), newCatalogUnhideCommand(s))
 }
 
 // catalogRow is an entry in assay catalog list.
@@ -48,12 +51,16 @@ type catalogRow struct {
 	Label        string   `json:"label,omitempty"`
 	Tools        []string `json:"tools,omitempty"`
 	SeriesLabels []string `json:"series_labels,omitempty"`
+	Hidden       bool     `json:"hidden,omitempty"`
 }
 
 func (r catalogRow) cells() []string {
 	class, tools := r.Category, strings.Join(r.Tools, ", ")
 	if r.Free != nil {
 		class = accessWord(*r.Free)
+	}
+	if r.Hidden {
+		class = strings.TrimPrefix(class+", hidden", ", ")
 	}
 	if len(r.SeriesLabels) > 0 {
 		tools += " as " + strings.Join(r.SeriesLabels, ", ")
@@ -70,19 +77,19 @@ func accessWord(free bool) string {
 
 func catalogRows(c assay.Catalog) (rows []catalogRow) {
 	for _, g := range c.GPUs {
-		rows = append(rows, catalogRow{Kind: "gpu", Name: g.Name, Free: &g.Free})
+		rows = append(rows, catalogRow{Kind: assay.KindGPU, Name: g.Name, Free: &g.Free})
 	}
 	for _, r := range c.Regions {
-		rows = append(rows, catalogRow{Kind: "region", Name: r})
+		rows = append(rows, catalogRow{Kind: assay.KindRegion, Name: r})
 	}
 	for _, l := range c.Labs {
-		rows = append(rows, catalogRow{Kind: "lab", Name: l.Lab, Free: &l.Free, Label: l.Label})
+		rows = append(rows, catalogRow{Kind: assay.KindLab, Name: l.Lab, Free: &l.Free, Label: l.Label})
 	}
 	for _, m := range c.MemoryTypes {
-		rows = append(rows, catalogRow{Kind: "memory-type", Name: m.ID, Category: m.Category, Label: m.MemoryType})
+		rows = append(rows, catalogRow{Kind: assay.KindMemoryType, Name: m.ID, Category: m.Category, Label: m.MemoryType})
 	}
 	for _, p := range c.CodingProducts {
-		row := catalogRow{Kind: "coding-product", Name: p.ID, Category: p.Category, Label: p.Label, Tools: p.Tools}
+		row := catalogRow{Kind: assay.KindCodingProduct, Name: p.ID, Category: p.Category, Label: p.Label, Tools: p.Tools}
 		if p.Compare {
 			row.SeriesLabels = p.SeriesLabels
 		}
@@ -101,12 +108,16 @@ func newCatalogListCommand(s *streams) *cobra.Command {
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
-				catalog, err := db.Catalog(cmd.Context())
+				catalog, hidden, err := db.CatalogWithHidden(cmd.Context())
 				if err != nil {
 					return err
 				}
+				rows := catalogRows(catalog)
+				for i, r := range rows {
+					rows[i].Hidden = hidden[assay.CatalogEntry{Kind: r.Kind, Name: r.Name}]
+				}
 				header := []string{"KIND", "NAME", "CLASS", "LABEL", "TOOLS"}
-				return printList(s, asJSON, catalogRows(catalog), header, catalogRow.cells)
+				return printList(s, asJSON, rows, header, catalogRow.cells)
 			})
 		},
 	}

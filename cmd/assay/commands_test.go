@@ -153,7 +153,7 @@ func TestSuggestions(t *testing.T) {
 	f(`assay: unknown command "imprt". Did you mean import?`, "imprt")
 	f(`assay: unknown command "xylophone"`, "xylophone")
 	f(`assay key: unknown command "lsit". Did you mean list?`, "key", "lsit")
-	f(`assay key: unknown command "xylophone". Commands: create, list, revoke`, "key", "xylophone")
+	f(`assay key: unknown command "xylophone". Commands: create, list, limit, revoke`, "key", "xylophone")
 	f(`assay import: unknown command "model". Did you mean models?`, "import", "model")
 	f("assay serve: unknown flag --adr. Did you mean --addr?", "serve", "--adr", "x")
 	f("assay serve: unknown flag --address. Did you mean --addr?", "serve", "--address", "x")
@@ -188,7 +188,7 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	f("serve", "serv")
-	f("create list revoke", "key", "")
+	f("create list limit revoke", "key", "")
 	f("all read publish", "serve", "--role", "")
 	f("info warn error", "serve", "--log-level", "")
 	f("--oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-email-domains", "serve", "--oidc")

@@ -125,6 +125,7 @@ func openDatabase(ctx context.Context, l databaseLocation) (*store.DB, error) {
 	if err != nil {
 		return nil, l.explain(err)
 	}
+	db.Now = wallTime
 	return db, nil
 }
 

@@ -47,15 +47,20 @@ reproduced.`,
 		Example: `  assay demo
   assay demo --end 2026-11-01T12:01:00Z --no-feed --seed 1`,
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), config, s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config.server.again = readAgain(cmd, registerDemo)
+			return runDemo(cmd.Context(), config, s)
+		},
 	}
-	config.server.register(cmd, "assay-demo")
+	registerDemo(&config.server, cmd)
 	cmd.Flags().Int64Var(&config.seed, "seed", 1, "`NUMBER` that the market is generated from")
 	cmd.Flags().BoolVar(&config.noFeed, "no-feed", false, "add no new transactions while serving")
 	cmd.Flags().StringVar(&config.keysFile, "keys-file", "", "`FILE` to write the demo's keys and accounts to, as JSON")
 	addInstantFlag(cmd.Flags(), &config.end, "end", "`INSTANT` to use as the current time (default: the clock)")
 	return cmd
 }
+
+func registerDemo(config *serverConfig, cmd *cobra.Command) { config.register(cmd, "assay-demo") }
 
 func runDemo(ctx context.Context, config demoConfig, s *streams) error {
 	now, startClock := clockFrom(config.end)
@@ -65,7 +70,12 @@ func runDemo(ctx context.Context, config demoConfig, s *streams) error {
 		return err
 	}
 	defer service.close()
+	if err := service.open(ctx); err != nil {
+		return err
+	}
+	service.publisher.Store = service.store
 	service.publisher.TrustClock = true // a market that is made up loses nothing when the machine was suspended
+	service.publisher.Lead = 0          // its clock stands still while the history is made
 	quiet := *service.publisher         // the progress bar shows the same
 	quiet.Log = slog.New(slog.DiscardHandler)
 	market := &demo.Demo{
@@ -133,6 +143,7 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s *streams)
 			return err
 		}
 	}
+	market.Publisher.Key = v.publisher.Key
 	bar := newProgress(s)
 	err = market.Prepare(ctx, func(step string, done float64) { bar.show(step, done, "") })
 	if err != nil {
@@ -140,9 +151,8 @@ func prepareDemo(ctx context.Context, v *service, market *demo.Demo, s *streams)
 		return err
 	}
 	bar.finish()
-	// Seeding needs far more memory than serving.
-	defer debug.FreeOSMemory()
-	return v.store.ReleaseMemory(ctx)
+	debug.FreeOSMemory() // seeding needs far more memory than serving
+	return nil
 }
 
 // demoKeySet is the demo's keys and accounts. Only here are keys and passwords stored as text: they protect nothing.

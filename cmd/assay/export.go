@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +47,7 @@ machine, 'assay verify --bundle' proves it without a database.`,
 }
 
 func exportBundle(ctx context.Context, db *store.DB, from, to int64, bundle string, s *streams) error {
-	report, err := verify.Export(ctx, db, bundle, verify.ExportOptions{From: from, To: to, Now: time.Now().UnixMilli()})
+	report, err := verify.Export(ctx, db, bundle, verify.ExportOptions{From: from, To: to, Now: wallTime().UnixMilli()})
 	if err != nil {
 		return err
 	}

@@ -82,14 +82,23 @@ func addInstantFlag(flags *pflag.FlagSet, ms *int64, name, usage string) {
 
 // addNumberFlag adds a flag that takes a whole number between bounds.
 func addNumberFlag(flags *pflag.FlagSet, n *int, name string, lowest, highest int, usage string) {
-	parsedFlag(flags, name, numberFlag, strconv.Itoa(*n), usage, func(text string) error {
+	parsedFlag(flags, name, numberFlag, strconv.Itoa(*n), usage, parseNumber(n, lowest, highest))
+}
+
+// addOptionalNumberFlag adds a flag that takes a whole number from 1 on. The usage says what its absence means.
+func addOptionalNumberFlag(flags *pflag.FlagSet, n *int, name string, highest int, usage string) {
+	parsedFlag(flags, name, numberFlag, "", usage, parseNumber(n, 1, highest))
+}
+
+func parseNumber(n *int, lowest, highest int) func(text string) error {
+	return func(text string) error {
 		value, err := strconv.Atoi(text)
 		if err != nil || value < lowest || value > highest {
 			return fmt.Errorf("must be a whole number from %d to %d", lowest, highest)
 		}
 		*n = value
 		return nil
-	})
+	}
 }
 
 // addDurationFlag adds a flag that takes a time between bounds.

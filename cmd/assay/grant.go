@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -113,7 +112,7 @@ type grantRow struct {
 func newGrantRow(email string, g assay.Grant) grantRow {
 	return grantRow{
 		ID: g.ID, Email: email, Plan: string(g.Plan), From: instant(g.StartsAt), Until: instant(g.Until()),
-		State: grantState(g, time.Now().UnixMilli()),
+		State: grantState(g, wallTime().UnixMilli()),
 	}
 }
 

@@ -282,7 +282,7 @@ func (r *importRun) readAll(ctx context.Context) error {
 	r.start = time.Now()
 	r.importer = r.family.New(ingest.Options{
 		Store: r.db, Catalog: catalog, Revise: r.revise, Source: r.source,
-		NotAfter: func() int64 { return time.Now().Add(futureAllowance).UnixMilli() },
+		NotAfter: func() int64 { return wallTime().Add(futureAllowance).UnixMilli() },
 		Rejected: r.report.add, Committed: r.committed, Retrying: r.retrying,
 		CheckOnly: r.check, FileOptions: r.fileOptions,
 	})

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +15,8 @@ import (
 func newKeyCommand(s *streams) *cobra.Command {
 	return parentCommand(&cobra.Command{
 		Use:   "key COMMAND",
-		Short: "Create, list and revoke API keys",
-		Long: `Create, list and revoke API keys.
+		Short: "Create, list, limit and revoke API keys",
+		Long: `Create, list, limit and revoke API keys.
 
 A key belongs to the operator or to an account. An operator's key has the tier
 it was created with. The tier and end of an account's key follow from the
@@ -26,7 +25,7 @@ second. For the key that signs published days, see assay signing-key.`,
 		Example: `  assay key create --tier premium --name "trading desk"
   assay key list
   assay key revoke Ab3dE9`,
-	}, newKeyCreateCommand(s), newKeyListCommand(s), newKeyRevokeCommand(s))
+	}, newKeyCreateCommand(s), newKeyListCommand(s), newKeyLimitCommand(s), newKeyRevokeCommand(s))
 }
 
 // keyRequest is the key to create.
@@ -74,7 +73,7 @@ func (r *keyRequest) check() error {
 		return usagef("--tier is required: premium or full")
 	case r.account == "" && (length < 1 || length > 64):
 		return usagef("--name must have 1 to 64 characters, not %d", length)
-	case r.expires != 0 && r.expires <= time.Now().UnixMilli():
+	case r.expires != 0 && r.expires <= wallTime().UnixMilli():
 		return usagef("--expires %s is in the past", assay.FormatInstant(r.expires))
 	}
 	if err := assay.CheckVisible("--name", r.name); err != nil {
@@ -126,6 +125,7 @@ type keyRow struct {
 	RevokedAt  instant `json:"revoked_at"`
 	LastUsedAt instant `json:"last_used_at"`
 	State      string  `json:"state"` // active, ended or revoked
+	Limit      int     `json:"limit,omitempty"`
 }
 
 func newKeyListCommand(s *streams) *cobra.Command {
@@ -166,12 +166,12 @@ func keyRows(ctx context.Context, db *store.DB) (rows []keyRow, err error) {
 		owners[a.ID] = a.Email
 	}
 	ends := keys.NewEnds(&directory)
-	now := time.Now().UnixMilli()
+	now := wallTime().UnixMilli()
 	for _, k := range list {
 		row := keyRow{
 			ID: k.ID, Prefix: keys.Prefix(k.Tier) + k.ID, Tier: k.Tier.String(), Name: k.Name, Owner: owners[k.AccountID],
 			CreatedAt: instant(k.CreatedAt), ExpiresAt: instant(ends.Of(k)), RevokedAt: instant(k.RevokedAt),
-			LastUsedAt: instant(k.LastUsedAt), State: "active",
+			LastUsedAt: instant(k.LastUsedAt), State: "active", Limit: k.Limit,
 		}
 		switch {
 		case row.RevokedAt != 0:
@@ -194,7 +194,42 @@ func (k keyRow) cells() []string {
 	case k.ExpiresAt != 0:
 		state += " until " + k.ExpiresAt.String()
 	}
+	if k.Limit != 0 {
+		state += fmt.Sprintf(", %d/min", k.Limit)
+	}
 	return []string{k.ID, k.Prefix + "_…", k.Tier, k.Name, k.Owner, k.CreatedAt.String(), state}
+}
+
+func newKeyLimitCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	cmd := &cobra.Command{
+		Use:   "limit ID NUMBER",
+		Short: "Give an API key a rate limit of its own",
+		Long: `Give an API key a limit of so many requests per minute, in place of
+--plan-limits and --key-limit of assay serve. 0 takes it away. A rotated key
+keeps its limit. The limit of all keys of an account still applies.`,
+		Example: "  assay key limit Ab3dE9 3000\n  assay key limit Ab3dE9 0",
+		Args:    arguments("ID", "NUMBER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var limit int
+			if err := parseNumber(&limit, 0, maxKeyLimit)(args[1]); err != nil {
+				return usagef("invalid NUMBER %q: %w", args[1], err)
+			}
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
+				if err := db.LimitKey(cmd.Context(), args[0], limit); err != nil {
+					return fmt.Errorf("%s: %w", redact.Keys(args[0]), err)
+				}
+				if limit == 0 {
+					s.say("%s has the limit of its plan", args[0])
+				} else {
+					s.say("%s has %s per minute", args[0], count(limit, "request"))
+				}
+				return nil
+			})
+		},
+	}
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
 }
 
 func newKeyRevokeCommand(s *streams) *cobra.Command {

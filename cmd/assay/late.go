@@ -16,7 +16,7 @@ import (
 // lateRow is a transaction that changed after its period was published.
 type lateRow struct {
 	transactionRow
-	Change     string  `json:"change"` // arrived, verified or withdrawn
+	Change     string  `json:"change"` // arrived, verified, withdrawn or corrected
 	ReceivedAt instant `json:"received_at"`
 	Pending    string  `json:"pending"` // what a restatement would recompute: hour, day, or hour and day
 }
@@ -31,9 +31,9 @@ func newLateCommand(s *streams) *cobra.Command {
 	cmd := newTransactionListCommand(&cobra.Command{
 		Use:   "late",
 		Short: "List transactions that changed after publication",
-		Long: `List the transactions that arrived, were verified or were withdrawn after their
-hour or day was published, as CSV or JSON. They change no published value until
-assay restate takes them into account, which removes them from this list.
+		Long: `List the transactions that arrived, were verified, withdrawn or corrected after
+their hour or day was published, as CSV or JSON. They change no published value
+until assay restate takes them into account, which removes them from this list.
 --summary counts them by GPU model and kind of change.`,
 		Example: "  assay late --dir data > late.csv\n  assay late --dir data --summary",
 	}, func(ctx context.Context, db *store.DB, asJSON bool) error {

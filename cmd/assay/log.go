@@ -8,7 +8,7 @@ import (
 )
 
 // newLog makes the program's log: one JSON object per line.
-func newLog(w io.Writer, level slog.Level) *slog.Logger {
+func newLog(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
 

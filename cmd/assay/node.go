@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -66,6 +64,9 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		stop()
 		return errors.Join(err, group.Wait())
 	}
+	if err := n.store.ReleaseMemory(running); err != nil {
+		n.log.Warn("the database keeps the memory of bulk writes", "error", err)
+	}
 	n.status.CheckDatabase(running)
 	for _, part := range n.loops() {
 		group.Go(func() error { return part(running) })
@@ -85,7 +86,7 @@ func (v *service) newNode() (*node, error) {
 	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log, v.now)}
 	n.counter.KeepDays = v.config.usageDays
 	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log, Hasher: hasher.New(v.log)}
-	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Log: v.log}
+	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Now: v.now, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
 	})
@@ -160,7 +161,7 @@ func (n *node) load(ctx context.Context) error {
 
 // loops run next to the server, depending on the node's role.
 func (n *node) loops() []func(context.Context) error {
-	loops := append(n.parts, n.status.Watch, n.watchdog)
+	loops := append(n.parts, n.status.Watch, n.watchdog, n.reloads)
 	if n.config.node.role.Publishes() {
 		loops = append(loops, n.publisher.Run)
 	}
@@ -192,10 +193,6 @@ func (n *node) drain(ctx, running context.Context) {
 // newServer puts the routes together.
 func (n *node) newServer() (*web.Server, error) {
 	config := &n.config
-	var requests io.Writer
-	if config.logLevel <= slog.LevelInfo && config.accessLog > 0 {
-		requests = n.logs
-	}
 	provider, err := config.signIn.provider(n.now, n.log)
 	if err != nil {
 		return nil, err
@@ -209,12 +206,9 @@ func (n *node) newServer() (*web.Server, error) {
 		Determinations: n.determinations,
 	})
 	server, err := web.New(web.Config{
-		Now: n.now, Requests: requests, LogOneIn: int64(config.accessLog), Log: n.log, TrustedProxies: config.trustedProxies,
-		ProxyHeader: config.proxyHeader, CORSOrigins: config.corsOrigins,
-		PublicURL: config.signIn.publicURL, KeyLimit: config.keyLimit,
-		AccountLimit: config.accountLimit, Limits: n.limits, Status: n.status, Pages: pages,
-		Connections: withinDescriptors(config.connections, descriptorLimit(), n.log),
-		Data:        n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
+		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
+		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status, Pages: pages,
+		Data: n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)

@@ -38,13 +38,22 @@ t2,exchange,2025-06-11T10:15:00Z,H100 SXM,us-east,2.4,1,1,Alder,true
 // assayIn runs the program in a folder and returns its output.
 func assayIn(t *testing.T, dir, line string) string {
 	t.Helper()
+	out, err := runIn(dir, line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// runIn is assayIn for a goroutine that is not the test's.
+func runIn(dir, line string) (string, error) {
 	cmd := exec.Command(program, strings.Fields(line)...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("assay %s: %v", line, err)
+		return "", fmt.Errorf("assay %s: %w", line, err)
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), nil
 }
 
 // startReader starts a node that reads.

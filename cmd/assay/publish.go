@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +64,8 @@ func publishHistory(
 		return err
 	}
 	publisher := &publish.Publisher{
-		Store: db, Key: key, Now: time.Now, Log: slog.New(slog.DiscardHandler), Horizon: publish.DefaultHorizon,
+		Store: db, Key: key, Now: wallTime, Log: slog.New(slog.DiscardHandler), Lead: publish.DefaultLead,
+		Horizon: publish.DefaultHorizon,
 	}
 	from, to, err := period.bounds(ctx, db, publisher)
 	if err != nil {
@@ -85,6 +85,7 @@ func publishHistory(
 		bar.stop()
 		return err
 	}
+	publisher.Settle(ctx)
 	bar.finish()
 	s.say("published: %s from %s to %s", count(values, "value"), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
@@ -125,7 +126,7 @@ func (p publishPeriod) bounds(
 // end is where a period ends that the operator has given no end: now, but only if the clock and the transactions allow
 // it, or if the operator has confirmed it.
 func (p publishPeriod) end(ctx context.Context, publisher *publish.Publisher) (int64, error) {
-	now := time.Now().UnixMilli()
+	now := wallTime().UnixMilli()
 	if p.confirm {
 		return now, nil
 	}

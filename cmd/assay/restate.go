@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,7 +83,7 @@ func previewRestatement(ctx context.Context, db *store.DB, period publish.Restat
 	if err := checkPeriodGPU(ctx, db, period); err != nil {
 		return err
 	}
-	publisher := &publish.Publisher{Store: db, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	publisher := &publish.Publisher{Store: db, Now: wallTime, Log: slog.New(slog.DiscardHandler)}
 	var done publish.Restated
 	err := writeCSV(s.out, func(row func(...string) error) error {
 		err := row("gpu_name", "region", "period", "at", "revision", "before", "after")
@@ -135,18 +134,22 @@ func restate(
 	if err != nil {
 		return err
 	}
-	publisher := &publish.Publisher{Store: db, Key: key, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	publisher := &publish.Publisher{
+		Store: db, Key: key, Now: wallTime, Log: slog.New(slog.DiscardHandler), Lead: publish.DefaultLead,
+	}
 	done, err := publisher.Restate(ctx, period)
 	if err != nil {
 		return err
 	}
 	if done.Version == 0 {
 		s.say("%s", nothingToRestate(period))
-		return nil
+	} else {
+		s.say("restated: %s, %s of them with a different value; %s settled (version %d)",
+			count(done.Slots, "new revision"), thousands(done.Moved), countLate(done.Settled), done.Version)
 	}
-	s.say("restated: %s, %s of them with a different value; %s settled (version %d)",
-		count(done.Slots, "new revision"), thousands(done.Moved), countLate(done.Settled), done.Version)
-	return publisher.Sign(ctx)
+	err = publisher.Sign(ctx) // also if nothing is new: an earlier run may have been stopped before it signed
+	publisher.Settle(ctx)
+	return err
 }
 
 func checkPeriodGPU(ctx context.Context, db *store.DB, period publish.Restatement) error {
@@ -158,7 +161,7 @@ func checkPeriodGPU(ctx context.Context, db *store.DB, period publish.Restatemen
 
 // checkGPU refuses a name that is not in the catalog.
 func checkGPU(ctx context.Context, db *store.DB, name string) error {
-	catalog, err := db.Catalog(ctx)
+	catalog, _, err := db.CatalogWithHidden(ctx)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,8 @@ func findProgram() (string, error) {
 //	capture VAR                           store the last standard output, without its line end, in a variable
 //	compress FILE                         write FILE from the file whose name lacks the suffix, .gz or .zst
 //	parquet FILE                          write FILE.parquet from FILE.csv, every column text
-//	serve-start NAME ARG…                 start assay in the background, with output to NAME.out and NAME.err; sets $URL
+//	serve-start [-unhealthy] NAME ARG…    start assay in the background, with output to NAME.out and NAME.err; sets $URL;
+//	                                      it waits until the server is healthy, with -unhealthy until it responds
 //	serve-stop NAME                       end it with SIGTERM; it must exit with 0
 //	demo-shared                           set $URL, $PREMIUM and $FULL to the demo that the tests share
 //	http [-key VAR] [-session VAR] [-method M] [-body JSON] PATH
@@ -166,7 +167,7 @@ type process struct {
 // startLimit is how long a server may take to respond: a demo generates its market first, perhaps on a busy machine.
 const startLimit = 8 * time.Minute
 
-// startServer starts the program on a free port, with its output in dir, and waits until it responds.
+// startServer starts the program on a free port, with its output in dir, and waits until it is healthy.
 func startServer(dir, name string, args ...string) (*process, error) {
 	return startServerWith(nil, dir, name, args...)
 }
@@ -174,10 +175,19 @@ func startServer(dir, name string, args ...string) (*process, error) {
 // startServerWith is startServer with additional environment variables. The program inherits no others that it could
 // take for settings.
 func startServerWith(environment []string, dir, name string, args ...string) (*process, error) {
-	return startCommand(environment, dir, name, exec.Command(program, args...))
+	p, err := startCommand(environment, dir, name, exec.Command(program, args...))
+	if err != nil {
+		return nil, err
+	}
+	// On a busy machine the database may not respond in time at first.
+	if err := until(startLimit, 10*time.Millisecond, p.healthy); err != nil {
+		p.kill()
+		return nil, err
+	}
+	return p, nil
 }
 
-// startCommand is startServerWith for a command that becomes the program.
+// startCommand starts a command that becomes the program, and waits until it responds, healthy or not.
 func startCommand(environment []string, dir, name string, cmd *exec.Cmd) (*process, error) {
 	out, err := os.Create(filepath.Join(dir, name+".out"))
 	if err != nil {
@@ -224,11 +234,27 @@ func (p *process) ready(output string) error {
 	if p.url = servedAt.FindString(string(text)); p.url == "" {
 		return errors.New("no address is printed")
 	}
-	response, err := http.Get(p.url + "/health")
-	if err == nil {
-		response.Body.Close()
+	_, err = p.health()
+	return err
+}
+
+// healthy is an error unless the server says that all is well.
+func (p *process) healthy() error {
+	status, err := p.health()
+	if err == nil && status != http.StatusOK {
+		return fmt.Errorf("/health responds with %d", status)
 	}
 	return err
+}
+
+// health returns the status code of /health.
+func (p *process) health() (int, error) {
+	response, err := http.Get(p.url + "/health")
+	if err != nil {
+		return 0, err
+	}
+	response.Body.Close()
+	return response.StatusCode, nil
 }
 
 // stop ends the program as an operator would and waits for it.
@@ -393,14 +419,21 @@ func cmdParquet(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdServeStart(ts *testscript.TestScript, neg bool, args []string) {
+	start := startServerWith
+	if len(args) > 0 && args[0] == "-unhealthy" {
+		args = args[1:]
+		start = func(environment []string, dir, name string, args ...string) (*process, error) {
+			return startCommand(environment, dir, name, exec.Command(program, args...))
+		}
+	}
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: serve-start NAME ARG…")
+		ts.Fatalf("usage: serve-start [-unhealthy] NAME ARG…")
 	}
 	var environment []string
 	if address := ts.Getenv(storeVariable); address != "" {
 		environment = []string{storeVariable + "=" + address}
 	}
-	p, err := startServerWith(environment, ts.MkAbs("."), args[0], args[1:]...)
+	p, err := start(environment, ts.MkAbs("."), args[0], args[1:]...)
 	ts.Check(err)
 	ts.Value(inBackground).(map[string]*process)[args[0]] = p
 	ts.Defer(p.kill)

@@ -32,8 +32,10 @@ func newServeCommand(s *streams) *cobra.Command {
 		Short: "Publish and serve the data of a database",
 		Long: `Serve the API and the dashboard, and publish each hour and each day when it
 ends. To publish imported history, run assay publish after importing all of it.
-Logs go to standard error, one JSON object per line. On an interrupt, requests
-in flight finish first; a second interrupt stops immediately.
+Logs go to standard error or --log-file, one JSON object per line. On an
+interrupt, requests in flight finish first; a second interrupt stops
+immediately. SIGHUP opens the log file again and reads the configuration file
+again: limits, trusted proxies and what is logged change without a restart.
 
 Several nodes can share the work: --role publish publishes and serves only its
 state; --role read serves without publishing. Both wait for a database that is
@@ -47,19 +49,26 @@ running several nodes.`,
   assay serve --role read --store postgres://assay@db/assay --drain 10s
   assay serve --config /etc/assay.toml`,
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), config, s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config.again = readAgain(cmd, registerServe)
+			return serve(cmd.Context(), config, s)
+		},
 	}
+	registerServe(&config, cmd)
+	return cmd
+}
+
+func registerServe(config *serverConfig, cmd *cobra.Command) {
 	config.register(cmd, defaultFolder)
 	config.node.horizon = publish.DefaultHorizon
 	config.node.register(cmd)
-	return cmd
 }
 
 func serve(ctx context.Context, config serverConfig, s *streams) error {
 	if err := config.node.check(config.location); err != nil {
 		return err
 	}
-	service, err := openService(ctx, config, time.Now, s.err)
+	service, err := openService(ctx, config, wallTime, s.err)
 	if err != nil {
 		return err
 	}
@@ -76,7 +85,10 @@ func serve(ctx context.Context, config serverConfig, s *streams) error {
 type service struct {
 	config    serverConfig
 	now       func() time.Time
+	hangups   chan os.Signal
+	logFile   *logFile // nil: the log goes to standard error
 	logs      *linelog.Writer
+	level     slog.LevelVar
 	log       *slog.Logger
 	listener  net.Listener
 	store     *store.DB // nil until it is open
@@ -92,26 +104,29 @@ type service struct {
 // memory, at no measurable cost. GOGC in the environment overrides it.
 const servingGC = 70
 
-// openService listens first, so that a port in use is reported before any work is done, and then opens the store. A
-// node of several opens the store when it runs, because it may have to wait for it.
+// openService listens first, so that a port in use is reported before any work is done. The store is opened when the
+// service runs, because that may take a while: for the database, or for its tables to be upgraded.
 func openService(ctx context.Context, config serverConfig, now func() time.Time, logs io.Writer) (*service, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(servingGC)
 	}
 	signal.Ignore(syscall.SIGPIPE) // a log whose reader has ended must not end the server
-	v := &service{config: config, now: now, logs: linelog.New(logs, now)}
-	v.log = newLog(v.logs, config.logLevel)
+	v := &service{config: config, now: now, hangups: watchHangups()}
+	var err error
+	if v.logFile, err = openLogFile(config.logFile); err != nil {
+		return nil, fmt.Errorf("open --log-file: %w", err)
+	}
+	if v.logFile != nil {
+		logs = v.logFile
+	}
+	v.logs = linelog.New(logs, now)
+	v.level.Set(config.logLevel)
+	v.log = newLog(v.logs, &v.level)
 	if err := v.listen(ctx); err != nil {
 		v.close()
 		return nil, err
 	}
 	v.warnReadable()
-	if !config.node.waits() {
-		if err := v.open(ctx); err != nil {
-			v.close()
-			return nil, err
-		}
-	}
 	if config.node.role.Reads() {
 		if err := v.openLimits(ctx); err != nil {
 			v.close()
@@ -124,7 +139,9 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 			v.close()
 			return nil, err
 		}
-		v.publisher = &publish.Publisher{Store: v.store, Key: key, Now: now, Log: v.log, Horizon: config.node.horizon}
+		v.publisher = &publish.Publisher{
+			Store: v.store, Key: key, Now: now, Log: v.log, Lead: publish.DefaultLead, Horizon: config.node.horizon,
+		}
 	}
 	return v, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -23,14 +24,17 @@ type serverConfig struct {
 	proxyHeader    string
 	corsOrigins    []string
 	keyLimit       int
+	planLimits     map[assay.Tier]int
 	accountLimit   int // 0: ten times keyLimit
 	usageDays      int // 0: forever
 	connections    web.ConnectionLimits
 	limits         string // may contain a password
+	logFile        string
 	logLevel       slog.Level
 	accessLog      accessLog
 	signIn         signInConfig
 	node           nodeConfig
+	again          func() (next serverConfig, restart []string, err error) // reads the configuration again; see readAgain
 }
 
 func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
@@ -39,12 +43,14 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	flags := cmd.Flags()
 	parsedFlag(flags, "addr", textFlag, c.addr, "`HOST:PORT` to listen on", c.setAddr)
 	c.location.register(flags, defaultDir)
-	addNumberFlag(flags, &c.keyLimit, "key-limit", 1, 1_000_000, "`NUMBER` of requests per minute and key on keyed routes")
-	parsedFlag(flags, "account-limit", numberFlag, "",
-		"`NUMBER` of requests per minute of all keys and sessions of an account (default: ten times --key-limit)",
-		c.setAccountLimit)
-	parsedFlag(flags, "usage-days", numberFlag, "",
-		"`NUMBER` of days for which request counts are kept (default: forever)", c.setUsageDays)
+	addNumberFlag(flags, &c.keyLimit, "key-limit", 1, maxKeyLimit,
+		"`NUMBER` of requests per minute and key on keyed routes")
+	parsedFlag(flags, "plan-limits", listFlag, "",
+		"`TIER=NUMBER,…`: requests per minute and key of a tier in place of --key-limit, such as full=3000", c.setPlanLimits)
+	addOptionalNumberFlag(flags, &c.accountLimit, "account-limit", 10_000_000,
+		"`NUMBER` of requests per minute of all keys and sessions of an account (default: ten times --key-limit)")
+	addOptionalNumberFlag(flags, &c.usageDays, "usage-days", 36_500,
+		"`NUMBER` of days for which request counts are kept (default: forever)")
 	addAddressFlag(flags, &c.limits, "limits",
 		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)",
 		sharedlimit.CheckAddress)
@@ -65,6 +71,7 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 			c.corsOrigins = splitList(text)
 			return nil
 		})
+	flags.StringVar(&c.logFile, "log-file", "", "`FILE` to write the log to (default: standard error)")
 	parsedFlag(flags, "log-level", textFlag, "info", "lowest `LEVEL` to log: info (also requests), warn or error",
 		c.setLogLevel)
 	completeFlag(cmd, "log-level", "info", "warn", "error")
@@ -86,23 +93,25 @@ func (c *serverConfig) setAddr(text string) error {
 	return nil
 }
 
-func (c *serverConfig) setAccountLimit(text string) (err error) {
-	if c.accountLimit, err = strconv.Atoi(text); err != nil || c.accountLimit < 1 || c.accountLimit > maxAccountLimit {
-		return fmt.Errorf("must be a whole number from 1 to %d", maxAccountLimit)
+// maxKeyLimit is more than a node serves.
+const maxKeyLimit = 1_000_000
+
+func (c *serverConfig) setPlanLimits(text string) error {
+	c.planLimits = map[assay.Tier]int{}
+	for _, part := range splitList(text) {
+		name, number, _ := strings.Cut(part, "=")
+		tier, err := assay.ParseTier(name)
+		if err != nil {
+			return fmt.Errorf("%q: must be %s=NUMBER or %s=NUMBER", part, assay.Premium, assay.Full)
+		}
+		var limit int
+		if err := parseNumber(&limit, 1, maxKeyLimit)(number); err != nil {
+			return fmt.Errorf("%q: %w", part, err)
+		}
+		c.planLimits[tier] = limit
 	}
 	return nil
 }
-
-const maxAccountLimit = 10_000_000
-
-func (c *serverConfig) setUsageDays(text string) (err error) {
-	if c.usageDays, err = strconv.Atoi(text); err != nil || c.usageDays < 1 || c.usageDays > maxUsageDays {
-		return fmt.Errorf("must be a whole number from 1 to %d", maxUsageDays)
-	}
-	return nil
-}
-
-const maxUsageDays = 36_500
 
 func (c *serverConfig) setProxyHeader(text string) error {
 	for _, header := range []string{web.XForwardedFor, web.Forwarded} {

@@ -316,7 +316,7 @@ func readSigningKey(dir string) (ed25519.PrivateKey, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the signing key in --dir %s: %w", dir, err)
 	}
 	key, err := proof.DecodeKey(text)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -138,7 +137,7 @@ an import.`,
 
 // checkCompleteUntil refuses a declaration about the future, which would switch the check off.
 func checkCompleteUntil(flag string, until int64) error {
-	switch now := time.Now().UnixMilli(); {
+	switch now := wallTime().UnixMilli(); {
 	case until == 0:
 		return usagef("%s is required", flag)
 	case until > now:

@@ -16,17 +16,19 @@ import (
 func newTransactionCommand(s *streams) *cobra.Command {
 	return parentCommand(&cobra.Command{
 		Use:   "transaction COMMAND",
-		Short: "Mark imported transactions as verified or withdrawn",
-		Long: `Mark imported transactions as verified or withdrawn.
+		Short: "Verify, withdraw or correct imported transactions",
+		Long: `Mark imported transactions as verified or withdrawn, or replace them by
+corrected ones.
 
-A mark counts from now on. Values published before stay as they are until assay
-restate recomputes them. Assay records who made a mark, when and why, and never
-edits a transaction. Either all transactions that a command names are marked, or
-none.`,
+A change counts from now on. Values published before stay as they are until
+assay restate recomputes them. Assay records who made a change, when and why,
+and keeps the transactions as they were received. Either all transactions that a
+command names are changed, or none.`,
 		Example: `  assay transaction verify --source exchange --reason "invoice checked" t7
   assay transaction withdraw --source exchange --reason "wrong price" t8 t9
-  assay transaction withdraw --reason "wrong file" --from-file wrong.csv`,
-	}, newTransactionVerifyCommand(s), newTransactionWithdrawCommand(s))
+  assay transaction withdraw --reason "wrong file" --from-file wrong.csv
+  assay transaction correct --reason "prices in EUR" right.csv`,
+	}, newTransactionVerifyCommand(s), newTransactionWithdrawCommand(s), newTransactionCorrectCommand(s))
 }
 
 func newTransactionVerifyCommand(s *streams) *cobra.Command {
@@ -35,7 +37,10 @@ func newTransactionVerifyCommand(s *streams) *cobra.Command {
 		Short: "Mark transactions as verified, so that they count",
 		Long: `Mark transactions as verified, so that they count from now on. Values published
 before stay as they are until assay restate recomputes them. Either all of them
-are marked, or none.`,
+are marked, or none.
+
+--from-file takes any file with a column id. --receipt takes all transactions of
+a receipt that do not count; assay import prints the receipts.`,
 		Example: `  assay transaction verify --source exchange --reason "invoice checked" t7`,
 	})
 }

@@ -64,8 +64,6 @@ func (n *namedTransactions) check() error {
 	switch {
 	case ways > 1:
 		return usagef("IDs, --from-file and --receipt cannot be used together")
-	case ways == 0 && n.source == "":
-		return usagef("--source is required") // what is missing first
 	case ways == 0:
 		return usagef("missing ID of a transaction, --from-file or --receipt")
 	case len(n.ids) > 0 && n.source == "":

@@ -38,7 +38,7 @@ those with a status of 400 or more.`,
   assay usage --dir data --by key --json`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, to := usagePeriod(from, to, time.Now())
+			from, to := usagePeriod(from, to, wallTime())
 			switch {
 			case from >= to:
 				return usagef("--from must be before --to")

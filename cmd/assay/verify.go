@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/verify"
 )
@@ -32,13 +34,16 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
     --public-key iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			debug.SetGCPercent(verifyGC)
+			debug.SetMemoryLimit(verifyMemory)
 			bar, start := newProgress(s), time.Now()
+			options.Now = wallTime().UnixMilli()
 			options.Progress = func(done float64, transactions int) {
 				bar.show("verifying", done, transactionRate(transactions, start))
 			}
 			var report verify.Report
 			if bundle != "" {
-				report, err = verify.Bundle(cmd.Context(), bundle, options.PublicKeys, options.Progress)
+				report, err = verify.Bundle(cmd.Context(), bundle, options.Signatures, options.Progress)
 			} else {
 				report, err = verifyDatabase(cmd.Context(), location, options)
 			}
@@ -54,11 +59,13 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 	flags := cmd.Flags()
 	flags.StringVar(&bundle, "bundle", "", "verify the exported files in this `FOLDER` instead of a database")
 	parsedFlag(flags, "public-key", listFlag, "",
-		"accept only manifests signed with one of these keys: `KEY,…` in base64 (default: any)",
-		func(text string) (err error) {
-			options.PublicKeys, err = parsePublicKeys(text)
+		"require that one of these keys has signed every day that is over: `KEY,…` in base64; repeatable (default: any key)",
+		func(text string) error {
+			keys, err := parsePublicKeys(text)
+			options.PublicKeys = append(options.PublicKeys, keys...)
 			return err
 		})
+	flags.BoolVar(&options.AllowUnsigned, "allow-unsigned", false, "accept days that are over but not signed")
 	flags.StringVar(&options.GPU, "gpu", "", "`NAME` of the only GPU to verify")
 	addInstantFlag(flags, &options.From, "from", "`INSTANT` of the first slot to verify (default: the first)")
 	addInstantFlag(flags, &options.To, "to", "`INSTANT` before which the last slot ends (default: the last)")
@@ -82,13 +89,15 @@ func transactionRate(transactions int, start time.Time) string {
 	return fmt.Sprintf("%s transactions, %s/s", thousands(transactions), rate(transactions, time.Since(start)))
 }
 
-// verifyGC lets the heap grow further before a collection: it is small and discarded at the end.
-const verifyGC = 400
+// verifyGC lets the heap grow further before a collection, and verifyMemory says how far.
+const (
+	verifyGC     = 400
+	verifyMemory = 160 << 20
+)
 
 func verifyDatabase(
 	ctx context.Context, location databaseLocation, o verify.Options,
 ) (report verify.Report, err error) {
-	debug.SetGCPercent(verifyGC)
 	err = withDatabase(ctx, location, func(db *store.DB) error {
 		if o.GPU != "" {
 			if err := checkGPU(ctx, db, o.GPU); err != nil {
@@ -104,11 +113,32 @@ func verifyDatabase(
 func printReport(s *streams, r verify.Report, took time.Duration) {
 	s.say("verified: %s from %s, %s (%.1f s, %s transactions/s)", count(r.Records, "value"),
 		count(r.Transactions, "transaction"), count(r.Manifests, "signed day"), took.Seconds(), rate(r.Transactions, took))
+	if r.LogEntries > 0 {
+		s.say("the log lists all of it, in %s entries", thousands(int(r.LogEntries)))
+	}
 	for _, key := range r.PublicKeys {
 		s.say("signed with %s", key)
 	}
-	if r.Unsigned > 0 {
-		s.say("%s not signed yet: the current day, and days without a key ('assay signing-key init' creates one)",
-			count(r.Unsigned, "day"))
+	for _, reason := range []string{verify.NotEnded, verify.Republished, verify.NeverSigned} {
+		printUnsigned(s, r.Unsigned, reason)
+	}
+}
+
+// unsignedNote says what signs the days that are unsigned for a reason.
+var unsignedNote = map[string]string{
+	verify.NotEnded:    "",
+	verify.Republished: "; the next publication signs it, or 'assay publish'",
+	verify.NeverSigned: "; 'assay publish' signs it, if there is a key ('assay signing-key init' creates one)",
+}
+
+// printUnsigned names the first and the last of the days that are unsigned for a reason.
+func printUnsigned(s *streams, days []verify.UnsignedDay, reason string) {
+	days = slices.DeleteFunc(slices.Clone(days), func(u verify.UnsignedDay) bool { return u.Reason != reason })
+	switch n := len(days); {
+	case n == 1:
+		s.say("not signed: %s %s%s", assay.FormatDay(days[0].Day), reason, unsignedNote[reason])
+	case n > 1:
+		s.say("not signed: each of %s from %s to %s %s%s", count(n, "day"), assay.FormatDay(days[0].Day),
+			assay.FormatDay(days[n-1].Day), reason, unsignedNote[reason])
 	}
 }

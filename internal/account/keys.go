@@ -94,7 +94,9 @@ func (s *Service) RotateKey(
 	if tier < old.Tier {
 		return keys.Secret{}, assay.Key{}, errRotateTier
 	}
-	next := store.Key{Tier: old.Tier, Name: old.Name, AccountID: accountID, Basis: string(basis), OrgID: org}
+	next := store.Key{
+		Tier: old.Tier, Name: old.Name, AccountID: accountID, Basis: string(basis), OrgID: org, Limit: old.Limit,
+	}
 	return s.mint(as(ctx, one.Account), next, func(ctx context.Context, k store.Key) (store.Key, error) {
 		return s.Store.ReplaceKey(ctx, old.ID, now+grace.Milliseconds(), k, func(existing []store.Key) error {
 			return s.admitRotation(existing, old.ID, grace)

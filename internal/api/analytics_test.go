@@ -32,7 +32,7 @@ func TestRealtime(t *testing.T) {
 	f("full", now+"?minutes=2&order=desc", 200, `"data":[{"timestamp":"2026-02-04T12:34:00.000Z"`)
 	f("full", now+"?as_of=2026-02-04T10:00:00Z&minutes=2", 200, `"latest":{"timestamp":"2026-02-04T10:00:00.000Z","index_value":2.3059,"transactions":0,"gpu_hours":0,"window_seconds":3600},"count":2,"data":[{"timestamp":"2026-02-04T09:59:00.000Z"`)
 	f("full", now+"?as_of=2026-02-03T12:00:00Z", 200, `"count":1,`)
-	f("full", now+"?as_of=2026-02-03T11:59:59Z", 404, `"error":"No data available","message":"No real-time data found for H200 as of 2026-02-03T11:59:59.000Z: real-time prints are kept for two days"`)
+	f("full", now+"?as_of=2026-02-03T11:59:59Z", 404, `"error":"No data available","message":"No real-time data found for H200"`)
 	f("full", "/api/gpu/B200/realtime", 404, `"error":"No data available","message":"No real-time data found for B200"`)
 	f("full", now+"?region=mars", 404, `"error":"Not found"`)
 	f("full", now+"?minutes=0", 400, `for \"minutes\": must be`)

@@ -49,6 +49,7 @@ func grown(t testing.TB, more assay.Catalog) assay.Catalog {
 
 func TestCatalogs_FollowTheCatalog(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	names := func(target, field string) (names []string) {
 		t.Helper()

@@ -15,7 +15,7 @@ import (
 
 // correctionsAsk is which corrections are requested; an empty field filters nothing.
 type correctionsAsk struct {
-	since                    snapshot.Position
+	since                    bookmark
 	limit                    int
 	gpu, region, granularity string
 }
@@ -36,11 +36,14 @@ func corrections(q query) (web.Response, error) {
 	if grant.Access != assay.AccessFull {
 		ask.granularity = assay.Daily.String()
 	}
+	if err := q.checkHistory(ask.since); err != nil {
+		return web.Response{}, err
+	}
 	rows, next, more := ask.pick(q.snap)
 	head := appendStringField(make([]byte, 0, 256), `{"success":true,"access":`, string(grant.Access))
 	head = appendIntField(head, `,"count":`, len(rows))
 	head = appendBoolField(head, `,"has_more":`, more)
-	head = appendStringField(head, `,"next":`, cursor(next))
+	head = appendStringField(head, `,"next":`, next.cursor())
 	version := web.Version{
 		Tag: web.Tag([]byte("corrections"), head, []byte(ask.gpu), []byte(ask.region), []byte(ask.granularity)),
 	}
@@ -81,24 +84,46 @@ func (q *query) correctionsAsk() (ask correctionsAsk, err error) {
 	return ask, err
 }
 
+// settled is how long after a correction a node whose data is current must have it. Replicas of the database lag less.
+const settled = assay.Minute
+
+// checkHistory refuses a cursor of another history: the database was restored, or replaced by a copy that has gone
+// another way. A reader that continued from there would miss corrections. A node that may only lag behind is no reason.
+func (q *query) checkHistory(since bookmark) error {
+	if since.history == 0 {
+		return nil // the beginning, or a cursor of a release before 0.6.0
+	}
+	history, known := q.snap.HistoryAt(since.Version)
+	if known && history == since.history {
+		return nil
+	}
+	current := q.Milli() - q.api.Status.DataAge().Milliseconds()
+	if !known && current < since.correctedAt+settled {
+		return nil
+	}
+	return &assay.Error{
+		Kind: assay.Conflict, Code: "history_changed",
+		Message: "The cursor in \"since\" is from another history of this index: " +
+			"its database was restored or replaced. Copy the series again, and read corrections without since.",
+	}
+}
+
 // pick returns the requested corrections, whether there are more of them, and where the next page begins: after the
 // last of them or, when there are no more, after the last of all.
-func (ask *correctionsAsk) pick(
-	snap *snapshot.Snapshot,
-) (rows []*snapshot.Correction, next snapshot.Position, more bool) {
+func (ask *correctionsAsk) pick(snap *snapshot.Snapshot) (rows []*snapshot.Correction, next bookmark, more bool) {
 	next = ask.since
-	after := snap.CorrectionsAfter(ask.since)
+	after := snap.CorrectionsAfter(ask.since.Position)
 	for i := range after {
 		if !ask.wants(&after[i]) {
 			continue
 		}
 		if len(rows) == ask.limit {
-			return rows, rows[len(rows)-1].Position(), true
+			return rows, bookmarkAfter(rows[len(rows)-1], snap), true
 		}
 		rows = append(rows, &after[i])
 	}
 	if len(after) > 0 {
-		next = after[len(after)-1].Position()
+		next = bookmarkAfter(&after[len(after)-1], snap)
 	}
 	return rows, next, false
 }
@@ -120,10 +145,26 @@ func appendCorrection(dst []byte, c *snapshot.Correction) []byte {
 	return append(appendStringField(dst, `,"reason":`, c.Reason), '}')
 }
 
-// cursor writes a position as callers see it: opaque, and with a checksum, so that clients do not make up their own. It
+// bookmark is where a reader has stopped. The zero value is the beginning.
+type bookmark struct {
+	snapshot.Position
+
+	history     uint64 // of the publications up to there; 0 at the beginning, and in cursors of releases before 0.6.0
+	correctedAt int64  // of the last correction
+}
+
+func bookmarkAfter(c *snapshot.Correction, snap *snapshot.Snapshot) bookmark {
+	history, _ := snap.HistoryAt(c.Revision.Version)
+	return bookmark{Position: c.Position(), history: history, correctedAt: c.CorrectedAt}
+}
+
+// cursor writes a bookmark as callers see it: opaque, and with a checksum, so that clients do not make up their own. It
 // does not depend on this node's memory, so it is valid on every node and after every start.
-func cursor(p snapshot.Position) string {
-	fields := []string{strconv.FormatInt(p.Version, 36), p.Grain.String(), strconv.FormatInt(p.At, 36), p.Region, p.GPU}
+func (b bookmark) cursor() string {
+	fields := []string{strconv.FormatInt(b.Version, 36), b.Grain.String(), strconv.FormatInt(b.At, 36), b.Region, b.GPU}
+	if b.history != 0 {
+		fields = append(fields, strconv.FormatUint(b.history, 36), strconv.FormatInt(b.correctedAt, 36))
+	}
 	text := []byte(strings.Join(fields, "\x00"))
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(text, checksum(text)))
 }
@@ -134,20 +175,24 @@ func checksum(text []byte) uint32 {
 	return h.Sum32()
 }
 
-// parseCursor reads a position back; ok is false for a text that cursor did not write.
-func parseCursor(s string) (p snapshot.Position, ok bool) {
+// parseCursor reads a bookmark back; ok is false for a text that cursor did not write.
+func parseCursor(s string) (b bookmark, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(text) < 4 {
-		return p, false
+		return b, false
 	}
-	fields := strings.SplitN(string(text[:len(text)-4]), "\x00", 5)
-	if len(fields) != 5 {
-		return p, false
+	fields := strings.Split(string(text[:len(text)-4]), "\x00")
+	if len(fields) != 5 && len(fields) != 7 {
+		return b, false
 	}
-	var errs [3]error
-	p.Version, errs[0] = strconv.ParseInt(fields[0], 36, 64)
-	p.Grain, errs[1] = assay.ParseGrain(fields[1])
-	p.At, errs[2] = strconv.ParseInt(fields[2], 36, 64)
-	p.Region, p.GPU = fields[3], fields[4]
-	return p, errs == [3]error{} && cursor(p) == s
+	var errs [5]error
+	b.Version, errs[0] = strconv.ParseInt(fields[0], 36, 64)
+	b.Grain, errs[1] = assay.ParseGrain(fields[1])
+	b.At, errs[2] = strconv.ParseInt(fields[2], 36, 64)
+	b.Region, b.GPU = fields[3], fields[4]
+	if len(fields) == 7 {
+		b.history, errs[3] = strconv.ParseUint(fields[5], 36, 64)
+		b.correctedAt, errs[4] = strconv.ParseInt(fields[6], 36, 64)
+	}
+	return b, errs == [5]error{} && b.cursor() == s
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/api"
@@ -75,12 +77,59 @@ func TestCorrections(t *testing.T) {
 	r.Use(apitest.Snapshot())
 	f("full", "since="+all.Next, 0, false)
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
+	r.Status.Behind = func() time.Duration { return 100 * time.Hour }
 	if page := f("full", "since="+all.Next, 0, false); page.Next != all.Next {
 		t.Error("a node without data sends a reader back")
 	}
 	beginning := f("full", "", 0, false).Next
 	r.Use(apitest.Snapshot())
 	f("full", "since="+beginning, 5, false)
+}
+
+// Hiding a GPU model changes what is listed, but not the history.
+func TestCorrections_HiddenGPU(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	next := r.corrections("full", "").Next
+	catalog := assay.DefaultCatalog()
+	catalog.GPUs = slices.DeleteFunc(slices.Clone(catalog.GPUs), func(g assay.GPU) bool { return g.Name == "H100 SXM" })
+	r.Use(snapshot.New(catalog, 2).With(apitest.Update()))
+	if page := r.corrections("full", "since="+next); page.Count != 0 || page.Next != next {
+		t.Errorf("without the model there are %d corrections up to %s, want none and %s", page.Count, page.Next, next)
+	}
+}
+
+// A cursor belongs to the history that it was read from. After a restore it must not pass for one of the other history:
+// its reader would miss corrections.
+func TestCorrections_AnotherHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	all := r.corrections("full", "")
+	third := r.corrections("full", "limit=3").Next
+	refused := func(what, since string) {
+		t.Helper()
+		got := r.Get("full", "/api/corrections?since="+since)
+		if got.StatusCode != 409 || !strings.Contains(got.Text, `"code":"history_changed"`) {
+			t.Errorf("%s: %d %s", what, got.StatusCode, got.Text)
+		}
+	}
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1)) // restored from before the restatements
+	refused("a database that was restored", all.Next)
+	refused("a database that was restored", third)
+
+	u := apitest.Update()
+	u.Publications = slices.Clone(u.Publications)
+	for i := range u.Publications {
+		if p := &u.Publications[i]; p.Reason != "" {
+			p.PublishedAt++ // the same restatements were made again
+		}
+	}
+	r.Use(snapshot.New(assay.DefaultCatalog(), 1).With(u))
+	refused("a history that has gone another way", all.Next)
+	refused("a history that has gone another way", third)
+	if again := r.corrections("full", ""); again.Count != all.Count || again.Next == all.Next {
+		t.Errorf("the other history has %d corrections up to %s", again.Count, again.Next)
+	}
 }
 
 func TestCorrections_Refused(t *testing.T) {
@@ -170,16 +219,20 @@ func (r *rig) copySeries() map[string]assay.Nanos {
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add(int64(7), true, int64(1769720400000), "us-east", "H100 SXM", "x")
-	f.Add(int64(-1), false, int64(-1<<63), "", "a\x00b", api.Cursor(snapshot.Position{}))
-	f.Fuzz(func(t *testing.T, version int64, hourly bool, at int64, region, gpu, text string) {
-		line := assay.Line{GPU: gpu, Region: strings.ReplaceAll(region, "\x00", "")}
-		p := snapshot.Position{Version: version, Line: line, At: at}
+	f.Add(int64(7), true, int64(1769720400000), "us-east", "H100 SXM", uint64(1<<63), "x")
+	f.Add(int64(-1), false, int64(-1<<63), "", "a\x00b", uint64(0), api.Cursor(api.NewBookmark(snapshot.Position{}, 0, 0)))
+	f.Fuzz(func(t *testing.T, version int64, hourly bool, at int64, region, gpu string, history uint64, text string) {
+		name := func(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+		p := snapshot.Position{Version: version, Line: assay.Line{GPU: name(gpu), Region: name(region)}, At: at}
 		if hourly {
 			p.Grain = assay.Hourly
 		}
-		if got, ok := api.ParseCursor(api.Cursor(p)); !ok || got != p {
-			t.Errorf("%+v came back as %+v, %v", p, got, ok)
+		b := api.NewBookmark(p, history, at)
+		if history == 0 { // the beginning, or of an earlier release
+			b = api.NewBookmark(p, 0, 0)
+		}
+		if got, ok := api.ParseCursor(api.Cursor(b)); !ok || got != b {
+			t.Errorf("%+v came back as %+v, %v", b, got, ok)
 		}
 		if got, ok := api.ParseCursor(text); ok && api.Cursor(got) != text {
 			t.Errorf("%q is read as %+v", text, got)

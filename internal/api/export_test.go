@@ -10,7 +10,7 @@ var (
 	Enumerations = enumerations
 	EachEnum     = eachEnum
 	Enumerates   = enumerates
-	Cursor       = cursor
+	Cursor       = bookmark.cursor
 	ParseCursor  = parseCursor
 	SiteScopes   = siteScopes
 
@@ -19,6 +19,11 @@ var (
 	AppendTokenPrice   = appendTokenPrice
 	AppendCost         = appendCost
 )
+
+// NewBookmark is where a reader has stopped.
+func NewBookmark(p snapshot.Position, history uint64, correctedAt int64) bookmark {
+	return bookmark{Position: p, history: history, correctedAt: correctedAt}
+}
 
 // CachedMemory is how many responses about memory a snapshot caches.
 func CachedMemory(a *API, snap *snapshot.Snapshot) int {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -27,20 +28,23 @@ type publicationRow struct {
 
 // latestPublication serves the newest version, and the newest manifest.
 func latestPublication(q query) (web.Response, error) {
-	p, ok := q.snap.Publication()
+	if _, err := q.granted(access.Ask{}); err != nil {
+		return web.Response{}, err
+	}
+	p, ok := q.snap.PublicationAt(q.known())
 	if !ok {
 		return web.Response{}, noData("Nothing has been published.")
 	}
-	modified := p.PublishedAt
-	if m := q.snap.Manifest; m != nil {
-		modified = max(modified, m.SignedAt)
+	modified, manifest := p.PublishedAt, q.snap.ManifestAt(q.known())
+	if manifest != nil {
+		modified = max(modified, manifest.SignedAt)
 	}
 	response, err := web.Object(struct {
 		Success bool           `json:"success"`
 		Data    publicationRow `json:"data"`
 	}{true, publicationRow{
 		Version: p.Version, PublishedAt: assay.FormatInstant(p.PublishedAt), Methodology: p.Methodology,
-		Reason: web.Optional(p.Reason), Manifest: manifestJSON(q.snap.Manifest),
+		Reason: web.Optional(p.Reason), Manifest: manifestJSON(manifest),
 	}}, modified)
 	return response.ShortLived(), err
 }

@@ -21,7 +21,9 @@ type query struct {
 	asOf   bool               // whether as_of was given
 }
 
-func (a *API) query(r *web.Request) query { return query{Request: r, api: a, snap: a.Snapshots.Load()} }
+func (a *API) query(r *web.Request) query {
+	return query{Request: r, api: a, snap: a.Snapshots.At(r.Milli())}
+}
 
 // expires lets caches keep a response until the next publication is due.
 func (q *query) expires(r web.Response) web.Response {

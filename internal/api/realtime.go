@@ -28,7 +28,7 @@ func realtime(q query) (web.Response, error) {
 	}
 	prints := printsUntil(line.Realtime(), q.moment)
 	if len(prints) == 0 {
-		return web.Response{}, q.noPrints(gpu.Name)
+		return web.Response{}, noData("No real-time data found for " + gpu.Name)
 	}
 	latest := prints[len(prints)-1]
 	prints = prints[len(printsUntil(prints, q.moment-int64(minutes)*assay.Minute)):]
@@ -57,14 +57,6 @@ func appendRealtimeHead(
 // printsUntil returns the prints up to an instant.
 func printsUntil(prints []assay.RealtimePrint, at int64) []assay.RealtimePrint {
 	return prints[:sort.Search(len(prints), func(i int) bool { return prints[i].At > at })]
-}
-
-func (q *query) noPrints(gpu string) error {
-	message := "No real-time data found for " + gpu
-	if q.asOf {
-		message += " as of " + assay.FormatInstant(q.moment) + ": real-time prints are kept for two days"
-	}
-	return noData(message)
 }
 
 func appendPrint(dst []byte, p assay.RealtimePrint) []byte {

@@ -150,6 +150,7 @@ func TestSites_Regions(t *testing.T) {
 // TestSites_BadParameters: every 400 names the parameter, its value and what is allowed.
 func TestSites_BadParameters(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	f := func(target string, parts ...string) {
 		t.Helper()
@@ -295,6 +296,7 @@ var siteTargets = []string{
 // TestSites_AsOf: what was served then is served again, byte for byte, with its ETag and Last-Modified.
 func TestSites_AsOf(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	all := apitest.Sites()
 	whole := apitest.Snapshot()
@@ -326,6 +328,7 @@ func TestSites_AsOf(t *testing.T) {
 
 func TestSites_Caching(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	tags := map[string]string{}
 	for _, target := range siteTargets {
@@ -385,6 +388,7 @@ func TestSitesMap_Accept(t *testing.T) {
 
 func TestSites_NothingOnFile(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	f := func(target, want string) {

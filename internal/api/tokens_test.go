@@ -122,6 +122,7 @@ func TestTokens_NotShown(t *testing.T) {
 // TestTokens_BadParameters: the message names the parameter, its value and what is allowed.
 func TestTokens_BadParameters(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	f := func(target string, want ...string) {
 		t.Helper()
@@ -262,6 +263,7 @@ func manyModelDays(receipts int) (known *snapshot.Snapshot, received []int64) {
 // which the caller has too little left builds nothing. A model in memory costs nothing more.
 func TestAsOf_NewModelsCountAsSeveralRequests(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	snap, received := manyModelDays(8)
 	r.Use(snap)
@@ -312,6 +314,7 @@ func TestAsOf_PricesWithoutCosts(t *testing.T) {
 // TestTokens_ETags: a response that differs has another tag, and one that was sent back is 304.
 func TestTokens_ETags(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	seen := map[string]string{}
 	for _, caller := range []string{"", "premium", "full"} {

@@ -74,10 +74,11 @@ var Update = sync.OnceValue(func() snapshot.Update {
 			Text: Methodology("1.1.0", "2026-03-01", 5),
 		},
 	}
-	u.Manifest = &assay.Manifest{
-		Day: Instant("2026-02-03"), Records: 175, Digest: assay.Hash{1}, SignedAt: Instant("2026-02-04T00:00:02Z"),
+	u.Manifests = []assay.Manifest{{
+		Day: Instant("2026-02-03"), Publication: 7, Receipt: 12, Records: 175, Digest: assay.Hash{1},
+		SignedAt: Instant("2026-02-04T00:00:02Z"),
 		Previous: assay.Hash{2}, Hash: assay.Hash{3}, PublicKey: make([]byte, 32), Signature: make([]byte, 64),
-	}
+	}}
 	return u
 })
 

@@ -96,7 +96,8 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 			Accounts: r.Accounts, Usage: r.Usage, Determinations: r.determinations,
 		},
 		Web: web.Config{
-			Now: r.now, Requests: &r.Logs, Log: log, KeyLimit: 600, Key: keyring.Lookup, Count: r.Usage.Count,
+			Settings: web.Settings{KeyLimit: 600}, Now: r.now, Requests: &r.Logs, Log: log, Key: keyring.Lookup,
+			Count: r.Usage.Count,
 		},
 	}
 	for _, option := range options {

@@ -158,8 +158,8 @@ func TestPrepare_NewStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(steps) != 2 {
-		t.Errorf("progress has the steps %v, want two", steps)
+	if len(steps) != 3 {
+		t.Errorf("progress has the steps %v, want three", steps)
 	}
 	s, rows := readOutcome(t, db), arrivals(begin, halfPast)
 	if len(s.transactions) != len(rows) {

@@ -109,10 +109,14 @@ func (o *openWindows) close(f func(Window) error) error {
 	return nil
 }
 
-// Order sorts transactions into the order in which they are computed and hashed: time, source, id.
+// Order sorts transactions into the order in which they are computed and hashed: time, source, id. A transaction that
+// was corrected stands before its correction.
 func Order(batch []assay.Transaction) {
 	inOrder := func(a, b assay.Transaction) int {
-		return cmp.Or(cmp.Compare(a.ExecutedAt, b.ExecutedAt), cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(
+			cmp.Compare(a.ExecutedAt, b.ExecutedAt), cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID),
+			cmp.Compare(a.Receipt, b.Receipt),
+		)
 	}
 	for i := 1; i < len(batch); i++ {
 		a, b := &batch[i-1], &batch[i]
@@ -124,24 +128,52 @@ func Order(batch []assay.Transaction) {
 }
 
 // Known reduces a batch of transactions, as received, to what was known at a receipt: it drops later transactions and
-// applies the verifications up to then. Verifications are in the order of their receipts. The batch is modified.
-func Known(batch []assay.Transaction, verifications []assay.Verification, receipt int64) []assay.Transaction {
+// applies the amendments up to then. The batch is modified.
+func Known(batch []assay.Transaction, amendments assay.Amendments, receipt int64) []assay.Transaction {
 	batch = slices.DeleteFunc(batch, func(t assay.Transaction) bool { return t.Receipt > receipt })
-	if len(verifications) == 0 {
+	if amendments.None() {
 		return batch
 	}
-	type key struct{ source, id string }
-	last := map[key]bool{}
-	for _, v := range verifications {
-		if v.Receipt <= receipt {
-			last[key{source: v.Source, id: v.ID}] = v.Verified
-		}
+	type key struct {
+		source, id string
+		executedAt int64
+	}
+	amended := map[key][]*assay.Transaction{}
+	for _, v := range amendments.Verifications {
+		amended[key{v.Source, v.ID, v.ExecutedAt}] = nil
+	}
+	for _, c := range amendments.Corrections {
+		amended[key{c.Source, c.ID, c.ExecutedAt}] = nil
 	}
 	for i := range batch {
 		t := &batch[i]
-		if verified, ok := last[key{source: t.Source, id: t.ID}]; ok {
-			t.Verified, t.Withdrawn = verified, !verified
+		k := key{t.Source, t.ID, t.ExecutedAt}
+		if list, ok := amended[k]; ok {
+			amended[k] = append(list, t)
+		}
+	}
+	for _, v := range amendments.Verifications {
+		if t := newestBefore(amended[key{v.Source, v.ID, v.ExecutedAt}], v.Receipt); t != nil && v.Receipt <= receipt {
+			t.Verified, t.Withdrawn = v.Verified, !v.Verified
+		}
+	}
+	for _, c := range amendments.Corrections {
+		for _, t := range amended[key{c.Source, c.ID, c.ExecutedAt}] {
+			if t.Receipt == c.Row && c.Receipt <= receipt {
+				t.Verified, t.Withdrawn = false, true
+			}
 		}
 	}
 	return batch
+}
+
+// newestBefore returns the transaction that was received last before a receipt: a verification is of that one, and not
+// of the one that it had corrected. It is nil if there is none.
+func newestBefore(list []*assay.Transaction, receipt int64) (newest *assay.Transaction) {
+	for _, t := range list {
+		if t.Receipt < receipt && (newest == nil || t.Receipt > newest.Receipt) {
+			newest = t
+		}
+	}
+	return newest
 }

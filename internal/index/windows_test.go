@@ -224,7 +224,7 @@ func TestKnown(t *testing.T) {
 	f := func(receipt int64, want ...string) {
 		t.Helper()
 		var got []string
-		for _, tr := range Known(slices.Clone(batch), events, receipt) {
+		for _, tr := range Known(slices.Clone(batch), assay.Amendments{Verifications: events}, receipt) {
 			state := map[bool]string{true: "counts", false: "unverified"}[tr.Verified]
 			if tr.Withdrawn {
 				state = "withdrawn"
@@ -249,6 +249,51 @@ func TestKnown(t *testing.T) {
 	f(8, "a1 withdrawn", "a2 counts", "b1 counts", "a3 counts")
 	events = nil
 	f(5, "a1 counts", "a2 unverified", "b1 counts")
+}
+
+// A correction replaces what was received before it, and nothing else; a verification is of what counted then.
+func TestKnown_Corrections(t *testing.T) {
+	t.Parallel()
+	batch := []assay.Transaction{
+		{Source: "a", ID: "1", ExecutedAt: 5, Price: 1, Verified: true, Receipt: 1},
+		{Source: "a", ID: "1", ExecutedAt: 5, Price: 2, Verified: true, Receipt: 3}, // only the price was wrong
+		{Source: "a", ID: "1", ExecutedAt: 6, Price: 3, Verified: true, Receipt: 6}, // the time too
+		{Source: "b", ID: "1", ExecutedAt: 5, Price: 4, Verified: true, Receipt: 1}, // the same id from another source
+	}
+	amendments := assay.Amendments{
+		Verifications: []assay.Verification{
+			{Source: "a", ID: "1", ExecutedAt: 5, Verified: false, Receipt: 2},
+			{Source: "a", ID: "1", ExecutedAt: 5, Verified: false, Receipt: 4},
+			{Source: "a", ID: "1", ExecutedAt: 5, Verified: true, Receipt: 5},
+			{Source: "a", ID: "1", ExecutedAt: 6, Verified: false, Receipt: 7},
+		},
+		Corrections: []assay.Correction{
+			{Source: "a", ID: "1", ExecutedAt: 5, Row: 1, Receipt: 3},
+			{Source: "a", ID: "1", ExecutedAt: 5, Row: 3, Receipt: 6},
+		},
+	}
+	f := func(receipt int64, want ...assay.Nanos) {
+		t.Helper()
+		var got []assay.Nanos // prices that count
+		for _, tr := range Known(slices.Clone(batch), amendments, receipt) {
+			if tr.Verified == tr.Withdrawn {
+				t.Errorf("at receipt %d price %d is verified and withdrawn, or neither", receipt, tr.Price)
+			}
+			if tr.Verified {
+				got = append(got, tr.Price)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("at receipt %d the prices %v count, want %v", receipt, got, want)
+		}
+	}
+	f(1, 1, 4)
+	f(2, 4)
+	f(3, 2, 4)
+	f(4, 4)
+	f(5, 2, 4)
+	f(6, 3, 4)
+	f(7, 4)
 }
 
 // slots computes every window of a batch.

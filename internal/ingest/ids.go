@@ -23,21 +23,50 @@ func ReadIDs(ctx context.Context, name string, r io.Reader) (ids []TransactionID
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer closer()
+	err = eachRow(ctx, name, rows, len(known.names), func(cells []string, line int) error {
+		if cells[0] == "" {
+			return errors.New("id is missing")
+		}
+		ids = append(ids, TransactionID{ID: cells[0], Source: cells[1], Line: line})
+		return nil
+	})
+	return ids, err
+}
+
+// Read reads the rows of a file without importing them. A bad row is an error.
+func (im *Importer[T]) Read(ctx context.Context, name string, r io.Reader) (list []T, err error) {
+	rows, closer, err := openRows(name, r, im.columns())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer closer()
+	err = eachRow(ctx, name, rows, len(im.rows.columns), func(cells []string, _ int) error {
+		var row T
+		err := im.parseRow(cells, &row)
+		list = append(list, row)
+		return err
+	})
+	return list, err
+}
+
+// eachRow calls f for the rows of a file until one of them is bad.
+func eachRow(
+	ctx context.Context, name string, rows rowReader, columns int, f func(cells []string, line int) error,
+) error {
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		cells := make([]string, len(known.names))
+		cells := make([]string, columns)
 		at, err := rows.next(cells)
-		switch {
-		case errors.Is(err, io.EOF):
-			return ids, nil
-		case err == nil && cells[0] == "":
-			err = badRow{"id is missing"}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(cells, at.line)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, at.line, err)
+			return fmt.Errorf("%s:%d: %w", name, at.line, err)
 		}
-		ids = append(ids, TransactionID{ID: cells[0], Source: cells[1], Line: at.line})
 	}
 }

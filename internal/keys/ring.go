@@ -41,7 +41,7 @@ func (r *ring) with(counters store.Counters, ends *Ends, list []store.Key) *ring
 				*part = map[[32]byte]entry{}
 			}
 		}
-		caller := assay.Caller{Tier: key.Tier, KeyID: key.ID, AccountID: key.AccountID}
+		caller := assay.Caller{Tier: key.Tier, KeyID: key.ID, AccountID: key.AccountID, Limit: key.Limit}
 		(*part)[key.Hash] = entry{caller: caller, expires: ends.Of(key), revoked: key.RevokedAt != 0}
 	}
 	return next

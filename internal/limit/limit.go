@@ -105,6 +105,11 @@ func (l *Limiter[K]) Allow(key K, now int64) Decision { return l.AllowMany(key, 
 // AllowMany is Allow for a request that counts as cost requests, which are admitted together or not at all. The cost is
 // at most the limit.
 func (l *Limiter[K]) AllowMany(key K, now int64, cost int) Decision {
+	return l.AllowUpTo(key, now, cost, l.limit)
+}
+
+// AllowUpTo is AllowMany for a key with a limit of its own.
+func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) Decision {
 	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,23 +117,28 @@ func (l *Limiter[K]) AllowMany(key K, now int64, cost int) Decision {
 	s.clock = max(s.clock, now)
 	seen := &s.touchLocked(key).seen
 	seen.expire(s.clock, l.window)
-	surplus := seen.count + cost - l.limit
+	surplus := seen.count + cost - most
 	if surplus <= 0 {
 		for range cost {
-			seen.add(s.clock, l.limit)
+			seen.add(s.clock, most)
 		}
 	}
 	// From here on the key has a time in its window, so the cleaning cannot take it.
 	s.dropIdleLocked(l.window)
 	return Decision{
 		Allowed:   surplus <= 0,
-		Remaining: l.limit - seen.count,
+		Remaining: max(0, most-seen.count), // less than nothing after the limit was lowered
 		Reset:     time.Duration(seen.at(max(0, surplus-1)) + l.window - now),
 	}
 }
 
 // Refused reports whether AllowMany would refuse a request of key at now, and its decision if so. It counts nothing.
 func (l *Limiter[K]) Refused(key K, now int64, cost int) (d Decision, refused bool) {
+	return l.RefusedUpTo(key, now, cost, l.limit)
+}
+
+// RefusedUpTo is Refused for a key with a limit of its own.
+func (l *Limiter[K]) RefusedUpTo(key K, now int64, cost, most int) (d Decision, refused bool) {
 	s := &l.shards[l.hash(key)&uint64(len(l.shards)-1)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,12 +152,12 @@ func (l *Limiter[K]) Refused(key K, now int64, cost int) (d Decision, refused bo
 	for gone < e.seen.count && expired(e.seen.at(gone), s.clock, l.window) {
 		gone++
 	}
-	remaining := l.limit - (e.seen.count - gone)
+	remaining := most - (e.seen.count - gone)
 	if cost <= remaining {
 		return Decision{}, false
 	}
 	last := e.seen.at(gone + cost - remaining - 1) // that has to leave the window
-	return Decision{Remaining: remaining, Reset: time.Duration(last + l.window - now)}, true
+	return Decision{Remaining: max(0, remaining), Reset: time.Duration(last + l.window - now)}, true
 }
 
 // Refund takes back the request of key that was counted last: it turned out to be one that does not count.

@@ -28,6 +28,7 @@ type Follower struct {
 	Store   *store.DB
 	Holder  *snapshot.Holder
 	Prepare func(*snapshot.Snapshot) // prepares frequent responses before the swap; may be nil
+	Now     func() time.Time         // nil does not wait for the instant of a publication
 	Log     *slog.Logger
 
 	seen     store.Counters            // of the current snapshot
@@ -62,9 +63,32 @@ func (f *Follower) Load(ctx context.Context) error {
 		f.Prepare(next)
 	}
 	f.compared.Store(&began) // before the swap: readers of a snapshot may call Behind
+	f.await(ctx, next)
 	f.Holder.Store(next)
 	f.seen = counters
 	return nil
+}
+
+// longestWait bounds the wait for the instant of a publication: the publisher's clock may be ahead of this node's.
+const longestWait = 10 * time.Second
+
+// await announces a snapshot for the instant of its newest publication, and waits for it. A publication is committed a
+// little earlier (see publish), so that every node shows it when that instant comes, and as_of a moment is what was
+// served then.
+func (f *Follower) await(ctx context.Context, next *snapshot.Snapshot) {
+	newest, ok := next.Publication()
+	if !ok || f.Now == nil {
+		return
+	}
+	wait := time.Duration(newest.PublishedAt-f.Now().UnixMilli()) * time.Millisecond
+	if wait <= 0 || wait > longestWait {
+		return
+	}
+	f.Holder.Announce(next, newest.PublishedAt)
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
 }
 
 // Behind returns how long ago the snapshot was last known to show everything committed. Call Load once before.
@@ -213,12 +237,8 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 		}
 	}
 	if now.Manifest != seen.Manifest {
-		m, ok, err := f.Store.LastManifest(ctx)
-		if err != nil {
+		if update.Manifests, err = f.Store.Manifests(ctx, seen.Manifest, now.Manifest); err != nil {
 			return err
-		}
-		if ok {
-			update.Manifest = &m
 		}
 	}
 	return nil
@@ -283,12 +303,22 @@ func (f *Follower) changes(ctx context.Context, after, upTo int64) (updates []sn
 // loaders is how many series a full build reads at once; the store has that many read connections to spare.
 const loaders = 2
 
-// allSeries reads every series of the lines as of a version.
+// allSeries reads every series of the lines as of a version. Most lines of a large catalog have none.
 func (f *Follower) allSeries(ctx context.Context, lines []assay.Line, version int64) ([]snapshot.SeriesUpdate, error) {
+	chains, err := f.Store.Chains(ctx)
+	if err != nil {
+		return nil, err
+	}
+	exists := make(map[store.SeriesKey]bool, len(chains))
+	for _, c := range chains {
+		exists[c.SeriesKey] = true
+	}
 	var updates []snapshot.SeriesUpdate
 	for _, line := range lines {
 		for _, grain := range assay.Grains {
-			updates = append(updates, snapshot.SeriesUpdate{Line: line, Grain: grain})
+			if exists[store.SeriesKey{Line: line, Grain: grain}] {
+				updates = append(updates, snapshot.SeriesUpdate{Line: line, Grain: grain})
+			}
 		}
 	}
 	var wg sync.WaitGroup

@@ -147,8 +147,8 @@ func describe(s *snapshot.Snapshot) string {
 	fmt.Fprintln(&b, s.Version, s.CatalogVersion, s.Latest, s.Covered, s.Synthetic, s.Catalog)
 	newest, ok := s.Publication()
 	fmt.Fprintln(&b, newest, ok, s.Methodologies)
-	if s.Manifest != nil {
-		fmt.Fprintf(&b, "%s\n", proof.AppendManifestJSON(nil, s.Manifest))
+	if m := s.ManifestAt(math.MaxInt64); m != nil {
+		fmt.Fprintf(&b, "%s\n", proof.AppendManifestJSON(nil, m))
 	}
 	for _, c := range s.CorrectionsAfter(snapshot.Position{}) {
 		fmt.Fprintf(&b, "%+v\n", c)
@@ -387,17 +387,17 @@ func testLoadManifest(t *testing.T, db *store.DB) {
 	f := newFollower(db)
 	publish(t, db, hour(5, global))
 	publish(t, db, hour(30, global))
-	if s := load(t, f); s.Manifest != nil {
-		t.Errorf("nothing was signed, and the manifest is %+v", s.Manifest)
+	if m := load(t, f).ManifestAt(math.MaxInt64); m != nil {
+		t.Errorf("nothing was signed, and the manifest is %+v", m)
 	}
 	for day := range int64(2) {
 		sign(t, db)
-		if m := load(t, f).Manifest; m == nil || m.Day != day*assay.Day || proof.CheckManifest(m) != nil {
+		if m := load(t, f).ManifestAt(math.MaxInt64); m == nil || m.Day != day*assay.Day || proof.CheckManifest(m) != nil {
 			t.Errorf("after day %d the manifest is %+v", day, m)
 		}
 	}
 	publish(t, db, hour(31, global))
-	if m := load(t, f).Manifest; m == nil || m.Day != assay.Day {
+	if m := load(t, f).ManifestAt(math.MaxInt64); m == nil || m.Day != assay.Day {
 		t.Errorf("after another publication the manifest is %+v, want the last one", m)
 	}
 }

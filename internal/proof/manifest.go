@@ -40,7 +40,14 @@ func AppendManifestJSON(dst []byte, m *assay.Manifest) []byte {
 func appendManifest(dst []byte, m *assay.Manifest) []byte {
 	dst = time.UnixMilli(m.Day).UTC().AppendFormat(append(dst, `{"day":"`...), assay.DayLayout)
 	dst = appendInt(append(dst, `","revision":`...), m.Revision)
-	dst = strconv.AppendInt(append(dst, `,"records":`...), int64(m.Records), 10)
+	if m.Publication != 0 {
+		dst = strconv.AppendInt(append(dst, `,"publication":`...), m.Publication, 10)
+		dst = strconv.AppendInt(append(dst, `,"receipt":`...), m.Receipt, 10)
+	}
+	dst = appendInt(append(dst, `,"records":`...), m.Records)
+	if m.Publication != 0 {
+		dst = appendInt(append(dst, `,"revisions":`...), m.Revisions)
+	}
 	dst = appendHash(dst, "records_digest", m.Digest)
 	dst = assay.AppendInstant(append(dst, `,"signed_at":"`...), m.SignedAt)
 	dst = appendHash(append(dst, '"'), "previous_hash", m.Previous)

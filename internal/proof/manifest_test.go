@@ -27,8 +27,8 @@ func testKey(seed byte) ed25519.PrivateKey {
 
 func exampleManifest() assay.Manifest {
 	return assay.Manifest{
-		Day: 1_768_348_800_000, Revision: 1, Records: 288, Digest: hashOf(0x12),
-		SignedAt: 1_768_435_260_007, Previous: hashOf(0x34),
+		Day: 1_768_348_800_000, Revision: 1, Publication: 4711, Receipt: 815, Records: 288, Revisions: 3,
+		Digest: hashOf(0x12), SignedAt: 1_768_435_260_007, Previous: hashOf(0x34),
 	}
 }
 
@@ -41,7 +41,8 @@ func signedManifest() assay.Manifest {
 func TestAppendManifest_Text(t *testing.T) {
 	t.Parallel()
 	m := signedManifest()
-	want := `{"day":"2026-01-14","revision":1,"records":288,"records_digest":"` + strings.Repeat("12", 32) +
+	want := `{"day":"2026-01-14","revision":1,"publication":4711,"receipt":815,"records":288,"revisions":3,"records_digest":"` +
+		strings.Repeat("12", 32) +
 		`","signed_at":"2026-01-15T00:01:00.007Z","previous_hash":"` + strings.Repeat("34", 32) +
 		`","public_key":"iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w="}`
 	if got := string(AppendManifest([]byte("before "), &m)); got != "before "+want {
@@ -63,21 +64,25 @@ func TestAppendManifest_Text(t *testing.T) {
 func TestAppendManifestJSON_ParsesBack(t *testing.T) {
 	t.Parallel()
 	type manifestJSON struct {
-		Day       string `json:"day"`
-		Revision  int    `json:"revision"`
-		Records   int    `json:"records"`
-		Digest    string `json:"records_digest"`
-		SignedAt  string `json:"signed_at"`
-		Previous  string `json:"previous_hash"`
-		PublicKey []byte `json:"public_key"`
-		Hash      string `json:"hash"`
-		Signature []byte `json:"signature"`
+		Day         string `json:"day"`
+		Revision    int    `json:"revision"`
+		Publication int64  `json:"publication"`
+		Receipt     int64  `json:"receipt"`
+		Records     int    `json:"records"`
+		Revisions   int    `json:"revisions"`
+		Digest      string `json:"records_digest"`
+		SignedAt    string `json:"signed_at"`
+		Previous    string `json:"previous_hash"`
+		PublicKey   []byte `json:"public_key"`
+		Hash        string `json:"hash"`
+		Signature   []byte `json:"signature"`
 	}
 	m := signedManifest()
 	var got manifestJSON
 	decode(t, AppendManifestJSON(nil, &m), &got)
 	want := manifestJSON{
-		Day: "2026-01-14", Revision: m.Revision, Records: m.Records, Digest: hex.EncodeToString(m.Digest[:]),
+		Day: "2026-01-14", Revision: m.Revision, Publication: m.Publication, Receipt: m.Receipt, Records: m.Records,
+		Revisions: m.Revisions, Digest: hex.EncodeToString(m.Digest[:]),
 		SignedAt: assay.FormatInstant(m.SignedAt), Previous: hex.EncodeToString(m.Previous[:]),
 		PublicKey: m.PublicKey, Hash: hex.EncodeToString(m.Hash[:]), Signature: m.Signature,
 	}
@@ -112,7 +117,7 @@ func TestCheckManifest_EveryChangeIsNoticed(t *testing.T) {
 			t.Errorf("a changed %s was not detected", name)
 		}
 	})
-	if changes != 4+3*32+ed25519.PublicKeySize+ed25519.SignatureSize {
+	if changes != 7+3*32+ed25519.PublicKeySize+ed25519.SignatureSize {
 		t.Errorf("%d changes were tried", changes)
 	}
 }

@@ -103,22 +103,25 @@ func parseInstant(text string) (int64, error) {
 // ParseManifest parses a manifest. The text must be byte for byte what AppendManifestJSON writes.
 func ParseManifest(text []byte) (m assay.Manifest, err error) {
 	var t struct {
-		Day       string  `json:"day"`
-		Revision  int     `json:"revision"`
-		Records   int     `json:"records"`
-		Digest    hexHash `json:"records_digest"`
-		SignedAt  string  `json:"signed_at"`
-		Previous  hexHash `json:"previous_hash"`
-		PublicKey string  `json:"public_key"`
-		Hash      hexHash `json:"hash"`
-		Signature string  `json:"signature"`
+		Day         string  `json:"day"`
+		Revision    int     `json:"revision"`
+		Publication int64   `json:"publication"`
+		Receipt     int64   `json:"receipt"`
+		Records     int     `json:"records"`
+		Revisions   int     `json:"revisions"`
+		Digest      hexHash `json:"records_digest"`
+		SignedAt    string  `json:"signed_at"`
+		Previous    hexHash `json:"previous_hash"`
+		PublicKey   string  `json:"public_key"`
+		Hash        hexHash `json:"hash"`
+		Signature   string  `json:"signature"`
 	}
 	if err := json.Unmarshal(text, &t); err != nil {
 		return m, fmt.Errorf("parse a manifest: %w", err)
 	}
 	m = assay.Manifest{
-		Revision: t.Revision, Records: t.Records, Digest: assay.Hash(t.Digest), Previous: assay.Hash(t.Previous),
-		Hash: assay.Hash(t.Hash),
+		Revision: t.Revision, Publication: t.Publication, Receipt: t.Receipt, Records: t.Records, Revisions: t.Revisions,
+		Digest: assay.Hash(t.Digest), Previous: assay.Hash(t.Previous), Hash: assay.Hash(t.Hash),
 	}
 	var errs [4]error
 	day, err := time.Parse(assay.DayLayout, t.Day)

@@ -57,6 +57,11 @@ func publishAll(t *testing.T, db *store.DB) (o outcome) {
 	if o.ledger, err = db.Ledger(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	// Every log has its own name and salt, so the hashes differ.
+	o.ledger.Log.Origin = ""
+	for i := range o.ledger.Log.Checkpoints {
+		o.ledger.Log.Checkpoints[i].Note = ""
+	}
 	return o
 }
 

@@ -32,6 +32,9 @@ type Publisher struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 
+	// Lead is how long before its instant a version is written, so that readers have it then; 0 writes it whenever it is
+	// ready.
+	Lead time.Duration
 	// Horizon is how far past the newest transaction Run publishes; 0 is without a limit.
 	Horizon time.Duration
 	// TrustClock is for a market that is made up, as that of a demo: its clock may jump, and no gap hides anything.
@@ -43,6 +46,8 @@ type Publisher struct {
 	pieceSize   int // replaces realtimePiece in tests
 
 	waitMost time.Duration // replaces longestWait in tests
+
+	published int64 // the instant of the newest version that this publisher has made
 }
 
 // versionRecords is the approximate number of records in one version of a backfill: enough to be fast, few enough to
@@ -156,7 +161,7 @@ func (p *Publisher) publishVersion(
 			progress(end)
 		}
 	}
-	version, err := p.Store.Publish(ctx, s.publication(clip(due, store.Span{From: from, To: to})))
+	version, err := p.commit(ctx, s, store.Publication{Covers: clip(due, store.Span{From: from, To: to})})
 	if err != nil {
 		return 0, false, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
 	}

@@ -60,9 +60,7 @@ func (p *Publisher) publishRestatement(ctx context.Context, r Restatement) (done
 	if err != nil || done.Slots == 0 && done.Settled == 0 || r.Preview != nil {
 		return done, err
 	}
-	publication := s.publication(due)
-	publication.Reason, publication.Actor = r.Reason, r.Actor
-	done.Version, err = p.Store.Publish(ctx, publication)
+	done.Version, err = p.commit(ctx, s, store.Publication{Covers: due, Reason: r.Reason, Actor: r.Actor})
 	if err != nil {
 		return Restated{}, fmt.Errorf("restate %s: %w", strings.Join(gpusOf(due), ", "), err)
 	}

@@ -2,19 +2,28 @@ package publish
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
+	"fmt"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Sign signs a manifest for every day that has ended and whose records have changed since its last manifest. Without
-// a key it does nothing, and the days stay unsigned.
+// Sign signs a manifest for every day that has ended and whose records have changed since its last manifest, and then a
+// checkpoint of the log. Without a key it does nothing: the days and the log stay unsigned.
 func (p *Publisher) Sign(ctx context.Context) error {
 	if p.Key == nil {
 		return nil
 	}
+	if err := p.signDays(ctx); err != nil {
+		return err
+	}
+	return p.signLog(ctx)
+}
+
+func (p *Publisher) signDays(ctx context.Context) error {
 	for {
 		now := p.Now().UnixMilli()
 		u, ok, err := p.Store.NextUnsigned(ctx, now)
@@ -22,7 +31,8 @@ func (p *Publisher) Sign(ctx context.Context) error {
 			return err
 		}
 		m := assay.Manifest{
-			Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes),
+			Day: u.Day, Revision: u.Revision, Publication: u.Publication, Receipt: u.Receipt,
+			Records: len(u.Hashes), Revisions: u.Revisions, Digest: proof.Records(u.Hashes),
 			SignedAt: now, Previous: u.Previous,
 		}
 		proof.Sign(&m, p.Key)
@@ -31,4 +41,35 @@ func (p *Publisher) Sign(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// ErrRewritten is the error when the log no longer begins with what was signed. It is not signed again: two signatures
+// would prove that there are two histories.
+var ErrRewritten = errors.New("the log no longer begins with what its last checkpoint signed")
+
+// signLog signs a checkpoint if the log has grown since the last one.
+func (p *Publisher) signLog(ctx context.Context) error {
+	head, err := p.Store.LogHead(ctx)
+	if err != nil {
+		return err
+	}
+	if last := &head.Signed; last.Size > 0 {
+		signed, err := proof.OpenCheckpoint(last.Note, head.Origin, last.PublicKey)
+		if err != nil {
+			return fmt.Errorf("the last checkpoint: %w", err)
+		}
+		if head.Size < signed.Size || head.SignedRoot != signed.Root {
+			return ErrRewritten
+		}
+		if head.Size == signed.Size {
+			return nil
+		}
+	}
+	note, err := proof.SignCheckpoint(proof.Checkpoint{Origin: head.Origin, Size: head.Size, Root: head.Root}, p.Key)
+	if err != nil {
+		return err
+	}
+	return p.Store.AddCheckpoint(ctx, proof.SignedCheckpoint{
+		Size: head.Size, SignedAt: p.Now().UnixMilli(), PublicKey: p.Key.Public().(ed25519.PublicKey), Note: note,
+	})
 }

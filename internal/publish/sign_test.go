@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/ed25519"
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
 var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
@@ -129,5 +131,39 @@ func TestSign_TwoAtOnce(t *testing.T) {
 	}
 	if list := manifests(t, db); len(list) != 8 {
 		t.Errorf("there are %d manifests, want 8", len(list))
+	}
+}
+
+// The log is signed once for each state, and only while it extends what was signed.
+func TestSign_Log(t *testing.T) {
+	t.Parallel()
+	db, p := published(t)
+	head := func() store.LogHead {
+		t.Helper()
+		head, err := db.LogHead(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return head
+	}
+	p.Key = nil
+	sign(t, p)
+	if got := head().Signed; got.Size != 0 {
+		t.Errorf("without a key, a checkpoint of %d entries was made", got.Size)
+	}
+	p.Key = signingKey
+	sign(t, p)
+	first := head()
+	said, err := proof.OpenCheckpoint(first.Signed.Note, first.Origin, signingKey.Public().(ed25519.PublicKey))
+	if err != nil || said.Size != first.Size || said.Root != first.Root {
+		t.Fatalf("the checkpoint says %+v (%v), want %d entries and %x", said, err, first.Size, first.Root)
+	}
+	sign(t, p)
+	if again := head(); again.Signed.Note != first.Signed.Note {
+		t.Errorf("the same log was signed again:\n%s\n%s", first.Signed.Note, again.Signed.Note)
+	}
+	storetest.Exec(t, db, `UPDATE log_tail SET entry = 'another' WHERE leaf = (SELECT max(leaf) FROM log_tail)`)
+	if err := p.Sign(t.Context()); !errors.Is(err, ErrRewritten) {
+		t.Errorf("a log with another entry: %v, want %v", err, ErrRewritten)
 	}
 }

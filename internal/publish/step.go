@@ -12,10 +12,9 @@ import (
 
 // step makes one version: the state it builds on, and its records so far.
 type step struct {
-	db          *store.DB
-	schedule    index.Schedule
-	state       store.State
-	publishedAt int64
+	db       *store.DB
+	schedule index.Schedule
+	state    store.State
 
 	windows    *index.Windows
 	calculator index.Calculator
@@ -38,9 +37,8 @@ func (p *Publisher) begin(ctx context.Context) (*step, error) {
 	}
 	return &step{
 		db: p.Store, schedule: schedule, state: state,
-		publishedAt: max(p.Now().UnixMilli(), state.PublishedAt), // a clock set back must not reverse the order of versions
-		windows:     index.NewWindows(schedule, assay.Grains...),
-		made:        map[store.SeriesKey][]assay.Determination{},
+		windows: index.NewWindows(schedule, assay.Grains...),
+		made:    map[store.SeriesKey][]assay.Determination{},
 	}, nil
 }
 
@@ -61,7 +59,7 @@ func (s *step) compute(
 		for _, span := range due[store.CoverageKey{GPU: w.GPU, Grain: w.Grain}] {
 			if w.At > span.From && w.At <= span.To {
 				d, published := Determine(&s.calculator, s.schedule, w, s.batch, s.digests)
-				d.DelaySeconds, d.Receipt, d.PublishedAt = s.schedule.At(w.At).DelaySeconds, s.state.Receipt, s.publishedAt
+				d.DelaySeconds, d.Receipt = s.schedule.At(w.At).DelaySeconds, s.state.Receipt
 				take(d, published)
 			}
 		}
@@ -90,11 +88,11 @@ func Known(
 	if err != nil {
 		return nil, err
 	}
-	verifications, err := db.Verifications(ctx, from, to)
+	amendments, err := db.Amendments(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	batch = index.Known(batch, verifications, receipt)
+	batch = index.Known(batch, amendments, receipt)
 	index.Order(batch)
 	return batch, nil
 }
@@ -132,23 +130,9 @@ func (s *step) publish(d assay.Determination, published bool) {
 	}
 }
 
-// appendRecord appends a determination to the chain of its series.
+// appendRecord appends a determination to those of its series. commit seals them.
 func (s *step) appendRecord(d assay.Determination) {
 	key := store.SeriesKey{Line: d.Line, Grain: d.Grain}
-	proof.Seal(&d, s.state.Heads[key])
-	s.state.Heads[key] = d.Hash
 	s.made[key] = append(s.made[key], d)
 	s.records++
-}
-
-// publication is the version's records, and the time that they cover.
-func (s *step) publication(covers store.Coverage) store.Publication {
-	p := store.Publication{
-		Methodology: s.schedule.At(s.publishedAt).Version, Receipt: s.state.Receipt,
-		PublishedAt: s.publishedAt, Covers: covers,
-	}
-	for key, records := range s.made {
-		p.Series = append(p.Series, store.SeriesRecords{Line: key.Line, Grain: key.Grain, Records: records})
-	}
-	return p
 }

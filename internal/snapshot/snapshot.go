@@ -19,13 +19,36 @@ import (
 )
 
 // Holder holds the current snapshot.
-type Holder struct{ current atomic.Pointer[Snapshot] }
+type Holder struct {
+	current   atomic.Pointer[Snapshot]
+	announced atomic.Pointer[announcement]
+}
+
+// announcement is a snapshot that becomes current at an instant.
+type announcement struct {
+	at   int64
+	snap *Snapshot
+}
 
 // Load returns the current snapshot.
 func (h *Holder) Load() *Snapshot { return h.current.Load() }
 
+// At returns the snapshot for a request of an instant: the current one, or the announced one if its instant has come.
+func (h *Holder) At(instant int64) *Snapshot {
+	if next := h.announced.Load(); next != nil && instant >= next.at {
+		return next.snap
+	}
+	return h.current.Load()
+}
+
 // Store makes s the current snapshot.
-func (h *Holder) Store(s *Snapshot) { h.current.Store(s) }
+func (h *Holder) Store(s *Snapshot) {
+	h.current.Store(s)
+	h.announced.Store(nil)
+}
+
+// Announce makes s the snapshot of requests from an instant on. Store must follow.
+func (h *Holder) Announce(s *Snapshot, at int64) { h.announced.Store(&announcement{at, s}) }
 
 // Snapshot is one version of all published data.
 type Snapshot struct {
@@ -37,7 +60,6 @@ type Snapshot struct {
 	Covered        int64       // hourly slots up to this instant have been computed
 	Synthetic      bool
 	Methodologies  []assay.MethodologyFile // oldest first
-	Manifest       *assay.Manifest         // the newest, or nil if nothing has been signed
 
 	Observations family.Set
 
@@ -45,6 +67,7 @@ type Snapshot struct {
 	lines        map[assay.Line]*Line
 	publications appendonly.List[publication]
 	corrections  appendonly.List[Correction]
+	manifests    appendonly.List[manifest]
 	past         *pastLines
 }
 
@@ -107,7 +130,7 @@ type Update struct {
 	Observations family.Batches
 
 	Methodologies []assay.MethodologyFile // all of them, in any order, or nil if nothing changed
-	Manifest      *assay.Manifest         // the newest, or nil if nothing changed
+	Manifests     []assay.Manifest        // new ones, in the order in which they were signed
 }
 
 // SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions
@@ -193,7 +216,7 @@ func (s *Snapshot) With(u Update) *Snapshot {
 			return cmp.Or(cmp.Compare(a.Effective, b.Effective), cmp.Compare(a.Adopted, b.Adopted))
 		})
 	}
-	next.Manifest = cmp.Or(u.Manifest, s.Manifest)
+	next.addManifests(u.Manifests)
 	return &next
 }
 

@@ -116,19 +116,28 @@ func TestRealtime_KeepsTwoDays(t *testing.T) {
 
 func TestWith_MethodologiesAndManifest(t *testing.T) {
 	t.Parallel()
-	first, second := &assay.Manifest{Day: 1}, &assay.Manifest{Day: 2}
+	first, second := assay.Manifest{Day: 1, SignedAt: 10}, assay.Manifest{Day: 2, SignedAt: 20}
+	newest := func(s *Snapshot, at, day int64) {
+		t.Helper()
+		if m := s.ManifestAt(at); m == nil && day != 0 || m != nil && m.Day != day {
+			t.Errorf("at %d the newest manifest is %+v, want that of day %d", at, m, day)
+		}
+	}
 	s := New(assay.DefaultCatalog(), 1).With(Update{
-		Manifest:      first,
+		Manifests:     []assay.Manifest{first},
 		Methodologies: []assay.MethodologyFile{{Version: "2", Effective: 5}, {Version: "1"}},
 	})
-	if s.Manifest != first || len(s.Methodologies) != 2 || s.Methodologies[0].Version != "1" {
-		t.Errorf("got %+v, %+v", s.Manifest, s.Methodologies)
+	if len(s.Methodologies) != 2 || s.Methodologies[0].Version != "1" {
+		t.Errorf("got %+v", s.Methodologies)
 	}
+	newest(s, 9, 0)
+	newest(s, 10, 1)
 	s = s.With(Update{})
-	if s.Manifest != first || len(s.Methodologies) != 2 {
+	if len(s.Methodologies) != 2 {
 		t.Error("what has not changed is gone")
 	}
-	if s = s.With(Update{Manifest: second}); s.Manifest != second {
-		t.Error("the manifest stays")
-	}
+	newest(s, math.MaxInt64, 1)
+	s = s.With(Update{Manifests: []assay.Manifest{second}})
+	newest(s, 19, 1)
+	newest(s, 20, 2)
 }

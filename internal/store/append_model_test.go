@@ -266,7 +266,7 @@ func TestAddVerification_WeakHashes(t *testing.T) {
 		for i, x := range batch {
 			verify(t, db, x, false)
 			wantRefusedVerification(t, db, verification(x, false), store.ErrNoChange)
-			events, err := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
+			events, err := listVerifications(t, db, math.MinInt64, math.MaxInt64)
 			if err != nil || len(events) != i+1 || events[i].ID != x.ID || events[i].ExecutedAt != x.ExecutedAt {
 				t.Fatalf("after the verification of %s the events are %+v (%v)", x.ID, events, err)
 			}

@@ -52,6 +52,7 @@ func (tx *tx) audit(action, subject string, d detail) error {
 	if err != nil {
 		return err
 	}
+	tx.logDue = true
 	return tx.exec(`INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`,
 		tx.now, actor, action, subject, string(text))
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -10,15 +11,57 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// Catalog reads the operator's catalogs.
-func (db *DB) Catalog(ctx context.Context) (c assay.Catalog, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		c, err = readCatalog(tx)
-		return err
-	})
-	return c, err
+// Catalog reads the operator's catalogs, without hidden entries.
+func (db *DB) Catalog(ctx context.Context) (assay.Catalog, error) {
+	all, hidden, err := db.CatalogWithHidden(ctx)
+	return all.Without(hidden), err
 }
 
+// CatalogWithHidden reads the operator's catalogs, and which of their entries are hidden.
+func (db *DB) CatalogWithHidden(ctx context.Context) (c assay.Catalog, hidden map[assay.CatalogEntry]bool, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		if c, err = readCatalog(tx); err != nil {
+			return err
+		}
+		hidden = map[assay.CatalogEntry]bool{}
+		return tx.each(`SELECT kind, name FROM hidden`, nil, func(scan scanFunc) error {
+			var e assay.CatalogEntry
+			err := scan(&e.Kind, &e.Name)
+			hidden[e] = true
+			return err
+		})
+	})
+	return c, hidden, err
+}
+
+// Hide hides an entry: it is no longer listed, imported, published or served. What is stored stays.
+func (db *DB) Hide(ctx context.Context, e assay.CatalogEntry) error {
+	return db.changeHidden(ctx, e, "catalog.hide",
+		`INSERT INTO hidden (kind, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`)
+}
+
+// Unhide makes a hidden entry visible again.
+func (db *DB) Unhide(ctx context.Context, e assay.CatalogEntry) error {
+	return db.changeHidden(ctx, e, "catalog.unhide", `DELETE FROM hidden WHERE kind = $1 AND name = $2`)
+}
+
+func (db *DB) changeHidden(ctx context.Context, e assay.CatalogEntry, action, statement string) error {
+	return db.changeCatalog(ctx, func(tx *tx, c assay.Catalog) error {
+		if !c.Has(e) {
+			return fmt.Errorf("there is no %s %q in the catalog: 'assay catalog list' shows what there is", e.Kind, e.Name)
+		}
+		result, err := tx.ExecContext(tx.ctx, statement, e.Kind, e.Name)
+		if err != nil {
+			return err
+		}
+		if changed, err := result.RowsAffected(); err != nil || changed == 0 {
+			return cmp.Or(err, fmt.Errorf("%s %q: %w", e.Kind, e.Name, ErrNoChange))
+		}
+		return tx.audit(action, "catalog", detail{e.Kind: e.Name})
+	})
+}
+
+// readCatalog reads all entries, also hidden ones.
 func readCatalog(tx *tx) (c assay.Catalog, err error) {
 	if c.GPUs, err = readGPUs(tx); err != nil {
 		return c, err

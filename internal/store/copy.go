@@ -12,21 +12,26 @@ var ErrNotEmpty = errors.New("the database to copy into is not empty")
 
 // seeded are the tables that have rows in a new database; copied are the other tables of a copy.
 var (
-	seeded = []string{"counters", "gpus", "regions", "labs", "memory_types", "coding_products"}
+	seeded = []string{
+		"counters", "gpus", "regions", "labs", "memory_types", "coding_products", "settings", "log_tail",
+	}
 	copied = []string{
-		"settings", "sources", "expected_sources", "providers", "receipts", "segments", "transaction_ids", "verifications",
-		"conflicts", "late", "methodologies", "publications", "publication_covers", "coverage", "series", "points", "records",
+		"hidden", "sources", "expected_sources", "providers", "receipts", "segments", "transaction_ids",
+		"verifications", "corrections", "conflicts", "late", "methodologies", "publications", "publication_covers",
+		"coverage", "series", "points", "records",
 		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
 		"organizations", "floors", "members", "grants", "sessions", "devices", "totp", "passkeys",
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",
+		"log_tiles", "log_bundles", "log_records", "log_progress", "log_methodologies", "checkpoints",
 	}
 )
 
 // CopyTo copies everything, as of one moment, into a new database, and reads it back before the commit: the copy is
 // complete and equal, or nothing was copied. It calls progress with the number of rows copied so far.
 func (db *DB) CopyTo(ctx context.Context, to *DB, progress func(table string, rows int)) error {
-	return db.read(ctx, func(from *tx) error {
-		return to.write(ctx, func(into *tx) error {
+	done := false
+	err := db.read(ctx, func(from *tx) error {
+		err := to.write(ctx, func(into *tx) error {
 			if err := emptyTables(into); err != nil {
 				return err
 			}
@@ -43,7 +48,13 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, progress func(table string, ro
 			}
 			return compareCopy(into, sums) // last, in case writing one table changes another
 		})
+		done = err == nil
+		return err
 	})
+	if done { // if the context ends only now, the copy is complete all the same
+		return nil
+	}
+	return err
 }
 
 // emptyTables removes the initial rows of a new database, and refuses a database that is not new.

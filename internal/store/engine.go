@@ -16,7 +16,7 @@ type engine interface {
 	Clock(ctx context.Context) (at time.Time, ok bool, err error)
 	// Lag returns the time since the database was last known to have everything that was committed. Only a replica lags.
 	Lag() time.Duration
-	// ReleaseMemory frees the memory that bulk writes have used.
+	// ReleaseMemory frees the memory that bulk writes use, and uses little from here on.
 	ReleaseMemory(ctx context.Context) error
 	// Backup writes a consistent copy of the database to a new file, while others read and write.
 	Backup(ctx context.Context, file string) error

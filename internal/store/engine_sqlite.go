@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,10 +31,21 @@ type sqliteEngine struct {
 	file    os.FileInfo // the opened file, to notice when it is moved away
 	writer  *sql.DB
 	readers *sql.DB
+
+	writerCache atomic.Int64 // KB that a new connection for writing uses
 }
+
+// The caches of connections in KB. Readers scan or look up a row; the system's cache of the file serves them as well as
+// one of their own, which would take twice its size: SQLite's allocator rounds a page with its header up to the next
+// power of two. Bulk writes touch pages all over the tables.
+const (
+	smallCache = 2 << 10
+	bulkCache  = 64 << 10
+)
 
 func openSQLite(ctx context.Context, dir string, create bool) (*sqliteEngine, error) {
 	e := &sqliteEngine{path: filepath.Join(dir, FileName)}
+	e.writerCache.Store(bulkCache)
 	if create {
 		if err := e.createFile(); err != nil {
 			return nil, fmt.Errorf("create the database: %w", err)
@@ -46,12 +58,12 @@ func openSQLite(ctx context.Context, dir string, create bool) (*sqliteEngine, er
 		return nil, err
 	}
 	// The busy timeout comes first: every later pragma may have to wait for another process.
-	writer, err := e.pool(1,
-		"immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)")
+	writer, err := e.pool(1, e.writerCache.Load,
+		"immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)")
 	if err != nil {
 		return nil, err
 	}
-	readers, err := e.pool(4, "deferred", "busy_timeout(30000)", "query_only(1)", "cache_size(-8192)")
+	readers, err := e.pool(4, func() int64 { return smallCache }, "deferred", "busy_timeout(30000)", "query_only(1)")
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
@@ -78,7 +90,7 @@ func (e *sqliteEngine) createFile() error {
 	return err
 }
 
-func (e *sqliteEngine) pool(connections int, lock string, pragmas ...string) (*sql.DB, error) {
+func (e *sqliteEngine) pool(connections int, cache func() int64, lock string, pragmas ...string) (*sql.DB, error) {
 	path := url.URL{Path: filepath.ToSlash(e.path)} // a folder's name may contain # or %
 	query := url.Values{"mode": {"rw"}, "_txlock": {lock}, "_pragma": pragmas}
 	dsn := url.URL{Scheme: "file", Opaque: path.EscapedPath(), RawQuery: query.Encode()}
@@ -86,7 +98,7 @@ func (e *sqliteEngine) pool(connections int, lock string, pragmas ...string) (*s
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(&sqliteConnector{Connector: connector, engine: e})
+	db := sql.OpenDB(&sqliteConnector{Connector: connector, engine: e, cache: cache})
 	db.SetMaxOpenConns(connections)
 	return db, nil
 }
@@ -96,6 +108,7 @@ func (e *sqliteEngine) pool(connections int, lock string, pragmas ...string) (*s
 type sqliteConnector struct {
 	driver.Connector
 	engine *sqliteEngine
+	cache  func() int64 // KB
 }
 
 // Connect checks the file again once it is open, in case it was moved meanwhile.
@@ -107,11 +120,18 @@ func (c *sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.engine.checkFile(); err != nil {
+	err = c.engine.checkFile()
+	if err == nil {
+		_, err = conn.(driver.ExecerContext).ExecContext(ctx, cacheSize(c.cache()), nil)
+	}
+	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }
+
+// cacheSize is the statement that sets the cache of a connection.
+func cacheSize(kb int64) string { return fmt.Sprintf(`PRAGMA cache_size = -%d`, kb) }
 
 // checkFile checks that the path still leads to the opened file.
 func (e *sqliteEngine) checkFile() error {
@@ -210,9 +230,12 @@ func (e *sqliteEngine) Clock(context.Context) (at time.Time, ok bool, err error)
 	return time.Time{}, false, nil
 }
 
-// ReleaseMemory frees the memory that bulk writes have used.
+// ReleaseMemory gives the writer a cache as small as a reader's, and frees what it holds. A server writes little at a
+// time, and would fill the large cache in the course of days. The same goes for the connections that replace this one:
+// the driver drops a connection when its caller gives up in the middle of a statement.
 func (e *sqliteEngine) ReleaseMemory(ctx context.Context) error {
-	_, err := e.writer.ExecContext(ctx, `PRAGMA shrink_memory`)
+	e.writerCache.Store(smallCache)
+	_, err := e.writer.ExecContext(ctx, cacheSize(smallCache)+`; PRAGMA shrink_memory`)
 	return err
 }
 

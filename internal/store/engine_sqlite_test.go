@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -288,5 +289,38 @@ func TestBackup_CanceledLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(file + ".partial"); err == nil {
 		t.Error("the partial file still exists")
+	}
+}
+
+// A client that hangs up costs a connection. The next one must not take the memory of bulk writes again.
+func TestReleaseMemory_NextConnection(t *testing.T) {
+	t.Parallel()
+	db := storetest.OpenIn(t, t.TempDir())
+	writer := db.SQLiteWriter()
+	cache := func() (kb int64) {
+		t.Helper()
+		if err := writer.QueryRow(`PRAGMA cache_size`).Scan(&kb); err != nil {
+			t.Fatal(err)
+		}
+		return -kb
+	}
+	if got := cache(); got != store.BulkCache {
+		t.Errorf("before, the cache has %d KB, want %d", got, store.BulkCache)
+	}
+	if err := db.ReleaseMemory(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := writer.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
+		t.Fatal(err)
+	}
+	if got := cache(); got != store.SmallCache {
+		t.Errorf("after the connection was lost, the cache has %d KB, want %d", got, store.SmallCache)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"path"
 	"slices"
@@ -89,3 +90,12 @@ func HoldWriteLock(ctx context.Context, db *DB, held, release chan struct{}) err
 
 // UsageQuery is the query of Usage for ten days of a hundred.
 func UsageQuery(of UsageOf) (query string, args []any) { return usageQuery(of, 0, 9*assay.Day) }
+
+// The caches of SQLite's connections in KB.
+const (
+	SmallCache = smallCache
+	BulkCache  = bulkCache
+)
+
+// SQLiteWriter returns the pool with the connection for writing.
+func (db *DB) SQLiteWriter() *sql.DB { return db.engine.(*sqliteEngine).writer }

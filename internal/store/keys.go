@@ -21,6 +21,7 @@ type Key struct {
 	Basis      string // what an account's key is based on: grant or organization
 	OrgID      int64  // the organization it is based on; 0: none
 	LastUsedAt int64  // 0: never
+	Limit      int    // requests per minute; 0: that of its plan
 }
 
 // Errors of the key methods.
@@ -39,10 +40,10 @@ func createKey(tx *tx, k *Key, action string, d detail) error {
 	k.CreatedAt = tx.now
 	// The row comes back only when it was inserted, so a taken id cannot be confused with a database error.
 	err := tx.QueryRowContext(tx.ctx, `INSERT INTO keys
-		(key_id, hash, tier, name, created_at, expires_at, account_id, basis, org_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING key_id`,
+		(key_id, hash, tier, name, created_at, expires_at, account_id, basis, org_id, rate_limit)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING key_id`,
 		k.ID, k.Hash[:], k.Tier.String(), k.Name, k.CreatedAt, nullable(k.ExpiresAt),
-		nullable(k.AccountID), nullText(k.Basis), nullable(k.OrgID)).Scan(&k.ID)
+		nullable(k.AccountID), nullText(k.Basis), nullable(k.OrgID), k.Limit).Scan(&k.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrKeyIDExists
 	}
@@ -55,6 +56,9 @@ func createKey(tx *tx, k *Key, action string, d detail) error {
 	}
 	if k.Basis != "" {
 		d["basis"] = k.Basis
+	}
+	if k.Limit != 0 {
+		d["limit"] = k.Limit
 	}
 	return auditKey(tx, *k, action, d)
 }
@@ -115,6 +119,23 @@ func (db *DB) RevokeKey(ctx context.Context, id string) error {
 			return err
 		}
 		return auditKey(tx, list[0], "key.revoke", detail{"key": id})
+	})
+}
+
+// LimitKey sets how many requests per minute a key has; 0 is as many as its plan.
+func (db *DB) LimitKey(ctx context.Context, id string, limit int) error {
+	return db.write(ctx, func(tx *tx) error {
+		list, err := readKeys(tx, `key_id = $1`, id)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return ErrNoKey
+		}
+		if err := tx.exec(`UPDATE keys SET rate_limit = $1 WHERE key_id = $2`, limit, id); err != nil {
+			return err
+		}
+		return auditKey(tx, list[0], "key.limit", detail{"key": id, "limit": limit})
 	})
 }
 
@@ -185,13 +206,13 @@ func (db *DB) KeyChanges(ctx context.Context, after Counters) (c KeyChanges, err
 
 func readKeys(tx *tx, where string, args ...any) (keys []Key, err error) {
 	err = tx.each(`SELECT key_id, hash, tier, name, created_at, coalesce(expires_at, 0), coalesce(revoked_at, 0),
-		coalesce(account_id, 0), coalesce(basis, ''), coalesce(org_id, 0), coalesce(last_used_at, 0)
+		coalesce(account_id, 0), coalesce(basis, ''), coalesce(org_id, 0), coalesce(last_used_at, 0), rate_limit
 		FROM keys WHERE `+where+` ORDER BY created_at, key_id`, args, func(scan scanFunc) error {
 		var k Key
 		var hash []byte
 		var tier string
 		err := scan(&k.ID, &hash, &tier, &k.Name, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt,
-			&k.AccountID, &k.Basis, &k.OrgID, &k.LastUsedAt)
+			&k.AccountID, &k.Basis, &k.OrgID, &k.LastUsedAt, &k.Limit)
 		if err != nil {
 			return err
 		}

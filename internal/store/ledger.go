@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/proof"
 )
 
 // Ledger describes everything in the database as of one moment, without the transactions and records themselves. A
@@ -20,14 +21,23 @@ type Ledger struct {
 	Counters      Counters
 	Methodologies []assay.MethodologyFile
 	Receipts      []Receipt
-	Events        []assay.Verification
-	Publications  []assay.Publication
-	Covers        Covers
-	Coverage      Coverage
-	Chains        []Chain
-	Manifests     []assay.Manifest // in the order in which they were signed
-	Unsigned      []int64
-	Records       int64 // how many there are
+	assay.Amendments
+	Publications []assay.Publication
+	Covers       Covers
+	Coverage     Coverage
+	Chains       []Chain
+	Manifests    []assay.Manifest // in the order in which they were signed
+	Unsigned     []int64
+	Records      int64 // how many there are
+	Log          LedgerLog
+}
+
+// LedgerLog describes the log.
+type LedgerLog struct {
+	Origin      string
+	Size        int64
+	Audited     int64 // the newest entry of the audit log
+	Checkpoints []proof.SignedCheckpoint
 }
 
 // Ledger reads the ledger. A row that does not match its checksum, a missing number and a point without a record are an
@@ -38,7 +48,7 @@ func (db *DB) Ledger(ctx context.Context) (l Ledger, err error) {
 }
 
 func (l *Ledger) readAll(t *tx) error {
-	steps := []func(*tx) error{l.readNumbers, l.readReceived, l.readPublished, l.readManifests, l.countRecords}
+	steps := []func(*tx) error{l.readNumbers, l.readReceived, l.readPublished, l.readManifests, l.countRecords, l.readLog}
 	for _, read := range steps {
 		if err := read(t); err != nil {
 			return err
@@ -95,8 +105,12 @@ func (l *Ledger) readReceived(tx *tx) (err error) {
 	if l.Receipts, err = readReceipts(tx); err != nil {
 		return err
 	}
-	l.Events, err = readVerifications(tx, math.MinInt64, math.MaxInt64)
-	return err
+	if l.Amendments, err = readAmendments(tx, math.MinInt64, math.MaxInt64); err != nil {
+		return err
+	}
+	// One whose instant is not a number is in no period, and was not read.
+	numbers := `SELECT correction FROM corrections ORDER BY correction`
+	return checkNumbers(tx, "correction", numbers, int64(len(l.Corrections)))
 }
 
 func (l *Ledger) readPublished(tx *tx) (err error) {
@@ -115,25 +129,7 @@ func (l *Ledger) readPublished(tx *tx) (err error) {
 
 // readPublications reads all publications and checks them, together with their covers.
 func readPublications(tx *tx) (list []assay.Publication, err error) {
-	covers := map[int64]Coverage{}
-	query := `SELECT version, coalesce(gpu_name, ''), grain, from_ms, to_ms
-		FROM publication_covers LEFT JOIN gpus USING (gpu_id)`
-	err = tx.each(query, nil, func(scan scanFunc) error {
-		var version int64
-		var key CoverageKey
-		var span Span
-		if err := scan(&version, &key.GPU, (*grainText)(&key.Grain), &span.From, &span.To); err != nil {
-			return err
-		}
-		if covers[version] == nil {
-			covers[version] = Coverage{}
-		}
-		covers[version][key] = append(covers[version][key], span)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	var sums []int64
 	err = tx.each(`SELECT `+publicationColumns+`, checksum,
 		reason IS NOT NULL AND reason = '' OR actor IS NOT NULL AND actor = ''
 		FROM publications ORDER BY version`, nil, func(scan scanFunc) error {
@@ -143,21 +139,57 @@ func readPublications(tx *tx) (list []assay.Publication, err error) {
 		if err := scan(append(publicationFields(&p), &sum, &empty)...); err != nil {
 			return err
 		}
-		list = append(list, p)
-		if publicationSum(p, covers[p.Version]) != sum || empty {
-			return fmt.Errorf("%w: publication %d of %s, or the time it covers, does not match its checksum",
-				ErrDamaged, p.Version, assay.FormatInstant(p.PublishedAt))
+		if empty {
+			return damagedPublication(&p)
 		}
-		delete(covers, p.Version)
+		list, sums = append(list, p), append(sums, sum)
 		return nil
 	})
 	if err != nil {
 		return list, err
 	}
-	for version := range covers {
-		return list, fmt.Errorf("%w: there is time covered by publication %d, but no such publication", ErrDamaged, version)
+	return list, checkPublications(tx, list, sums)
+}
+
+func damagedPublication(p *assay.Publication) error {
+	return fmt.Errorf("%w: publication %d of %s, or the time it covers, does not match its checksum",
+		ErrDamaged, p.Version, assay.FormatInstant(p.PublishedAt))
+}
+
+// checkPublications compares publications, in the order of their versions, with their checksums. These include the
+// covers, of which there are many, so it reads those of one version after another.
+func checkPublications(tx *tx, list []assay.Publication, sums []int64) error {
+	covers := Coverage{} // of the first publication that is not checked
+	next := func() error {
+		if publicationSum(list[0], covers) != sums[0] {
+			return damagedPublication(&list[0])
+		}
+		list, sums, covers = list[1:], sums[1:], Coverage{}
+		return nil
 	}
-	return list, nil
+	err := tx.each(`SELECT version, coalesce(gpu_name, ''), grain, from_ms, to_ms
+		FROM publication_covers LEFT JOIN gpus USING (gpu_id) ORDER BY version`, nil, func(scan scanFunc) error {
+		var version int64
+		var key CoverageKey
+		var span Span
+		if err := scan(&version, &key.GPU, (*grainText)(&key.Grain), &span.From, &span.To); err != nil {
+			return err
+		}
+		for len(list) > 0 && list[0].Version < version {
+			if err := next(); err != nil {
+				return err
+			}
+		}
+		if len(list) == 0 || list[0].Version != version {
+			return fmt.Errorf("%w: there is time covered by publication %d, but no such publication", ErrDamaged, version)
+		}
+		covers[key] = append(covers[key], span)
+		return nil
+	})
+	for err == nil && len(list) > 0 {
+		err = next()
+	}
+	return err
 }
 
 func (l *Ledger) readManifests(tx *tx) (err error) {
@@ -166,6 +198,60 @@ func (l *Ledger) readManifests(tx *tx) (err error) {
 	}
 	l.Unsigned, err = readUnsigned(tx)
 	return err
+}
+
+func (l *Ledger) readLog(tx *tx) (err error) {
+	if l.Log.Size, err = tx.counter("log"); err != nil {
+		return err
+	}
+	if l.Log.Checkpoints, err = readCheckpoints(tx); err != nil {
+		return err
+	}
+	last := int64(0)
+	if n := len(l.Log.Checkpoints); n > 0 {
+		last = l.Log.Checkpoints[n-1].Size
+	}
+	if last != l.Counters.Checkpoint {
+		return fmt.Errorf("%w: the last checkpoint of the log should have %d entries, but it has %d",
+			ErrDamaged, l.Counters.Checkpoint, last)
+	}
+	err = tx.QueryRowContext(tx.ctx, `SELECT (SELECT value FROM settings WHERE name = $1),
+		(SELECT coalesce(max(audit_id), 0) FROM audit)`, logOrigin).Scan(&l.Log.Origin, &l.Log.Audited)
+	if err != nil {
+		return err
+	}
+	return l.checkLogged(tx)
+}
+
+// checkLogged checks that the log is said to list everything.
+func (l *Ledger) checkLogged(tx *tx) error {
+	listed := map[string]int64{}
+	err := tx.each(`SELECT kind, number FROM log_progress UNION ALL SELECT $1, count(*) FROM log_methodologies
+		WHERE version IN (SELECT version FROM methodologies)`, []any{proof.MethodologyKind}, func(scan scanFunc) error {
+		var kind string
+		var number int64
+		err := scan(&kind, &number)
+		listed[kind] = number
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range []struct {
+		name  string
+		there int64
+	}{
+		{proof.PublicationKind, l.Counters.Publication},
+		{proof.ManifestKind, l.Counters.Manifest},
+		{proof.AuditKind, l.Log.Audited},
+		{proof.MethodologyKind, l.Counters.Methodology},
+	} {
+		if listed[kind.name] != kind.there {
+			return fmt.Errorf("%w: the log lists %d of type %s, but there are %d",
+				ErrDamaged, listed[kind.name], kind.name, kind.there)
+		}
+	}
+	return nil
 }
 
 // countRecords counts the records. A point without a record and a record without a series are an error that names them.

@@ -7,33 +7,39 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// dayHashes returns the hashes of the records of a day in the order of GPU, region, grain, instant and revision.
-func dayHashes(tx *tx, day int64) (hashes []assay.Hash, err error) {
-	err = tx.each(`SELECT substr(r.body, length(r.body) - 31) FROM
+// dayHashes returns the hashes of the records of a day in the order of GPU, region, grain, instant and revision, and
+// how many of the records replace others.
+func dayHashes(tx *tx, day int64) (hashes []assay.Hash, revisions int, err error) {
+	err = tx.each(`SELECT substr(r.body, length(r.body) - 31), r.revision > 0 FROM
 			(SELECT series_id, `+seriesNames+` FROM series `+joinSeriesNames+` ORDER BY gpu_name, region_name, grain) s
 		CROSS JOIN records r WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2
 		ORDER BY s.gpu_name, s.region_name, s.grain, r.at, r.revision`,
 		[]any{day, day + assay.Day}, func(scan scanFunc) error {
 			var hash []byte
-			if err := scan(&hash); err != nil {
+			var replaces bool
+			if err := scan(&hash, &replaces); err != nil {
 				return err
+			}
+			if replaces {
+				revisions++
 			}
 			var h assay.Hash
 			copy(h[:], hash) // if its length is wrong, the manifest will not match
 			hashes = append(hashes, h)
 			return nil
 		})
-	return hashes, err
+	return hashes, revisions, err
 }
 
 // Unsigned is a day whose records have changed since its manifest was signed, and the input of its next manifest.
 type Unsigned struct {
-	Day      int64
-	Revision int // of the next manifest
-	Hashes   []assay.Hash
-	Previous assay.Hash // of the last manifest of all
-
-	publication int64 // when the hashes were read
+	Day         int64
+	Revision    int   // of the next manifest
+	Publication int64 // the newest, which the hashes include
+	Receipt     int64 // that it knew
+	Hashes      []assay.Hash
+	Revisions   int        // how many of the hashes are of records that replace others
+	Previous    assay.Hash // of the last manifest of all
 }
 
 // NextUnsigned returns the first unsigned day that ended by the instant; ok is false when there is none.
@@ -48,14 +54,14 @@ func (db *DB) NextUnsigned(ctx context.Context, by int64) (u Unsigned, ok bool, 
 		if err != nil || !ok {
 			return err
 		}
-		if u.Hashes, err = dayHashes(tx, u.Day); err != nil {
+		if u.Hashes, u.Revisions, err = dayHashes(tx, u.Day); err != nil {
 			return err
 		}
 		if u.Previous, err = lastManifestHash(tx); err != nil {
 			return err
 		}
-		u.publication, err = tx.counter("publication")
-		return err
+		return tx.QueryRowContext(ctx, `SELECT version, receipt FROM publications ORDER BY version DESC LIMIT 1`).
+			Scan(&u.Publication, &u.Receipt)
 	})
 	return u, ok, err
 }
@@ -82,16 +88,18 @@ func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) err
 		if err != nil {
 			return err
 		}
-		if last != u.Previous || current != u.publication {
+		if last != u.Previous || current != u.Publication {
 			return ErrOvertaken
 		}
+		tx.logDue = true
 		sequence, err := tx.bump("manifest")
 		if err != nil {
 			return err
 		}
 		err = tx.exec(`INSERT INTO manifests (sequence, `+manifestColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			sequence, m.Day, m.Revision, m.Records, m.Digest[:], m.SignedAt, m.Previous[:], m.Hash[:], m.PublicKey, m.Signature)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			sequence, m.Day, m.Revision, m.Publication, m.Receipt, m.Records, m.Revisions, m.Digest[:], m.SignedAt,
+			m.Previous[:], m.Hash[:], m.PublicKey, m.Signature)
 		if err != nil {
 			return err
 		}
@@ -100,7 +108,8 @@ func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) err
 }
 
 // manifestColumns are the columns of a manifest without its sequence number.
-const manifestColumns = `day, revision, records, digest, signed_at, previous, hash, public_key, signature`
+const manifestColumns = `day, revision, publication, receipt, records, revisions, digest, signed_at, previous, hash,
+	public_key, signature`
 
 // LastManifest returns the manifest that was signed last; ok is false when there is none.
 func (db *DB) LastManifest(ctx context.Context) (m assay.Manifest, ok bool, err error) {
@@ -114,11 +123,21 @@ func (db *DB) LastManifest(ctx context.Context) (m assay.Manifest, ok bool, err 
 	return m, ok, err
 }
 
+// Manifests returns the manifests with a sequence number in (after, upTo], in the order in which they were signed.
+func (db *DB) Manifests(ctx context.Context, after, upTo int64) (list []assay.Manifest, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		list, err = readManifests(tx, `WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence`, after, upTo)
+		return err
+	})
+	return list, err
+}
+
 func readManifests(tx *tx, where string, args ...any) (list []assay.Manifest, err error) {
 	err = tx.each(`SELECT `+manifestColumns+` FROM manifests `+where, args, func(scan scanFunc) error {
 		var m assay.Manifest
 		var digest, previous, hash []byte
-		err := scan(&m.Day, &m.Revision, &m.Records, &digest, &m.SignedAt, &previous, &hash, &m.PublicKey, &m.Signature)
+		err := scan(&m.Day, &m.Revision, &m.Publication, &m.Receipt, &m.Records, &m.Revisions, &digest, &m.SignedAt,
+			&previous, &hash, &m.PublicKey, &m.Signature)
 		if err != nil {
 			return err
 		}

@@ -20,8 +20,8 @@ var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize
 // manifestOf returns the signed manifest of a day.
 func manifestOf(u store.Unsigned) assay.Manifest {
 	m := assay.Manifest{
-		Day: u.Day, Revision: u.Revision, Records: len(u.Hashes), Digest: proof.Records(u.Hashes),
-		SignedAt: u.Day + assay.Day, Previous: u.Previous,
+		Day: u.Day, Revision: u.Revision, Publication: u.Publication, Receipt: u.Receipt, Records: len(u.Hashes),
+		Revisions: u.Revisions, Digest: proof.Records(u.Hashes), SignedAt: u.Day + assay.Day, Previous: u.Previous,
 	}
 	proof.Sign(&m, signingKey)
 	return m
@@ -123,7 +123,8 @@ func TestManifests_Revision(t *testing.T) {
 		wantUnsigned(t, db, 0)
 		again := signDay(t, db, 0)
 		extends := again.Records == day0.Records+1 && again.Previous == day1.Hash
-		if again.Revision != 1 || !extends || again.Digest == day0.Digest {
+		counts := again.Revisions == 1 && day0.Revisions == 0 && day0.Publication == 1 && again.Publication == 2
+		if again.Revision != 1 || !extends || !counts || again.Digest == day0.Digest {
 			t.Errorf("the second manifest is %+v after %+v", again, day0)
 		}
 		wantManifests(t, db, day0, day1, again)

@@ -22,6 +22,8 @@ type Publication struct {
 	Actor       string
 	Series      []SeriesRecords
 	Covers      Coverage
+
+	BeforeCommit func() error // if not nil, called when everything is written; an error undoes it
 }
 
 // SeriesRecords are new records of one series, which extend its chain.
@@ -99,6 +101,12 @@ func (g *grainText) Scan(value any) error {
 func (db *DB) Publish(ctx context.Context, p Publication) (version int64, err error) {
 	err = db.write(ctx, func(tx *tx) error {
 		version, err = publish(tx, p)
+		if err == nil {
+			err = tx.appendLog()
+		}
+		if err == nil && p.BeforeCommit != nil {
+			err = p.BeforeCommit()
+		}
 		return err
 	})
 	return version, err

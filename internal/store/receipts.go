@@ -71,26 +71,25 @@ func (db *DB) LongestSilence(ctx context.Context, period Span) (longest int64, e
 
 // Tally counts transactions as they are read, to compare them with the receipts and the table of ids.
 type Tally struct {
-	Received map[int64]int // by receipt
+	Received []int // by receipt
 	IDs      IDSum
 }
 
-// AppendTallied is AppendWindow for whole hours, and adds the transactions received up to a receipt to the tally.
-func (db *DB) AppendTallied(
-	ctx context.Context, dst []assay.Transaction, from, to, receipt int64, tally *Tally,
-) ([]assay.Transaction, error) {
-	return db.appendWindow(ctx, dst, from, to, func(s *segment, all []assay.Transaction) {
-		if s.number.receipt() > receipt {
-			return
-		}
-		tally.Received[s.number.receipt()] += len(all)
-		for i := range all {
-			tally.IDs.add(db.idHash(all[i].Source, all[i].ID), s.number)
-		}
-	})
+// NewTally returns a tally of what was received up to a receipt.
+func NewTally(receipt int64) *Tally { return &Tally{Received: make([]int, receipt+1)} }
+
+// add counts transactions of a segment.
+func (t *Tally) add(db *DB, number segmentNumber, list []assay.Transaction) {
+	if number.receipt() >= int64(len(t.Received)) {
+		return
+	}
+	t.Received[number.receipt()] += len(list)
+	for i := range list {
+		t.IDs.add(db.idHash(list[i].Source, list[i].ID), number)
+	}
 }
 
-// Join adds another tally.
+// Join adds another tally up to the same receipt.
 func (t *Tally) Join(other *Tally) {
 	for receipt, n := range other.Received {
 		t.Received[receipt] += n
@@ -114,29 +113,35 @@ const (
 	idSumPrime  = 1_000_000_007
 )
 
-// sumIDs is IDSum.add over the whole table.
-var sumIDs = fmt.Sprintf(`SELECT coalesce(sum((hash + %d * segment) %% %d), 0) FROM transaction_ids`,
-	idSumFactor, idSumPrime)
+// sumIDs is IDSum.add over a whole table, which follows.
+var sumIDs = fmt.Sprintf(`SELECT coalesce(sum((hash + %d * segment) %% %d), 0) FROM `, idSumFactor, idSumPrime)
 
-// IDSum computes the sum of the table of ids as it was at a receipt.
+// IDSum computes the sum of the table of ids as it was at a receipt, together with the entries that corrections have
+// replaced in it.
 func (db *DB) IDSum(ctx context.Context, receipt int64) (s IDSum, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		newest, err := tx.counter("receipt")
 		if err != nil {
 			return err
 		}
-		query, args := sumIDs, []any{}
-		if newest > receipt { // the condition costs time for every row, so it is added only when needed
-			query, args = query+` WHERE `+receiptColumn+` <= $1`, []any{receipt}
+		s = 0
+		for _, table := range []string{`transaction_ids`, `corrections`} {
+			query, args := sumIDs+table, []any{}
+			if newest > receipt { // the condition costs time for every row, so it is added only when needed
+				query, args = query+` WHERE `+receiptColumn+` <= $1`, []any{receipt}
+			}
+			var sum any
+			if err := tx.QueryRowContext(ctx, query, args...).Scan(&sum); err != nil {
+				return err
+			}
+			n, ok := wholeNumber(sum)
+			if !ok {
+				s = -1 // a damaged number has changed the type of the sum; no intact table has this one
+				return nil
+			}
+			s += IDSum(n)
 		}
-		var sum any
-		err = tx.QueryRowContext(ctx, query, args...).Scan(&sum)
-		if n, ok := wholeNumber(sum); ok {
-			s = IDSum(n)
-		} else {
-			s = -1 // a damaged number has changed the type of the sum; no intact table has this one
-		}
-		return err
+		return nil
 	})
 	return s, err
 }
@@ -191,9 +196,10 @@ func misplacedIn(tx *tx, d *dictionary, number segmentNumber) (misplaced string,
 		t := &all[i]
 		var found int
 		hash := tx.db.idHash(t.Source, t.ID)
-		err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM transaction_ids
-			WHERE hash BETWEEN $1 AND $2 AND segment = $3`,
-			hash, hash+maxProbe, int64(number)).Scan(&found)
+		err := tx.QueryRowContext(tx.ctx, `SELECT
+			(SELECT count(*) FROM transaction_ids WHERE hash BETWEEN $1 AND $2 AND segment = $3) +
+			(SELECT count(*) FROM corrections WHERE hash BETWEEN $1 AND $2 AND segment = $3 AND executed_at = $4)`,
+			hash, hash+maxProbe, int64(number), t.ExecutedAt).Scan(&found)
 		if err != nil {
 			return "", err
 		}

@@ -6,11 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
 
 	"github.com/assaydata/assay"
 )
@@ -106,140 +103,116 @@ const (
 // AppendRecords appends the records of all series whose slots lie in [from, to), series by series, in the order of
 // instant and revision. It checks that each record has its point.
 func (db *DB) AppendRecords(ctx context.Context, dst []Record, from, to int64) ([]Record, error) {
+	return db.AppendPartRecords(ctx, dst, Part{Span: Span{From: from, To: to}})
+}
+
+// AppendPartRecords is AppendRecords for a part.
+func (db *DB) AppendPartRecords(ctx context.Context, dst []Record, p Part) ([]Record, error) {
 	err := db.readRaw(ctx, func(tx *tx, scan rawScan) error {
 		keys, err := readSeriesKeys(tx)
 		if err != nil {
 			return err
 		}
-		var sum int64
-		query := selectRecords + `r.at >= $1 AND r.at < $2 ORDER BY s.series_id, r.at, r.revision`
-		err = scan(query, []any{from, to}, func(values []driver.Value) error {
-			series, r, err := readRecord(values, keys)
+		from, wanted := len(dst), p.wantedSeries(keys)
+		query := selectRecords + wanted + `r.at >= $1 AND r.at < $2 ORDER BY s.series_id, r.at, r.revision`
+		err = scan(query, []any{p.From, p.To}, func(values []driver.Value) error {
+			r, err := readRecord(values, keys)
 			dst = append(dst, r)
-			sum += pointSum(series, &dst[len(dst)-1])
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return checkPoints(tx, keys, sum, from, to)
+		return checkPoints(scan, keys, wanted, dst[from:], p.Span)
 	})
 	return dst, err
 }
 
-// The numbers behind the sum over points. The divisor is an odd prime, so a remainder changes with any bit of a number;
-// shifted by the prime it is never 0, so a product changes with each factor. The other factors are primes too, so that
-// changes of two columns do not cancel out.
-const (
-	pointPrime          = 65537
-	pointSeriesFactor   = 7919
-	pointRevisionFactor = 104729
-	pointVersionFactor  = 1299709
-	beyondRevisions     = 1 << 32 // larger than any revision
-)
-
-func remainder(n int64) int64 { return n%pointPrime + pointPrime }
-
-// pointSum returns what the point of a record adds to the sum over all points.
-func pointSum(series int64, r *Record) int64 {
-	value := int64(-1)
-	if r.HasValue {
-		value = int64(r.Value)
+// wantedSeries is the condition that a query reads only the series of the wanted GPUs.
+func (p *Part) wantedSeries(keys map[int64]SeriesKey) string {
+	if p.Wants == nil {
+		return ``
 	}
-	key := r.At + pointSeriesFactor*series + pointRevisionFactor*int64(r.Revision) + pointVersionFactor*r.Version
-	return remainder(value) * remainder(key)
-}
-
-// sumPoints is pointSum over the points in [$1, $2). In SQLite a damaged revision may be a text: it would count as 0,
-// which is a valid revision, but it compares greater than every number, and NULL leaves the point out of the sum.
-var sumPoints = fmt.Sprintf(`SELECT sum((coalesce(value_nanos, -1) %% %[1]d + %[1]d) *
-	((p.at + %[2]d * p.series_id + %[3]d * CASE WHEN revision < %[5]d THEN revision END + %[4]d * version)
-		%% %[1]d + %[1]d))
-	FROM series s CROSS JOIN points p WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2`,
-	pointPrime, pointSeriesFactor, pointRevisionFactor, pointVersionFactor, beyondRevisions)
-
-// checkPoints compares the sum over records with that over their points, which the database computes.
-func checkPoints(tx *tx, keys map[int64]SeriesKey, want, from, to int64) error {
-	var sum any // of another type when a column is, and nil without points
-	err := tx.QueryRowContext(tx.ctx, sumPoints, from, to).Scan(&sum)
-	if err != nil && !isOverflow(err) {
-		return err
-	}
-	if n, ok := wholeNumber(sum); err == nil && (ok && n == want || sum == nil && want == 0) {
-		return nil
-	}
-	if err == nil {
-		if stray := nameStrayPoint(tx, keys, from, to); stray != nil {
-			return stray
+	list := []byte(`s.series_id IN (0`) // no series has this number; the list must not be empty
+	for id, key := range keys {
+		if p.Wants(key.GPU) {
+			list = strconv.AppendInt(append(list, ','), id, 10)
 		}
 	}
-	return fmt.Errorf("%w: the points from %s to %s do not match the records",
-		ErrDamaged, assay.FormatInstant(from), assay.FormatInstant(to))
+	return string(append(list, `) AND `...))
 }
 
-// isOverflow reports whether a sum failed because a number in it is too large. We store no such numbers, so it means
-// damage.
-func isOverflow(err error) bool {
-	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return failure.Code == pgerrcodeOutOfRange
-	}
-	failure, ok := errors.AsType[*sqlite.Error](err)
-	return ok && strings.Contains(failure.Error(), "integer overflow")
-}
-
-// pgerrcodeOutOfRange is numeric_value_out_of_range in PostgreSQL's list of error codes.
-const pgerrcodeOutOfRange = "22003"
-
-// wholeNumber reads a sum. PostgreSQL's sums have a wider type, which is read as text; SQLite's have another type when
-// a number in them has.
-func wholeNumber(sum any) (n int64, ok bool) {
-	if text, isText := sum.(string); isText {
-		n, err := strconv.ParseInt(text, 10, 64)
-		return n, err == nil
-	}
-	n, ok = sum.(int64)
-	return n, ok
-}
-
-// nameStrayPoint finds a point that does not match its record, or has none.
-func nameStrayPoint(tx *tx, keys map[int64]SeriesKey, from, to int64) error {
-	err := tx.each(`SELECT `+recordColumns+`, p.version, p.value_nanos FROM series s CROSS JOIN records r
-		LEFT JOIN points p ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
-		WHERE r.series_id = s.series_id AND r.at >= $1 AND r.at < $2
-		ORDER BY r.at, r.revision`, []any{from, to}, func(scan scanFunc) error {
-		values := make([]driver.Value, len(recordsTable.columns))
-		var version, value, want any
-		if err := scan(&values[0], &values[1], &values[2], &values[3], &values[4], &version, &value); err != nil {
-			return err
+// checkPoints compares the records of a part, which are in the order of series, instant and revision, with their points
+// one by one: points are what is served.
+func checkPoints(scan rawScan, keys map[int64]SeriesKey, wanted string, records []Record, in Span) error {
+	query := `SELECT p.series_id, p.at, p.revision, p.version, p.value_nanos FROM series s CROSS JOIN points p
+		WHERE p.series_id = s.series_id AND ` + wanted + `p.at >= $1 AND p.at < $2
+		ORDER BY s.series_id, p.at, p.revision`
+	next := 0
+	err := scan(query, []any{in.From, in.To}, func(values []driver.Value) error {
+		if next == len(records) {
+			return strayPoint(values, keys)
 		}
-		_, r, err := readRecord(values, keys)
-		if err != nil {
-			return err
+		if !isSlotOf(values, keys, &records[next]) {
+			return firstStray(values, keys, &records[next])
 		}
+		r := &records[next]
+		next++
+		var value driver.Value
 		if r.HasValue {
-			want = int64(r.Value)
+			value = int64(r.Value)
 		}
-		if version != any(r.Version) || value != want {
-			return fmt.Errorf("%w: %s %s %s at %s, revision %d: the published point does not match the record",
-				ErrDamaged, r.GPU, r.Region, r.Grain, assay.FormatInstant(r.At), r.Revision)
+		if values[3] != driver.Value(r.Version) || values[4] != value {
+			return unlikePoint(r)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	if err == nil && next < len(records) {
+		err = unlikePoint(&records[next])
 	}
-	return tx.each(`SELECT p.series_id, p.at FROM series s CROSS JOIN points p
-		LEFT JOIN records r ON p.series_id = r.series_id AND p.at = r.at AND p.revision = r.revision
-		WHERE p.series_id = s.series_id AND p.at >= $1 AND p.at < $2 AND r.at IS NULL
-		ORDER BY p.at LIMIT 1`, []any{from, to}, func(scan scanFunc) error {
-		var series, at int64
-		if err := scan(&series, &at); err != nil {
-			return err
+	return err
+}
+
+// isSlotOf reports whether a point, as checkPoints reads it, has the series, instant and revision of a record.
+func isSlotOf(point []driver.Value, keys map[int64]SeriesKey, r *Record) bool {
+	series, ok := point[0].(int64)
+	return ok && keys[series] == SeriesKey{Line: r.Line, Grain: r.Grain} &&
+		point[1] == driver.Value(r.At) && point[2] == driver.Value(int64(r.Revision))
+}
+
+func unlikePoint(r *Record) error {
+	return fmt.Errorf("%w: %s %s %s at %s, revision %d: the published point does not match the record",
+		ErrDamaged, r.GPU, r.Region, r.Grain, assay.FormatInstant(r.At), r.Revision)
+}
+
+// firstStray is the error about a point and a record that do not belong together: whichever comes first in the order of
+// their keys lacks the other one.
+func firstStray(point []driver.Value, keys map[int64]SeriesKey, r *Record) error {
+	var position [3]int64 // series, instant, revision
+	for i := range position {
+		n, ok := point[i].(int64)
+		if !ok {
+			return strayPoint(point, keys)
 		}
-		key := keys[series]
-		return fmt.Errorf("%w: %s %s %s at %s: the published point has no record",
-			ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(at))
-	})
+		position[i] = n
+	}
+	for id, key := range keys {
+		recorded := [3]int64{id, r.At, int64(r.Revision)}
+		if (key == SeriesKey{Line: r.Line, Grain: r.Grain}) && slices.Compare(recorded[:], position[:]) < 0 {
+			return unlikePoint(r)
+		}
+	}
+	return strayPoint(point, keys)
+}
+
+func strayPoint(point []driver.Value, keys map[int64]SeriesKey) error {
+	series, _ := point[0].(int64)
+	key, when := keys[series], fmt.Sprint(point[1])
+	if at, ok := point[1].(int64); ok {
+		when = assay.FormatInstant(at)
+	}
+	return fmt.Errorf("%w: %s %s %s at %s, revision %v: the published point has no record",
+		ErrDamaged, key.GPU, key.Region, key.Grain, when, point[2])
 }
 
 // Determinations returns all revisions of the record of one slot, oldest first.
@@ -257,13 +230,10 @@ func (db *DB) Determinations(
 func (db *DB) SeriesRecords(ctx context.Context, key SeriesKey, from, to int64) (list []Record, err error) {
 	query := selectRecords + `s.series_id = (` + selectSeriesID + `)
 		AND r.at >= $4 AND r.at < $5 ORDER BY r.at, r.revision`
-	err = db.readRaw(ctx, func(tx *tx, scan rawScan) error {
-		keys, err := readSeriesKeys(tx)
-		if err != nil {
-			return err
-		}
+	err = db.readRaw(ctx, func(_ *tx, scan rawScan) error {
 		return scan(query, []any{key.GPU, key.Region, key.Grain.String(), from, to}, func(values []driver.Value) error {
-			_, r, err := readRecord(values, keys)
+			id, _ := values[0].(int64)
+			r, err := readRecord(values, map[int64]SeriesKey{id: key})
 			list = append(list, r)
 			return err
 		})
@@ -286,7 +256,7 @@ func readSeriesKeys(tx *tx) (map[int64]SeriesKey, error) {
 }
 
 // readRecord decodes a row of recordColumns.
-func readRecord(values []driver.Value, keys map[int64]SeriesKey) (series int64, r Record, err error) {
+func readRecord(values []driver.Value, keys map[int64]SeriesKey) (r Record, err error) {
 	var numbers [4]int64 // series, instant, revision, sequence
 	ok := true
 	for i := range numbers {
@@ -306,7 +276,7 @@ func readRecord(values []driver.Value, keys map[int64]SeriesKey) (series int64, 
 		err = fmt.Errorf("%w: the record of %s %s %s at %s, revision %d: %w",
 			ErrDamaged, key.GPU, key.Region, key.Grain, assay.FormatInstant(r.At), r.Revision, err)
 	}
-	return numbers[0], r, err
+	return r, err
 }
 
 // Chain is the state of a series' chain: its length and the hash of its last record.

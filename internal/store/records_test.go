@@ -228,6 +228,7 @@ func TestRecords_DamagedPoint(t *testing.T) {
 		const second = "H100 SXM global hourly at 1970-01-01T08:00:00.000Z, revision 0"
 		const where = ` WHERE at = 8 * 3600000`
 		f(`UPDATE points SET value_nanos = value_nanos + 1`+where, second)
+		f(`UPDATE points SET value_nanos = value_nanos + 100 * 65537`+where, second) // a sum of remainders stays the same
 		f(`UPDATE points SET value_nanos = NULL`+where, second)
 		if !storetest.IsPostgres(t, db) {
 			f(`UPDATE points SET value_nanos = 'none'`+where, second)

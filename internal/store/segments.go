@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strings"
 
 	"github.com/assaydata/assay"
 )
@@ -227,6 +228,13 @@ func (r *bodyReader) of(list []string) string {
 // appendSegment appends the transactions of a segment. A segment that does not match its checksum is an ErrDamaged that
 // names it.
 func (d *dictionary) appendSegment(dst []assay.Transaction, s *segment) ([]assay.Transaction, error) {
+	return d.appendWanted(dst, s, nil)
+}
+
+// appendWanted is appendSegment for the GPUs that are wanted; nil wants all.
+func (d *dictionary) appendWanted(
+	dst []assay.Transaction, s *segment, wants func(gpu string) bool,
+) ([]assay.Transaction, error) {
 	r := bodyReader{body: s.body, text: string(s.body)}
 	var local [lists][]string
 	var all []string
@@ -240,7 +248,9 @@ func (d *dictionary) appendSegment(dst []assay.Transaction, s *segment) ([]assay
 	if s.sum(all) != s.checksum {
 		return dst, s.damaged()
 	}
-	dst = slices.Grow(dst, int(s.rows))
+	if wants == nil {
+		dst = slices.Grow(dst, int(s.rows))
+	}
 	at, receipt := s.number.hour(), s.number.receipt()
 	for range s.rows {
 		at += int64(r.unsigned())
@@ -250,6 +260,12 @@ func (d *dictionary) appendSegment(dst []assay.Transaction, s *segment) ([]assay
 		t.Verified = r.unsigned() == 1
 		t.Price, t.GPUs, t.HourMicros = assay.Nanos(r.signed()), r.signed(), r.signed()
 		t.ID = r.string()
+		if wants != nil {
+			if !wants(t.GPU) {
+				continue
+			}
+			t.ID = strings.Clone(t.ID) // as a part of the text, it would keep all of it in memory
+		}
 		dst = append(dst, t)
 	}
 	if r.bad || r.at != len(r.body) {
@@ -298,19 +314,26 @@ func (tx *tx) eachSegment(rest string, args []any, f func(*segment) error) error
 // AppendWindow appends the transactions executed in [from, to) as they were received, hour by hour. A damaged segment
 // is an ErrDamaged that names the hour.
 func (db *DB) AppendWindow(ctx context.Context, dst []assay.Transaction, from, to int64) ([]assay.Transaction, error) {
-	return db.appendWindow(ctx, dst, from, to, func(*segment, []assay.Transaction) {})
+	return db.AppendPart(ctx, dst, Part{Span: Span{From: from, To: to}}, nil)
 }
 
-// appendWindow is AppendWindow, and calls each with every segment that was read.
-func (db *DB) appendWindow(
-	ctx context.Context, dst []assay.Transaction, from, to int64, each func(*segment, []assay.Transaction),
+// Part is a part of the stored transactions or records: those of some time, and of some GPUs.
+type Part struct {
+	Span
+	Wants func(gpu string) bool // nil wants all
+}
+
+// AppendPart is AppendWindow for a part. Unless the tally is nil, it also counts the transactions there; then the part
+// must consist of whole hours.
+func (db *DB) AppendPart(
+	ctx context.Context, dst []assay.Transaction, p Part, tally *Tally,
 ) ([]assay.Transaction, error) {
 	err := db.readRaw(ctx, func(tx *tx, scan rawScan) error {
 		d, err := readDictionary(tx)
 		if err != nil {
 			return err
 		}
-		first, end := segmentsOf(from, to)
+		first, end := segmentsOf(p.From, p.To)
 		query := selectSegments + `WHERE segment >= $1 AND segment < $2 ORDER BY segment`
 		return scan(query, []any{int64(first), int64(end)}, func(values []driver.Value) error {
 			s, err := readSegment(values)
@@ -318,14 +341,14 @@ func (db *DB) appendWindow(
 				return err
 			}
 			begin := len(dst)
-			if dst, err = d.appendSegment(dst, &s); err != nil {
+			if dst, err = d.appendWanted(dst, &s, p.Wants); err != nil {
 				return err
 			}
-			each(&s, dst[begin:])
-			if hour := s.number.hour(); hour < from || hour+assay.Hour > to { // the hour is only partly in the window
-				inside := slices.DeleteFunc(dst[begin:], func(t assay.Transaction) bool {
-					return t.ExecutedAt < from || t.ExecutedAt >= to
-				})
+			if tally != nil {
+				tally.add(db, s.number, dst[begin:])
+			}
+			if hour := s.number.hour(); hour < p.From || hour+assay.Hour > p.To { // only partly in the window
+				inside := slices.DeleteFunc(dst[begin:], func(t assay.Transaction) bool { return !p.holds(t.ExecutedAt) })
 				dst = dst[:begin+len(inside)]
 			}
 			return nil
@@ -370,27 +393,45 @@ func (f *finder) in(number segmentNumber, key transactionKey) (t assay.Transacti
 // maxProbe is how far from its hash an id may be listed. Outside tests it is never even one step.
 const maxProbe = 8
 
-// find finds a transaction.
+// find finds a transaction; if it was corrected, the last correction.
 func (f *finder) find(key transactionKey) (t assay.Transaction, found bool, err error) {
-	var segments []segmentNumber
+	located, err := f.locate(key)
+	if located == nil {
+		return t, false, err
+	}
+	return located.transaction, true, nil
+}
+
+// located is a stored transaction and its entry in the table of ids.
+type located struct {
+	idEntry
+	transaction assay.Transaction
+}
+
+// locate finds a transaction and its entry; nil if there is none.
+func (f *finder) locate(key transactionKey) (*located, error) {
+	var entries []idEntry
 	hash := f.tx.db.idHash(key.source, key.id)
-	query := `SELECT segment FROM transaction_ids WHERE hash BETWEEN $1 AND $2 ORDER BY hash`
-	err = f.tx.each(query, []any{hash, hash + maxProbe}, func(scan scanFunc) error {
-		var number segmentNumber
-		err := scan((*int64)(&number))
-		segments = append(segments, number)
+	query := `SELECT hash, segment FROM transaction_ids WHERE hash BETWEEN $1 AND $2 ORDER BY hash`
+	err := f.tx.each(query, []any{hash, hash + maxProbe}, func(scan scanFunc) error {
+		var e idEntry
+		err := scan(&e.hash, (*int64)(&e.segment))
+		entries = append(entries, e)
 		return err
 	})
 	if err != nil {
-		return t, false, err
+		return nil, err
 	}
-	for _, number := range segments {
-		t, found, err = f.in(number, key)
-		if err != nil || found {
-			return t, found, err
+	for _, e := range entries {
+		t, found, err := f.in(e.segment, key)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return &located{e, t}, nil
 		}
 	}
-	return t, false, nil
+	return nil, nil //nolint:nilnil // there is none
 }
 
 // FirstTransaction returns the instant of the first transaction; ok is false when there is none.
@@ -432,6 +473,23 @@ func (db *DB) Reach(ctx context.Context) (at int64, err error) {
 		return err
 	})
 	return at, err
+}
+
+// CountWindow estimates how many transactions were executed in [from, to): it counts those of whole hours. Numbers that
+// are damaged do not count: reading the transactions finds the damage.
+func (db *DB) CountWindow(ctx context.Context, from, to int64) (rows int64, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		first, end := segmentsOf(from, to)
+		var sum any
+		err := tx.QueryRowContext(tx.ctx, `SELECT sum(rows) FROM segments WHERE segment >= $1 AND segment < $2`,
+			int64(first), int64(end)).Scan(&sum)
+		if err != nil && !isOverflow(err) {
+			return err
+		}
+		rows, _ = wholeNumber(sum)
+		return nil
+	})
+	return rows, err
 }
 
 // CountTransactions counts the stored transactions.

@@ -82,6 +82,8 @@ func (db *DB) announce() {
 type Counters struct {
 	Catalog, Keys, Publication, Methodology, Manifest, Receipt int64
 
+	Checkpoint int64 // how many entries of the log the newest checkpoint signs
+
 	Realtime    int64 // the instant of the newest print
 	Utilization int64 // the Received of the newest reading
 
@@ -134,6 +136,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Manifest
 	case "receipt":
 		return &c.Receipt
+	case "checkpoint":
+		return &c.Checkpoint
 	case "utilization":
 		return &c.Utilization
 	case "accounts":
@@ -174,6 +178,7 @@ type tx struct {
 	engine engine
 	ctx    context.Context
 	now    int64
+	logDue bool // something was written that belongs in the log
 }
 
 type scanFunc func(dest ...any) error
@@ -284,7 +289,11 @@ func scanRaw(
 func (db *DB) transact(ctx context.Context, write bool, f func(*tx) error) error {
 	open, err := db.begin(ctx, write)
 	if err == nil {
-		err = f(&tx{openTx: open, db: db, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()})
+		t := &tx{openTx: open, db: db, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()}
+		err = f(t)
+		if err == nil && t.logDue {
+			err = t.appendLog()
+		}
 		if err == nil {
 			err = ctx.Err()
 		}

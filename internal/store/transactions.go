@@ -50,7 +50,7 @@ func (db *DB) AppendTransactions(ctx context.Context, batch []assay.Transaction)
 }
 
 func appendTransactions(tx *tx, batch []assay.Transaction) (a Appended, err error) {
-	ap := appender{tx: tx}
+	ap := appender{tx: tx, change: "arrived"}
 	if ap.dictionary, err = readDictionary(tx); err != nil {
 		return a, err
 	}
@@ -87,6 +87,7 @@ type appender struct {
 	known      []row // rows whose hash existed before the batch
 	rest       []row // rows whose hash is that of an earlier row of the batch, or of another id
 	finder     finder
+	change     string // how the rows are listed that are late
 	appended   Appended
 }
 
@@ -314,7 +315,7 @@ func (ap *appender) recordLate() error {
 			continue
 		}
 		ap.appended.Late++
-		if err := insertLate(ap.tx, ap.receipt, r.ExecutedAt, r.source, r.ID, r.gpu, "arrived"); err != nil {
+		if err := insertLate(ap.tx, ap.receipt, r.ExecutedAt, r.source, r.ID, r.gpu, ap.change); err != nil {
 			return err
 		}
 	}

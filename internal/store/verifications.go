@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/assaydata/assay"
 )
@@ -66,8 +67,8 @@ func (r *verifier) add(v assay.Verification) (late bool, err error) {
 		return false, err
 	}
 	err = tx.each(`SELECT verified FROM verifications
-		WHERE executed_at = $1 AND source_id = $2 AND id = $3 ORDER BY event`,
-		[]any{t.ExecutedAt, source, v.ID}, func(scan scanFunc) error { return scan(&verified) })
+		WHERE executed_at = $1 AND source_id = $2 AND id = $3 AND receipt > $4 ORDER BY event`,
+		[]any{t.ExecutedAt, source, v.ID, t.Receipt}, func(scan scanFunc) error { return scan(&verified) })
 	if err != nil {
 		return false, err
 	}
@@ -135,12 +136,27 @@ func recordMissed(tx *tx, d *dictionary, p Publication) error {
 			return err
 		}
 	}
-	events, err := readVerifications(tx, bounds.From, bounds.To)
+	amendments, err := readAmendments(tx, bounds.From, bounds.To)
 	if err != nil {
 		return err
 	}
 	f := finder{tx: tx, dictionary: d}
-	for _, v := range events {
+	for _, c := range amendments.Corrections {
+		if c.Receipt <= p.Receipt {
+			continue
+		}
+		t, found, err := f.replacedBy(c.Receipt, transactionKey{c.Source, c.ID})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("%s of %s: %w", c.ID, c.Source, ErrNoTransaction)
+		}
+		if err := note(&t, c.Receipt, "corrected"); err != nil {
+			return err
+		}
+	}
+	for _, v := range amendments.Verifications {
 		if v.Receipt <= p.Receipt {
 			continue
 		}
@@ -169,15 +185,7 @@ func readMissed(tx *tx, d *dictionary, within Span, receipt int64) (list []assay
 	return list, err
 }
 
-// Verifications lists the events about transactions executed in [from, to), oldest first.
-func (db *DB) Verifications(ctx context.Context, from, to int64) (list []assay.Verification, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		list, err = readVerifications(tx, from, to)
-		return err
-	})
-	return list, err
-}
-
+// readVerifications lists the events about transactions executed in [from, to), oldest first.
 func readVerifications(tx *tx, from, to int64) (list []assay.Verification, err error) {
 	err = tx.each(`SELECT event, coalesce(source, ''), id, executed_at, verified, actor, reason, receipt,
 		coalesce(received_at, 0), v.checksum
@@ -205,7 +213,7 @@ func verificationSum(v assay.Verification) int64 {
 	return ledgerSum(v.Source, v.ID, v.ExecutedAt, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt)
 }
 
-// Received reads the transactions of a receipt. Verified says what counts now.
+// Received reads the transactions of a receipt that no correction has replaced. Verified says what counts now.
 func (db *DB) Received(ctx context.Context, receipt int64) (list []assay.Transaction, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list = nil
@@ -224,12 +232,12 @@ func (db *DB) Received(ctx context.Context, receipt int64) (list []assay.Transac
 		for i := range list {
 			from, to = min(from, list[i].ExecutedAt), max(to, list[i].ExecutedAt)
 		}
-		events, err := readVerifications(tx, from, to+1)
+		amendments, err := readAmendments(tx, from, to+1)
 		if err != nil {
 			return err
 		}
-		verified := make(map[transactionKey]bool, len(events))
-		for _, v := range events {
+		verified := make(map[transactionKey]bool, len(amendments.Verifications))
+		for _, v := range amendments.Verifications {
 			verified[transactionKey{v.Source, v.ID}] = v.Verified
 		}
 		for i := range list {
@@ -237,6 +245,13 @@ func (db *DB) Received(ctx context.Context, receipt int64) (list []assay.Transac
 				list[i].Verified = now
 			}
 		}
+		replaced := make(map[transactionKey]bool, len(amendments.Corrections))
+		for _, c := range amendments.Corrections {
+			if c.Row == receipt {
+				replaced[transactionKey{c.Source, c.ID}] = true
+			}
+		}
+		list = slices.DeleteFunc(list, func(t assay.Transaction) bool { return replaced[transactionKey{t.Source, t.ID}] })
 		return nil
 	})
 	return list, err
@@ -245,7 +260,7 @@ func (db *DB) Received(ctx context.Context, receipt int64) (list []assay.Transac
 // Late is a transaction or an event that was received about time that had been determined before.
 type Late struct {
 	assay.Transaction
-	Change     string // arrived, verified or withdrawn
+	Change     string // arrived, verified, withdrawn or corrected
 	ReceivedAt int64
 	Hourly     bool // the hour has not been restated since
 	Daily      bool // the day has not been restated since
@@ -268,11 +283,11 @@ func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 		}
 		find := finder{tx: tx, dictionary: &d}
 		for _, entry := range entries {
-			t, found, err := find.find(entry.key)
+			t, found, err := entry.find(&find)
 			if err != nil {
 				return err
 			}
-			t.Receipt = entry.receipt
+			t.Receipt, t.ExecutedAt, t.GPU = entry.receipt, entry.executedAt, entry.gpu
 			l := Late{Transaction: t, Change: entry.change, ReceivedAt: entry.receivedAt}
 			l.Hourly = covers.pending(CoverageKey{l.GPU, assay.Hourly}, l.ExecutedAt, l.Receipt)
 			l.Daily = covers.pending(CoverageKey{l.GPU, assay.Daily}, l.ExecutedAt, l.Receipt)
@@ -289,17 +304,31 @@ func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 
 // lateEntry is a row of the table late.
 type lateEntry struct {
-	receipt, receivedAt int64
-	change              string
-	key                 transactionKey
+	receipt, receivedAt, executedAt int64
+	gpu, change                     string
+	key                             transactionKey
+}
+
+// find finds the transaction of the entry. Of a correction that is the one that counts now, unless the entry is about
+// the time or the GPU of the one that it has replaced.
+func (l *lateEntry) find(f *finder) (t assay.Transaction, found bool, err error) {
+	t, found, err = f.find(l.key)
+	if err != nil || found && t.ExecutedAt == l.executedAt && t.GPU == l.gpu {
+		return t, found, err
+	}
+	if replaced, ok, err := f.replacedBy(l.receipt, l.key); err != nil || ok {
+		return replaced, ok, err
+	}
+	return t, found, nil
 }
 
 func readLate(tx *tx) (list []lateEntry, err error) {
-	err = tx.each(`SELECT l.receipt, l.change, r.received_at, s.source, l.id FROM late l JOIN receipts r USING (receipt)
-		JOIN sources s USING (source_id) ORDER BY l.receipt, l.executed_at, l.source_id, l.id`,
+	err = tx.each(`SELECT l.receipt, l.change, r.received_at, l.executed_at, g.gpu_name, s.source, l.id
+		FROM late l JOIN receipts r USING (receipt) JOIN sources s USING (source_id) JOIN gpus g USING (gpu_id)
+		ORDER BY l.receipt, l.executed_at, l.source_id, l.id, l.gpu_id`,
 		nil, func(scan scanFunc) error {
 			var n lateEntry
-			err := scan(&n.receipt, &n.change, &n.receivedAt, &n.key.source, &n.key.id)
+			err := scan(&n.receipt, &n.change, &n.receivedAt, &n.executedAt, &n.gpu, &n.key.source, &n.key.id)
 			list = append(list, n)
 			return err
 		})

@@ -93,7 +93,7 @@ func TestVerifications_InTheirOrder(t *testing.T) {
 		}
 		f := func(from, to int64, want ...assay.Verification) {
 			t.Helper()
-			got, err := db.Verifications(t.Context(), from, to)
+			got, err := listVerifications(t, db, from, to)
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("[%d, %d): got %+v (%v), want %+v", from, to, got, err, want)
 			}
@@ -112,7 +112,7 @@ func TestAddVerifications_Canceled(t *testing.T) {
 		mustPublish(t, db, coverOf(rental("a"), assay.Hourly))
 		for n := int64(1); ; n++ {
 			late, err := db.AddVerifications(storetest.BreakAt(t, n), verification(rental("a"), false))
-			events, listErr := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
+			events, listErr := listVerifications(t, db, math.MinInt64, math.MaxInt64)
 			if listErr != nil {
 				t.Fatal(listErr)
 			}
@@ -143,7 +143,7 @@ func TestAddVerifications_AllOrNothing(t *testing.T) {
 				t.Errorf("%+v is accepted", bad)
 			}
 		}
-		if events, err := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64); len(events) > 0 || err != nil {
+		if events, err := listVerifications(t, db, math.MinInt64, math.MaxInt64); len(events) > 0 || err != nil {
 			t.Errorf("recorded are %+v (%v)", events, err)
 		}
 		if got := mustCounters(t, db); got != before {
@@ -153,7 +153,7 @@ func TestAddVerifications_AllOrNothing(t *testing.T) {
 		if err != nil || !slices.Equal(late, []bool{true, true}) {
 			t.Errorf("late are %v (%v)", late, err)
 		}
-		events, err := db.Verifications(t.Context(), math.MinInt64, math.MaxInt64)
+		events, err := listVerifications(t, db, math.MinInt64, math.MaxInt64)
 		if err != nil || len(events) != 2 || events[0].Receipt+1 != events[1].Receipt {
 			t.Errorf("recorded are %+v (%v)", events, err)
 		}
@@ -186,4 +186,11 @@ func TestReceived(t *testing.T) {
 		f(3) // the withdrawal
 		f(4)
 	})
+}
+
+// listVerifications lists the verifications of transactions executed in [from, to).
+func listVerifications(t *testing.T, db *store.DB, from, to int64) ([]assay.Verification, error) {
+	t.Helper()
+	a, err := db.Amendments(t.Context(), from, to)
+	return a.Verifications, err
 }

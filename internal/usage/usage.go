@@ -11,9 +11,11 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +55,11 @@ type cell struct {
 	keyID  string
 	route  string
 	status int
+}
+
+// with is the row of a cell.
+func (c cell) with(t tally) store.UsageCount {
+	return store.UsageCount{Day: c.day, KeyID: c.keyID, Route: c.route, Status: c.status, Requests: t.requests}
 }
 
 // tally is a number of requests and the instant of the last one.
@@ -152,9 +159,7 @@ func (c *Counter) Flush(ctx context.Context) error {
 	}
 	rows, lastUsed := make([]store.UsageCount, 0, len(c.waiting)), map[string]int64{}
 	for at, t := range c.waiting {
-		rows = append(rows, store.UsageCount{
-			Day: at.day, KeyID: at.keyID, Route: at.route, Status: at.status, Requests: t.requests,
-		})
+		rows = append(rows, at.with(t))
 		lastUsed[at.keyID] = max(lastUsed[at.keyID], t.last)
 	}
 	if err := c.Store.AddUsage(ctx, rows, lastUsed); err != nil {
@@ -200,8 +205,69 @@ func (c *Counter) Settle(ctx context.Context) {
 	}
 }
 
-// Read returns what keys have used from the first day to the last, including what was counted just now.
+// Read returns what keys have used from the first day to the last, including what this node counted just now. It adds
+// that to what is stored rather than to store it first: a read must not cost a write. While the counts are being
+// written, it waits; if that takes too long, they may be missing.
 func (c *Counter) Read(ctx context.Context, of Of, first, last int64) ([]store.UsageCount, error) {
-	c.Settle(ctx)
-	return c.Store.Usage(ctx, of, first, last)
+	wait, cancel := context.WithTimeout(ctx, readWait)
+	defer cancel()
+	var pending []store.UsageCount
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }() // until the stored ones are read, so that nothing counts twice
+		c.collect()
+		var err error
+		if pending, err = c.pending(ctx, of, first, last); err != nil {
+			return nil, err
+		}
+	case <-wait.Done():
+	}
+	stored, err := c.Store.Usage(ctx, of, first, last)
+	if err != nil || len(pending) == 0 {
+		return stored, err
+	}
+	return sum(append(stored, pending...)), nil
+}
+
+// pending returns what waits to be written of some keys.
+func (c *Counter) pending(ctx context.Context, of Of, first, last int64) (rows []store.UsageCount, err error) {
+	wanted := func(keyID string) bool { return of.KeyID == "" || keyID == of.KeyID }
+	if of.AccountID != 0 {
+		owned, err := c.Store.KeysOf(ctx, of.AccountID)
+		if err != nil {
+			return nil, err
+		}
+		inAccount := map[string]bool{}
+		for _, k := range owned {
+			inAccount[k.ID] = wanted(k.ID)
+		}
+		wanted = func(keyID string) bool { return inAccount[keyID] }
+	}
+	for at, t := range c.waiting {
+		if at.day >= first && at.day <= last && wanted(at.keyID) {
+			rows = append(rows, at.with(t))
+		}
+	}
+	return rows, nil
+}
+
+// sum joins the counts of the same cell. The order is that of the store.
+func sum(rows []store.UsageCount) (joined []store.UsageCount) {
+	slices.SortFunc(rows, func(a, b store.UsageCount) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Route, b.Route),
+			cmp.Compare(a.Status, b.Status))
+	})
+	for _, r := range rows {
+		if n := len(joined); n > 0 && sameCell(joined[n-1], r) {
+			joined[n-1].Requests += r.Requests
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	return joined
+}
+
+func sameCell(a, b store.UsageCount) bool {
+	a.Requests = b.Requests
+	return a == b
 }

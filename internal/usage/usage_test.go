@@ -174,6 +174,32 @@ func testCounterRead(t *testing.T, db *store.DB) {
 	}
 }
 
+// What is counted is added to what is stored, and reading it stores nothing.
+func TestCounter_ReadWritesNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := counter(db)
+		c.Count("aaaaaa", price, 200, noon)
+		flush(t, c)
+		c.Count("aaaaaa", price, 200, noon)
+		c.Count("aaaaaa", price, 404, noon)
+		c.Count("bbbbbb", price, 200, noon) // another key
+		for range 2 {
+			got, err := c.Read(t.Context(), Of{KeyID: "aaaaaa"}, today, today)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]store.UsageCount{
+				{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 2},
+				{Day: today, KeyID: "aaaaaa", Route: price, Status: 404, Requests: 1},
+			}, got); diff != "" {
+				t.Error(diff)
+			}
+		}
+		want(t, db, store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 1})
+	})
+}
+
 // A key's last use is the latest one, and does not count as a change of the keys.
 func TestCounter_LastUsed(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +22,8 @@ import (
 	"github.com/assaydata/assay/internal/store"
 )
 
-// Bundle proves what an exported folder holds, or names the first difference. If public keys are given, one of them
-// must have signed each manifest.
-func Bundle(ctx context.Context, dir string, publicKeys [][]byte, progress Progress) (report Report, err error) {
+// Bundle proves what an exported folder holds, or names the first difference.
+func Bundle(ctx context.Context, dir string, signatures Signatures, progress Progress) (report Report, err error) {
 	folder, err := openFolder(ctx, dir)
 	if err != nil {
 		return report, fmt.Errorf("bundle %s: %w", dir, err)
@@ -33,10 +33,10 @@ func Bundle(ctx context.Context, dir string, publicKeys [][]byte, progress Progr
 	if err := b.read(); err != nil {
 		return report, fmt.Errorf("bundle %s: %w", dir, err)
 	}
-	found := &findings{links: links{}}
-	err = b.checkChunks(ctx, found, progress)
+	found := newFindings(b.manifests)
+	err = b.checkChunks(ctx, &found, progress)
 	if err == nil {
-		err = b.conclude(found, publicKeys)
+		err = b.conclude(&found, signatures)
 	}
 	if err != nil {
 		return found.report, fmt.Errorf("bundle %s: %w", dir, err)
@@ -46,7 +46,7 @@ func Bundle(ctx context.Context, dir string, publicKeys [][]byte, progress Progr
 
 // checkChunks reads and checks the bundle, a day from fixing to fixing at a time.
 func (b *bundle) checkChunks(ctx context.Context, found *findings, progress Progress) error {
-	checker := newChecker(b.schedule, b.covers, "")
+	checker := newChecker(b.schedule, b.covers, store.Span{From: math.MinInt64, To: math.MaxInt64})
 	begin := b.schedule.LastSlot(assay.Daily, b.from-1)
 	for from := begin; from < b.to; {
 		if ctx.Err() != nil {
@@ -61,6 +61,7 @@ func (b *bundle) checkChunks(ctx context.Context, found *findings, progress Prog
 			return err
 		}
 		found.add(c)
+		found.days.close(to + 1)
 		from = to
 		if progress != nil {
 			progress(float64(from-begin)/float64(b.to-begin), found.report.Transactions)
@@ -70,51 +71,60 @@ func (b *bundle) checkChunks(ctx context.Context, found *findings, progress Prog
 }
 
 // conclude checks the chains and the manifests once all records are read.
-func (b *bundle) conclude(found *findings, publicKeys [][]byte) error {
+func (b *bundle) conclude(found *findings, signatures Signatures) error {
 	if _, err := b.transactions.next(); !errors.Is(err, io.EOF) {
 		return differs("%s line %d: there are transactions after the period", transactionsFile, b.transactions.line)
 	}
 	if _, err := b.records.next(); !errors.Is(err, io.EOF) {
 		return differs("%s line %d: there are records after the period", recordsFile, b.records.line)
 	}
-	if found.verifications != len(b.verifications) {
+	if found.verifications != len(b.amendments.Verifications) {
 		return differs("%s: there are verifications of transactions outside the period", verificationsFile)
 	}
-	for key, list := range found.links {
-		if err := checkLinks(key, list); err != nil {
+	if found.corrections != len(b.amendments.Corrections) {
+		return differs("%s: there are corrections of transactions outside the period", correctionsFile)
+	}
+	for key, c := range found.chains {
+		if err := c.check(key); err != nil {
 			return err
 		}
 	}
-	if err := checkManifests(b.manifests, false); err != nil {
+	found.days.close(math.MaxInt64)
+	receipts := map[int64]int64{}
+	for _, list := range b.covers {
+		for _, c := range list {
+			receipts[c.Version] = c.Receipt
+			if c.PublishedAt > b.exported {
+				return differs("%s: it was exported before publication %d", bundleFile, c.Version)
+			}
+		}
+	}
+	if err := checkManifests(b.manifests, receipts); err != nil {
 		return err
 	}
-	if err := found.checkSigners(b.manifests, publicKeys); err != nil {
-		return err
-	}
-	found.report.Manifests = len(b.manifests)
-	found.report.Unsigned = len(b.unsigned)
 	outside := func(day int64) bool { return day < b.from || day >= b.to }
-	return checkSigned(b.manifests, b.unsigned, found.links.days(), outside)
+	return found.checkSigned(&signing{Signatures: signatures, outside: outside, ended: b.exported})
 }
 
 // bundle is an exported folder being read: transactions and records one chunk at a time, everything else at once.
 type bundle struct {
 	*bundleFolder
-	from, to      int64
-	unsigned      []int64
-	methodology   []string // its files
-	schedule      index.Schedule
-	covers        store.Covers
-	verifications []assay.Verification
-	manifests     []assay.Manifest
-	transactions  *transactionReader
-	records       *recordReader
+	from, to     int64
+	exported     int64
+	methodology  []string // its files
+	schedule     index.Schedule
+	covers       store.Covers
+	amendments   assay.Amendments
+	manifests    []assay.Manifest
+	transactions *transactionReader
+	records      *recordReader
 }
 
 // read reads everything but the transactions and the records, which it opens.
 func (b *bundle) read() error {
 	for _, read := range []func() error{
-		b.readHead, b.readSchedule, b.readCovers, b.checkPeriod, b.readVerifications, b.readManifests, b.openChunks,
+		b.readHead, b.readSchedule, b.readCovers, b.checkPeriod, b.readVerifications, b.readCorrections, b.readManifests,
+		b.openChunks,
 	} {
 		if err := read(); err != nil {
 			return err
@@ -132,28 +142,33 @@ func (b *bundle) readHead() error {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return fmt.Errorf("%s: %w", bundleFile, err)
 	}
-	if head.Format != bundleFormat {
+	switch head.Format {
+	case bundleFormat:
+	case "assay-bundle-1", "assay-bundle-2":
+		return fmt.Errorf("%s: the format is %s, of a release before 0.6.0, which can be forged: it does not hold the whole "+
+			"chain of manifests. Export the period again", bundleFile, head.Format)
+	default:
 		return fmt.Errorf("%s: the format is %q; this program reads %s", bundleFile, head.Format, bundleFormat)
 	}
 	again, err := head.text()
 	if err != nil || !bytes.Equal(again, text) {
 		return differs("%s: it is not in the form that export writes", bundleFile)
 	}
-	days := make([]int64, 0, 2+len(head.Unsigned))
-	for _, text := range append([]string{head.From, head.To}, head.Unsigned...) {
-		day, err := time.Parse(assay.DayLayout, text)
-		if err != nil {
-			return differs("%s: %v", bundleFile, err)
-		}
-		days = append(days, day.UnixMilli())
+	from, fromErr := time.Parse(assay.DayLayout, head.From)
+	to, toErr := time.Parse(assay.DayLayout, head.To)
+	exported, _, exportedErr := assay.ParseInstant(head.Exported)
+	if err := errors.Join(fromErr, toErr, exportedErr); err != nil {
+		return differs("%s: %v", bundleFile, err)
 	}
-	b.from, b.to, b.unsigned = days[0], days[1], days[2:]
+	b.from, b.to, b.exported = from.UnixMilli(), to.UnixMilli(), exported
 	return b.checkFiles(head.Files)
 }
 
 // checkFiles checks that the files are those that were exported.
 func (b *bundle) checkFiles(sums map[string]string) error {
-	for _, name := range []string{transactionsFile, verificationsFile, coversFile, recordsFile, manifestsFile} {
+	for _, name := range []string{
+		transactionsFile, verificationsFile, correctionsFile, coversFile, recordsFile, manifestsFile,
+	} {
 		if sums[name] == "" {
 			return differs("%s: the sum of %s is missing", bundleFile, name)
 		}
@@ -225,8 +240,17 @@ func (b *bundle) readCovers() error {
 
 func (b *bundle) readVerifications() error {
 	return b.readCSV(verificationsFile, verificationColumns, func(p *parser, cells []string) {
-		b.verifications = append(b.verifications, assay.Verification{
+		b.amendments.Verifications = append(b.amendments.Verifications, assay.Verification{
 			ID: cells[0], Source: cells[1], ExecutedAt: p.instant(cells[2]), Verified: p.boolean(cells[3]),
+			Actor: cells[4], Reason: cells[5], Receipt: p.integer(cells[6]), RecordedAt: p.instant(cells[7]),
+		})
+	})
+}
+
+func (b *bundle) readCorrections() error {
+	return b.readCSV(correctionsFile, correctionColumns, func(p *parser, cells []string) {
+		b.amendments.Corrections = append(b.amendments.Corrections, assay.Correction{
+			ID: cells[0], Source: cells[1], ExecutedAt: p.instant(cells[2]), Row: p.integer(cells[3]),
 			Actor: cells[4], Reason: cells[5], Receipt: p.integer(cells[6]), RecordedAt: p.instant(cells[7]),
 		})
 	})
@@ -240,9 +264,6 @@ func (b *bundle) readManifests() error {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		m, err := proof.ParseManifest(lines.Bytes())
-		if err == nil && (m.Day < b.from || m.Day >= b.to) {
-			err = fmt.Errorf("the manifest of %s is outside the period", assay.FormatDay(m.Day))
-		}
 		if err != nil {
 			return differs("%s line %d: %v", manifestsFile, n, err)
 		}
@@ -268,12 +289,7 @@ func (b *bundle) openChunks() error {
 
 // chunk reads what belongs to the next chunk, which is of [from, to).
 func (b *bundle) chunk(from, to int64) (*chunk, error) {
-	c := &chunk{}
-	for _, e := range b.verifications {
-		if e.ExecutedAt >= from && e.ExecutedAt < to {
-			c.verifications = append(c.verifications, e)
-		}
-	}
+	c := &chunk{amendments: between(assay.Amendments{}, b.amendments, from, to)}
 	for {
 		t, err := b.transactions.next()
 		if errors.Is(err, io.EOF) || err == nil && t.ExecutedAt >= to {
@@ -292,6 +308,7 @@ func (b *bundle) chunk(from, to int64) (*chunk, error) {
 	for {
 		r, err := b.records.next()
 		if errors.Is(err, io.EOF) || err == nil && r.At > to {
+			c.listed = c.records
 			return c, nil
 		}
 		if err != nil {

@@ -77,9 +77,11 @@ var locations = map[string]*regexp.Regexp{
 	"slot": regexp.MustCompile(`(H100 SXM|H200|B200|A100 SXM4|)\S* \S* (daily|hourly)` +
 		`( at \d{4}-\d\d-\d\dT|, revision|: the chain| from |: there are records|: the time| has the wrong)`),
 	"manifest": regexp.MustCompile(
-		`manifest (of \d{4}-\d\d-\d\d, revision \d|of \d{4}-\d\d-\d\dT|of \d{4}-\d\d-\d\d: |\d+ is missing)`),
+		`manifest (of \d{4}-\d\d-\d\d, revision \d|of \d{4}-\d\d-\d\dT|of \d{4}-\d\d-\d\d: |\d+ is missing)` +
+			`|\d{4}-\d\d-\d\d: records are in no manifest`),
 	"receipt":      regexp.MustCompile(`receipt \d+`),
 	"verification": regexp.MustCompile(`verification (\d+|of transaction)`),
+	"correction":   regexp.MustCompile(`correction (\d+|of transaction)`),
 	"publication":  regexp.MustCompile(`publication \d+`),
 	"methodology":  regexp.MustCompile(`methodology`),
 	"count":        regexp.MustCompile(`there should be \d+ rows of type`),       // rows at the end of a list are missing
@@ -87,6 +89,8 @@ var locations = map[string]*regexp.Regexp{
 	"series":       regexp.MustCompile(`series \d+, (daily|hourly) of GPU \d+`),
 	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type
 	"ids":          regexp.MustCompile(`the table of transaction ids`),
+	"log": regexp.MustCompile(`(entry \d+|bundle|tile \d+ of level \d+|checkpoint of \d+ entries) of the log|` +
+		`the log does not have \{|where records are in the log|log_records|the log lists|the last checkpoint`),
 }
 
 // wantDifference wants a verification to fail, and to name one of the locations.
@@ -119,6 +123,7 @@ func (m *tampered) wantIntact() {
 var tables = []struct {
 	name, where, locations string
 	except                 []string // columns
+	onlyLast               bool     // only the last row is missed
 }{
 	{name: "segments", where: "1", locations: "transaction slot instant"},
 	{name: "sources", where: "1", locations: "transaction verification"},
@@ -131,6 +136,7 @@ var tables = []struct {
 	{name: "receipts", where: "1", locations: "receipt verification count"},
 	{name: "transaction_ids", where: "1", locations: "transaction ids"},
 	{name: "verifications", where: "1", locations: "verification receipt"},
+	{name: "corrections", where: "1", locations: "correction receipt transaction count"},
 	{name: "methodologies", where: "1", locations: "methodology count"},
 	{name: "publications", where: "1", locations: "publication count"},
 	{name: "publication_covers", where: "1", locations: "publication"},
@@ -140,6 +146,17 @@ var tables = []struct {
 	{name: "points", where: "1", locations: "slot"},
 	{name: "manifests", where: "1", locations: "manifest count"},
 	{name: "unsigned_days", where: "1", locations: "manifest"},
+	{name: "log_tiles", where: "1", locations: "log"},
+	{name: "log_bundles", where: "1", locations: "log"},
+	{name: "log_tail", where: "1", locations: "log"},
+	{name: "log_records", where: "1", locations: "log"},
+	{name: "log_progress", where: "1", locations: "log"},
+	{name: "log_methodologies", where: "1", locations: "log"},
+	{
+		name: "checkpoints", where: "1", locations: "log",
+		except:   []string{"signed_at"}, // what was signed is in the note, and that has no time
+		onlyLast: true,                  // what one signs, the next one signs too
+	},
 }
 
 // TestDatabase_AnyColumn changes each column of each table, in single bits and by a lot.
@@ -290,7 +307,11 @@ func TestDatabase_AnyRowMissing(t *testing.T) {
 			m := newTampered(t)
 			random := rand.New(rand.NewPCG(4, uint64(i)))
 			m.save(table.name)
-			for _, row := range m.someRows(table.name, table.where, random) {
+			rows := m.someRows(table.name, table.where, random)
+			if table.onlyLast {
+				rows = rows[len(rows)-1:]
+			}
+			for _, row := range rows {
 				where, args := "1", []any{}
 				for name, value := range row {
 					args = append(args, value)
@@ -299,7 +320,7 @@ func TestDatabase_AnyRowMissing(t *testing.T) {
 				if n := m.exec(fmt.Sprintf(`DELETE FROM %s WHERE %s`, table.name, where), args...); n != 1 {
 					t.Fatalf("%s: %d rows are deleted", table.name, n)
 				}
-				m.wantDifference(fmt.Sprintf("%s without %v", table.name, row), table.locations+" receipt count")
+				m.wantDifference(fmt.Sprintf("%s without %.200q", table.name, fmt.Sprint(row)), table.locations+" receipt count")
 				m.restore(table.name)
 			}
 			m.wantIntact()
@@ -332,6 +353,10 @@ func TestDatabase_AnyExtraRow(t *testing.T) {
 	f("verifications", `INSERT INTO verifications
 		SELECT max(event) + 1, executed_at, source_id, id, verified, actor, reason, receipt, checksum FROM verifications`,
 		"verification receipt")
+	f("corrections", `INSERT INTO corrections
+		SELECT max(correction) + 1, hash, segment, executed_at, source_id, id, actor, reason, receipt, checksum
+		FROM corrections`,
+		"correction receipt")
 	f("methodologies", `INSERT INTO methodologies
 		SELECT version || 'x', effective_at + 1, adopted_at, text, checksum FROM methodologies LIMIT 1`, "count")
 	f("publications", `INSERT INTO publications
@@ -358,7 +383,8 @@ func TestDatabase_AnyExtraRow(t *testing.T) {
 	f("points", `INSERT INTO points
 		SELECT series_id + 1000, at, revision, value_nanos, version FROM points LIMIT 1`, "slot")
 	f("manifests", `INSERT INTO manifests
-		SELECT max(sequence) + 1, day + 1, revision, records, digest, signed_at, previous, hash, public_key, signature
+		SELECT max(sequence) + 1, day + 1, revision, records, digest, signed_at, previous, hash, public_key, signature,
+			publication, receipt, revisions
 		FROM manifests`, "count")
 	m.wantIntact()
 }

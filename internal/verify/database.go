@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"cmp"
 	"context"
+	"hash/crc32"
 	"math"
 	"slices"
 	"sync"
@@ -13,18 +15,44 @@ import (
 
 // Options narrow a verification of a database. The zero value checks everything.
 type Options struct {
-	From, To   int64    // slots that end in [From, To); 0 leaves that side open
-	GPU        string   // the only GPU to check; empty for all
-	PublicKeys [][]byte // one of them must have signed each manifest; none accepts any
-	Workers    int      // 0 is 1
-	Progress   Progress // may be nil
+	From, To int64  // slots that end in [From, To); 0 leaves that side open
+	GPU      string // the only GPU to check; empty for all
+	Workers  int    // 0 is 1
+	Signatures
+
+	Progress Progress // may be nil
+
+	rows int // maxRows in a test
+}
+
+// Signatures is what a verification asks of signatures. The zero value accepts any key.
+type Signatures struct {
+	PublicKeys    [][]byte // one of them must have signed each manifest, and every day that is over
+	Now           int64    // the verifier's clock, which says which days are over
+	AllowUnsigned bool     // days that are over may be unsigned
 }
 
 // everything says that nothing is left out, so that totals can be checked too.
 func (o *Options) everything() bool { return o.From == 0 && o.To == 0 && o.GPU == "" }
 
-// chunkDays is how many days are checked at once: enough to spread the cost of a query, few enough for memory.
-const chunkDays = 4
+// period is the time in which the slots end.
+func (o *Options) period() store.Span {
+	all := store.Span{From: math.MinInt64, To: math.MaxInt64}
+	if o.From != 0 {
+		all.From = o.From
+	}
+	if o.To != 0 {
+		all.To = o.To
+	}
+	return all
+}
+
+// A chunk has several days if they are small, to spread the cost of a query. A day that is large is split by GPU.
+const (
+	chunkDays = 4
+	maxRows   = 200_000 // transactions and records in memory, of all workers together: about 100 MB
+	maxGroups = 1000
+)
 
 // Database proves what a database holds, or names the first difference. Data that arrives meanwhile is ignored.
 func Database(ctx context.Context, db *store.DB, o Options) (report Report, err error) {
@@ -39,10 +67,12 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 	if err := checkLedger(&ledger, schedule); err != nil {
 		return report, err
 	}
-	v := &verification{Options: o, db: db, schedule: schedule, ledger: &ledger}
-	v.links, v.tally.Received = links{}, map[int64]int{}
+	v := &verification{
+		Options: o, db: db, schedule: schedule, ledger: &ledger, findings: newFindings(ledger.Manifests),
+		tally: store.NewTally(ledger.Counters.Receipt), entryKey: newEntryKey(),
+	}
 	for _, check := range []func(context.Context) error{
-		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests,
+		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests, v.checkLog,
 	} {
 		if err := check(ctx); err != nil {
 			return v.report, err
@@ -57,18 +87,22 @@ type verification struct {
 	db       *store.DB
 	schedule index.Schedule
 	ledger   *store.Ledger // as of the start
-	spans    []store.Span  // of the chunks, in the order of time
+	parts    []store.Part  // one for each chunk, in the order of time
+	entryKey entryKey
 
 	ids    store.IDSum // of the table of transaction ids
 	idsErr error
 
 	mu sync.Mutex // guards what follows
 	findings
-	next    int // chunk to take
-	done    int
-	failed  int // first chunk that differs
+	next    int    // chunk to take
+	checked []bool // by chunk
+	done    int    // how many are
+	prefix  int    // how many are from the first on
+	failed  int    // first chunk that differs
 	failure error
-	tally   store.Tally
+	tally   *store.Tally
+	records entrySum // of their entries in the log
 }
 
 // split divides the requested time into chunks, each from a fixing to a fixing. Time without any data gets none.
@@ -86,7 +120,7 @@ func (v *verification) split(ctx context.Context) error {
 			return err
 		}
 		if !ok || next >= end {
-			v.failed = len(v.spans)
+			v.failed, v.checked = len(v.parts), make([]bool, len(v.parts))
 			return nil
 		}
 		// An instant outside the calendar is damage and would make the loop endless. So is one before at: SQLite
@@ -95,14 +129,50 @@ func (v *verification) split(ctx context.Context) error {
 			return differs("there is a transaction or a record at %d ms: that is out of order, or not in the years 1 to 9999",
 				next)
 		}
-		span := store.Span{From: v.schedule.LastSlot(assay.Daily, next)}
-		span.To = span.From
-		for range chunkDays {
-			span.To = v.schedule.NextSlot(assay.Daily, span.To)
+		if at, err = v.addParts(ctx, v.schedule.LastSlot(assay.Daily, next), end); err != nil {
+			return err
 		}
-		v.spans = append(v.spans, span)
-		at = span.To
 	}
+}
+
+// addParts adds the parts from a fixing on: of some days or, if even one is too large, of one day for several groups of
+// GPUs. It returns where they end.
+func (v *verification) addParts(ctx context.Context, from, end int64) (to int64, err error) {
+	limit := int64(max(1, cmp.Or(v.rows, maxRows)/max(1, v.Workers)))
+	var rows int64
+	for _, days := range []int64{chunkDays, 1} {
+		to = from
+		for range days {
+			to = min(v.schedule.NextSlot(assay.Daily, to), end)
+		}
+		if rows, err = v.db.CountWindow(ctx, from, to); err != nil {
+			return to, err
+		}
+		if rows += days * v.dailyRecords(); rows <= limit {
+			v.parts = append(v.parts, store.Part{Span: store.Span{From: from, To: to}})
+			return to, nil
+		}
+	}
+	groups := min(rows/limit+1, maxGroups)
+	for group := range groups {
+		v.parts = append(v.parts, store.Part{
+			Span:  store.Span{From: from, To: to},
+			Wants: func(gpu string) bool { return int64(crc32.ChecksumIEEE([]byte(gpu)))%groups == group },
+		})
+	}
+	return to, nil
+}
+
+// dailyRecords is how many records a day has if every slot has one.
+func (v *verification) dailyRecords() (n int64) {
+	for _, c := range v.ledger.Chains {
+		if c.Grain == assay.Hourly {
+			n += assay.Day / assay.Hour
+		} else {
+			n++
+		}
+	}
+	return n
 }
 
 // checkChunks lets the workers take the chunks in the order of time. Once one differs, only earlier ones matter.
@@ -120,23 +190,28 @@ func (v *verification) checkChunks(ctx context.Context) error {
 
 // work is one worker: it checks chunks until none is left.
 func (v *verification) work(ctx context.Context) {
-	checker := newChecker(v.schedule, v.ledger.Covers, v.GPU)
-	tally := store.Tally{Received: map[int64]int{}}
+	checker := newChecker(v.schedule, v.ledger.Covers, v.period())
+	tally := store.NewTally(v.ledger.Counters.Receipt)
+	var records entrySum
 	var c chunk
 	for {
 		i, ok := v.take()
 		if !ok {
 			break
 		}
-		err := v.read(ctx, &c, &tally, v.spans[i])
+		err := v.read(ctx, &c, tally, v.parts[i])
 		if err == nil {
 			err = checker.check(&c)
+		}
+		if v.everything() {
+			records.join(v.entryKey.recordSum(c.listed))
 		}
 		v.put(i, &c, err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.tally.Join(&tally)
+	v.tally.Join(tally)
+	v.records.join(records)
 }
 
 func (v *verification) take() (i int, ok bool) {
@@ -147,28 +222,58 @@ func (v *verification) take() (i int, ok bool) {
 	return i, i < v.failed
 }
 
-// read fills a chunk with what the database holds of a span.
-func (v *verification) read(ctx context.Context, c *chunk, tally *store.Tally, span store.Span) (err error) {
-	receipt, version := v.ledger.Counters.Receipt, v.ledger.Counters.Publication
-	if v.everything() {
-		c.transactions, err = v.db.AppendTallied(ctx, c.transactions[:0], span.From, span.To, receipt, tally)
-	} else {
-		c.transactions, err = v.db.AppendWindow(ctx, c.transactions[:0], span.From, span.To)
-	}
-	if err != nil {
+// read fills a chunk with a part of what the database holds.
+func (v *verification) read(ctx context.Context, c *chunk, tally *store.Tally, part store.Part) error {
+	if err := v.readTransactions(ctx, c, tally, part); err != nil {
 		return err
 	}
-	c.verifications = c.verifications[:0]
-	for _, e := range v.ledger.Events {
-		if e.ExecutedAt >= span.From && e.ExecutedAt < span.To {
-			c.verifications = append(c.verifications, e)
+	c.partial = part.Wants != nil || !v.everything()
+	c.amendments = between(c.amendments, v.ledger.Amendments, part.From, part.To)
+	return v.readRecords(ctx, c, part)
+}
+
+func (v *verification) readTransactions(
+	ctx context.Context, c *chunk, tally *store.Tally, part store.Part,
+) (err error) {
+	c.transactions = c.transactions[:0]
+	if !v.everything() {
+		tally = nil
+	}
+	if v.GPU != "" {
+		if part.Wants != nil && !part.Wants(v.GPU) {
+			return nil
 		}
+		part.Wants = func(gpu string) bool { return gpu == v.GPU }
 	}
-	c.records, err = v.db.AppendRecords(ctx, c.records[:0], span.From+1, span.To+1)
-	if err != nil {
+	c.transactions, err = v.db.AppendPart(ctx, c.transactions, part, tally)
+	if v.From != 0 || v.To != 0 {
+		c.transactions = slices.DeleteFunc(c.transactions, func(t assay.Transaction) bool { return !v.counts(t.ExecutedAt) })
+	}
+	return err
+}
+
+// counts reports whether a transaction of that instant belongs to a slot of the period.
+func (v *verification) counts(executedAt int64) bool {
+	period := v.period()
+	return slices.ContainsFunc(assay.Grains, func(grain assay.Grain) bool {
+		slot := v.schedule.NextSlot(grain, executedAt)
+		return slot >= period.From && slot < period.To
+	})
+}
+
+// readRecords reads the records of all GPUs of a part, because manifests list all.
+func (v *verification) readRecords(ctx context.Context, c *chunk, part store.Part) (err error) {
+	part.From, part.To = part.From+1, part.To+1
+	if c.listed, err = v.db.AppendPartRecords(ctx, c.listed[:0], part); err != nil {
 		return err
 	}
-	c.records = slices.DeleteFunc(c.records, func(r store.Record) bool { return r.Version > version })
+	period := v.period()
+	c.listed = slices.DeleteFunc(c.listed, func(r store.Record) bool {
+		return r.Version > v.ledger.Counters.Publication || r.At < period.From || r.At >= period.To
+	})
+	if c.records = c.listed; v.GPU != "" {
+		c.records = slices.DeleteFunc(slices.Clone(c.listed), func(r store.Record) bool { return r.GPU != v.GPU })
+	}
 	return nil
 }
 
@@ -183,32 +288,44 @@ func (v *verification) put(i int, c *chunk, err error) {
 		return
 	}
 	v.add(c)
+	v.checked[i] = true
 	v.done++
+	v.closeDays()
 	if v.Progress != nil {
-		v.Progress(float64(v.done)/float64(len(v.spans)), v.report.Transactions)
+		v.Progress(float64(v.done)/float64(len(v.parts)), v.report.Transactions)
+	}
+}
+
+// closeDays closes the days before the first chunk that is not checked yet.
+func (v *verification) closeDays() {
+	for v.prefix < len(v.parts) && v.checked[v.prefix] {
+		v.prefix++
+	}
+	if v.prefix < len(v.parts) {
+		v.days.close(v.parts[v.prefix].From + 1)
+	} else {
+		v.days.close(math.MaxInt64)
 	}
 }
 
 // checkChains checks the chain of every series and, if everything was read, its length and head.
 func (v *verification) checkChains(context.Context) error {
-	for _, chain := range v.ledger.Chains {
-		links := v.links[chain.SeriesKey]
-		if err := checkLinks(chain.SeriesKey, links); err != nil {
+	for _, head := range v.ledger.Chains {
+		c := v.chains[head.SeriesKey]
+		delete(v.chains, head.SeriesKey)
+		if c == nil {
+			c = &chain{}
+		}
+		if err := c.check(head.SeriesKey); err != nil {
 			return err
 		}
-		if !v.everything() {
-			continue
-		}
-		n := int64(len(links))
-		if n != chain.Records || links[n-1].sequence != n || links[n-1].hash != chain.Head {
+		if v.everything() && !c.endsWith(head) {
 			return differs("%s %s %s: the chain has %d records and does not end with the head of %d",
-				chain.GPU, chain.Region, chain.Grain, n, chain.Records)
+				head.GPU, head.Region, head.Grain, c.records(), head.Records)
 		}
 	}
-	for key := range v.links {
-		if !slices.ContainsFunc(v.ledger.Chains, func(c store.Chain) bool { return c.SeriesKey == key }) {
-			return differs("%s %s %s: there are records, but the series has no chain", key.GPU, key.Region, key.Grain)
-		}
+	for key := range v.chains {
+		return differs("%s %s %s: there are records, but the series has no chain", key.GPU, key.Region, key.Grain)
 	}
 	return nil
 }
@@ -224,10 +341,12 @@ func (v *verification) checkTotals(ctx context.Context) error {
 			return differs("receipt %d of %s: %d transactions came with it, %d are stored",
 				r.Number, assay.FormatInstant(r.ReceivedAt), r.Rows, n)
 		}
-		delete(v.tally.Received, r.Number)
+		v.tally.Received[r.Number] = 0
 	}
 	for number, n := range v.tally.Received {
-		return differs("receipt %d is missing, but %d transactions name it", number, n)
+		if n > 0 {
+			return differs("receipt %d is missing, but %d transactions name it", number, n)
+		}
 	}
 	if v.idsErr != nil {
 		return v.idsErr
@@ -239,14 +358,16 @@ func (v *verification) checkTotals(ctx context.Context) error {
 		}
 		return differs("%s", misplaced)
 	}
-	if int64(v.report.Records) != v.ledger.Records || v.verifications != len(v.ledger.Events) {
-		return differs("there are %d records and %d verifications, but %d and %d belong to transactions",
-			v.ledger.Records, len(v.ledger.Events), v.report.Records, v.verifications)
+	if int64(v.report.Records) != v.ledger.Records || v.verifications != len(v.ledger.Verifications) ||
+		v.corrections != len(v.ledger.Corrections) {
+		return differs("there are %d records, %d verifications and %d corrections, but %d, %d and %d belong to transactions",
+			v.ledger.Records, len(v.ledger.Verifications), len(v.ledger.Corrections),
+			v.report.Records, v.verifications, v.corrections)
 	}
 	return nil
 }
 
-// checkManifests checks the manifests of the requested days, and that every day with records has one or is unsigned.
+// checkManifests checks all manifests, and that those of the requested days list their records.
 func (v *verification) checkManifests(context.Context) error {
 	from, to := int64(math.MinInt64), int64(math.MaxInt64) // the days that were read in full
 	if v.From != 0 {
@@ -256,15 +377,50 @@ func (v *verification) checkManifests(context.Context) error {
 		to = assay.StartOfDay(v.To)
 	}
 	outside := func(day int64) bool { return day < from || day >= to }
-	list := slices.Clone(v.ledger.Manifests)
-	list = slices.DeleteFunc(list, func(m assay.Manifest) bool { return outside(m.Day) })
-	if err := checkManifests(list, len(list) == len(v.ledger.Manifests)); err != nil {
+	receipts := map[int64]int64{}
+	for _, p := range v.ledger.Publications {
+		receipts[p.Version] = p.Receipt
+	}
+	if err := checkManifests(v.ledger.Manifests, receipts); err != nil {
 		return err
 	}
-	if err := v.checkSigners(list, v.PublicKeys); err != nil {
+	for i := range v.ledger.Manifests {
+		m := &v.ledger.Manifests[i]
+		if _, ok := receipts[m.Publication]; !ok && m.Publication != 0 {
+			return differs("%s: it names publication %d, which does not exist", manifestName(m), m.Publication)
+		}
+	}
+	if err := v.checkSigned(&signing{Signatures: v.Signatures, outside: outside, ended: v.signedBy()}); err != nil {
 		return err
 	}
-	unsigned := slices.DeleteFunc(slices.Clone(v.ledger.Unsigned), outside)
-	v.report.Manifests, v.report.Unsigned = len(list), len(unsigned)
-	return checkSigned(list, unsigned, v.links.days(), outside)
+	return v.checkUnsignedList(outside)
+}
+
+// signedBy is the instant by which days must have ended to be signed: that of the last publication but one, because the
+// signing after the last one may still be under way.
+func (v *verification) signedBy() int64 {
+	if n := len(v.ledger.Publications); n > 1 {
+		return v.ledger.Publications[n-2].PublishedAt
+	}
+	return 0
+}
+
+// checkUnsignedList checks the list by which the publisher knows what to sign.
+func (v *verification) checkUnsignedList(outside func(day int64) bool) error {
+	listed := slices.DeleteFunc(slices.Clone(v.ledger.Unsigned), outside)
+	found := make([]int64, len(v.report.Unsigned))
+	for i, u := range v.report.Unsigned {
+		found[i] = u.Day
+	}
+	for _, day := range found {
+		if !slices.Contains(listed, day) {
+			return differs("%s: records are in no manifest, but the day is not listed as unsigned", assay.FormatDay(day))
+		}
+	}
+	for _, day := range listed {
+		if !slices.Contains(found, day) {
+			return differs("%s: it is listed as unsigned, but its manifest lists all its records", assay.FormatDay(day))
+		}
+	}
+	return nil
 }

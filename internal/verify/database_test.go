@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -12,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/store"
@@ -21,7 +22,8 @@ import (
 
 // marketReport is the report of the whole market.
 var marketReport = Report{
-	Transactions: 475, Records: 377, Manifests: 11, Unsigned: 2,
+	Transactions: 481, Records: 390, Manifests: 11,
+	Unsigned:   []UnsignedDay{{instant(9, 0), Republished}, {instant(10, 0), NotEnded}},
 	PublicKeys: []string{base64.StdEncoding.EncodeToString(marketKey.Public().(ed25519.PublicKey))},
 }
 
@@ -30,28 +32,119 @@ func TestDatabase_ProvesTheMarket(t *testing.T) {
 	db := openMarket(t)
 	f := func(o Options, want Report) {
 		t.Helper()
+		want.LogEntries = logSize(t, db)
 		got, err := Database(t.Context(), db, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("the report (-want +got):\n%s", diff)
 		}
 	}
 	f(Options{}, marketReport)
 	publicKey := marketKey.Public().(ed25519.PublicKey)
-	f(Options{Workers: 3, PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize), publicKey}}, marketReport)
-	f(Options{GPU: "H200"}, marketReport) // all are read, only one is computed
+	either := Signatures{PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize), publicKey}}
+	f(Options{Workers: 3, Signatures: either}, marketReport)
+	f(Options{rows: 20}, marketReport) // every day in many groups
+	f(Options{rows: 60, Workers: 3}, marketReport)
+}
+
+// Filters read only what they name, and the report counts only that.
+func TestDatabase_Filters(t *testing.T) {
+	t.Parallel()
+	db := openMarket(t)
+	transactions, err := db.AppendWindow(t.Context(), nil, math.MinInt64, math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger := ledgerOf(t, db)
+	schedule, err := scheduleOf(ledger.Methodologies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(o Options) {
+		t.Helper()
+		from, to := o.From, cmp.Or(o.To, math.MaxInt64)
+		var want Report
+		for _, tr := range transactions {
+			hour, day := schedule.NextSlot(assay.Hourly, tr.ExecutedAt), schedule.NextSlot(assay.Daily, tr.ExecutedAt)
+			inPeriod := hour >= from && hour < to || day >= from && day < to
+			if inPeriod && (o.GPU == "" || tr.GPU == o.GPU) {
+				want.Transactions++
+			}
+		}
+		for _, r := range records {
+			if r.At >= from && r.At < to && (o.GPU == "" || r.GPU == o.GPU) {
+				want.Records++
+			}
+		}
+		for _, rows := range []int{0, 30} {
+			o.rows = rows
+			got, err := Database(t.Context(), db, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Transactions != want.Transactions || got.Records != want.Records || want.Records == 0 {
+				t.Errorf("%+v: %d transactions and %d records, want %d and %d",
+					o, got.Transactions, got.Records, want.Transactions, want.Records)
+			}
+		}
+	}
+	f(Options{GPU: "H200"})
+	f(Options{From: instant(5, 0), To: instant(6, 0)})
+	f(Options{From: instant(5, 3), To: instant(5, 4)})
+	f(Options{From: instant(7, 0)})
+	f(Options{To: instant(7, 0)})
+	f(Options{GPU: "H100 SXM", From: instant(5, 10), To: instant(7, 22)})
+}
+
+// A filter leaves out what it does not name, and nothing of what it names: not even that the day's manifest lists it.
+func TestDatabase_FilterByGPU(t *testing.T) {
+	t.Parallel()
+	f := func(name, statement, want string) {
+		t.Helper()
+		db := openMarket(t)
+		storetest.Exec(t, db, statement)
+		for _, rows := range []int{0, 30} {
+			_, err := Database(t.Context(), db, Options{GPU: "H200", rows: rows})
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s, %d rows: %v, want %q", name, rows, err, want)
+			}
+		}
+	}
+	const of = ` WHERE series_id IN (SELECT series_id FROM series JOIN gpus USING (gpu_id) WHERE gpu_name = `
+	f("a wrong chain of another GPU", `UPDATE records SET sequence = sequence + 1000`+of+`'B200')`, "")
+	f("a wrong chain", `UPDATE records SET sequence = sequence + 1000`+of+`'H200')`, "the chain")
+	f("a wrong hash of another GPU", `UPDATE records SET body = body || x'00'`+of+`'B200')`, "B200")
+	f("a record of another GPU is missing", `DELETE FROM records`+of+`'B200')`, "B200")
+}
+
+// Damage is found in a day that is split, too.
+func TestDatabase_Split(t *testing.T) {
+	t.Parallel()
+	for _, missing := range []string{
+		"segments WHERE segment = (SELECT max(segment) FROM segments)", "records WHERE sequence = 7", "points WHERE revision = 1",
+		"verifications WHERE event = 7", "corrections WHERE correction = 6", "receipts WHERE receipt = 21",
+		"transaction_ids WHERE hash = (SELECT max(hash) FROM transaction_ids)",
+	} {
+		db := openMarket(t)
+		storetest.Exec(t, db, `DELETE FROM `+missing)
+		_, err := Database(t.Context(), db, Options{rows: 30})
+		if !errors.Is(err, ErrDiffers) && !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("without %s: %v", missing, err)
+		}
+	}
 }
 
 // The other tests depend on this content of the market.
 func TestMarket_HasEverything(t *testing.T) {
 	t.Parallel()
 	db := openMarket(t)
-	ledger, err := db.Ledger(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := ledgerOf(t, db)
 	records, err := db.AppendRecords(t.Context(), nil, math.MinInt64, math.MaxInt64)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +172,8 @@ func TestMarket_HasEverything(t *testing.T) {
 		}
 	}
 	f("methodologies", len(ledger.Methodologies), 2)
-	f("events", len(ledger.Events), 7)
+	f("events", len(ledger.Verifications), 7)
+	f("corrections", len(ledger.Corrections), 5)
 	f("publications", len(ledger.Publications), 7)
 	f("unsigned days", len(ledger.Unsigned), 1)
 	f("late and waiting", waiting, 2)
@@ -106,14 +200,13 @@ func TestDatabase_Periods(t *testing.T) {
 		from, to int64
 		affected bool // by the damage
 	}{
-		// Time is read in chunks of four days from the fixing at which it begins.
-		"a day of the same chunk": {from: instant(5, 0), to: instant(6, 0), affected: true},
-		"the damaged hour":        {from: instant(7, 0), to: instant(7, 9), affected: true},
-		"later days":              {from: instant(7, 22), to: instant(9, 0)},
-		"a later hour":            {from: instant(9, 12), to: instant(9, 13)},
-		"from before the damage":  {from: instant(5, 0), affected: true},
-		"up to the damaged hour":  {to: instant(7, 4), affected: true},
-		"from after the damage":   {from: instant(8, 0)},
+		"an earlier day":         {from: instant(5, 0), to: instant(6, 0)},
+		"the damaged hour":       {from: instant(7, 0), to: instant(7, 9), affected: true},
+		"later days":             {from: instant(7, 22), to: instant(9, 0)},
+		"a later hour":           {from: instant(9, 12), to: instant(9, 13)},
+		"from before the damage": {from: instant(5, 0), affected: true},
+		"up to the damaged hour": {to: instant(7, 4), affected: true},
+		"from after the damage":  {from: instant(8, 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,7 +237,8 @@ func TestDatabase_NothingPublished(t *testing.T) {
 
 func TestDatabase_AnotherKey(t *testing.T) {
 	t.Parallel()
-	_, err := Database(t.Context(), openMarket(t), Options{PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize)}})
+	another := Signatures{PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize)}}
+	_, err := Database(t.Context(), openMarket(t), Options{Signatures: another})
 	const want = "manifest of 2026-03-04, revision 0: it is signed with another key"
 	if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), want) {
 		t.Error(err)
@@ -198,7 +292,7 @@ func whileWriting(t *testing.T, limit int64, work func(ctx context.Context, t *t
 // writeMore makes every change that a ledger can have.
 func writeMore(t *testing.T, db *store.DB) {
 	t.Helper()
-	b := &marketBuilder{ctx: t.Context(), db: db, clock: marketEnd + assay.Day}
+	b := &marketBuilder{ctx: t.Context(), db: db, clock: marketEnd + assay.Hour}
 	b.publisher = publisherOf(b)
 	b.receive(rentals(marketEnd, marketEnd+2*assay.Hour)...)
 	b.receive(late("H100 SXM", instant(6, 9), 77))

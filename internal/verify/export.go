@@ -28,6 +28,7 @@ const (
 	bundleFile        = "bundle.json"
 	transactionsFile  = "transactions.csv"
 	verificationsFile = "verifications.csv"
+	correctionsFile   = "corrections.csv"
 	methodologyFolder = "methodology"
 	coversFile        = "covers.csv"
 	recordsFile       = "records.ndjson"
@@ -35,15 +36,14 @@ const (
 	readmeFile        = "README.txt"
 )
 
-// bundleFormat distinguishes this form of a bundle from later ones.
-const bundleFormat = "assay-bundle-1"
+// bundleFormat distinguishes this form of a bundle from others.
+const bundleFormat = "assay-bundle-3"
 
 // bundleHead is the content of bundle.json.
 type bundleHead struct {
 	Format   string            `json:"format"`
-	From     string            `json:"from"`          // first day
-	To       string            `json:"to"`            // day after the last
-	Unsigned []string          `json:"unsigned_days"` // whose records are in no manifest yet
+	From     string            `json:"from"` // first day
+	To       string            `json:"to"`   // day after the last
 	Exported string            `json:"exported_at"`
 	Files    map[string]string `json:"files"` // the SHA-256 of every other file: damage shows here, forgery in the checks
 }
@@ -61,6 +61,9 @@ var (
 	verificationColumns = []string{
 		"id", "source", "executed_at", "verified", "actor", "reason", "receipt", "recorded_at",
 	}
+	correctionColumns = []string{
+		"id", "source", "executed_at", "corrected_receipt", "actor", "reason", "receipt", "recorded_at",
+	}
 	coverColumns = []string{
 		"gpu_name", "granularity", "from", "to", "version", "published_at", "receipt", "restatement",
 	}
@@ -70,11 +73,13 @@ const readme = `This folder proves the published values of the days from %s up t
 
   transactions.csv    the transactions behind the values, as received; receipt is the order in which they arrived
   verifications.csv   later changes of whether a transaction counts
+  corrections.csv     which transactions were replaced by later ones of the same id
   methodology/        the rules, one file per version
   covers.csv          which publication determined which time, and up to which receipt it knew the transactions
   records.ndjson      how each value was computed; each record carries the hash of the one before it in its series
-  manifests.ndjson    the list of each day's records, signed by the publisher
-  bundle.json         the period, its days that are not signed yet, and the SHA-256 of every other file
+  manifests.ndjson    all manifests from the first on, each with the hash of the one before it: the list of a day's
+                      records, signed by the publisher
+  bundle.json         the period, and the SHA-256 of every other file
 
 To check all of it:  assay verify --bundle FOLDER --public-key KEY
 with the publisher's key from a source you trust. This needs no database and no network.
@@ -96,6 +101,7 @@ type exporter struct {
 	schedule index.Schedule
 	covers   store.Covers // clipped to the period
 	begin    int64        // where the window of the first day begins
+	amended  assay.Amendments
 }
 
 // Export writes the proof of a period into a new folder. If it fails, it leaves no folder.
@@ -139,8 +145,8 @@ func (e *exporter) path(name ...string) string {
 
 func (e *exporter) writeAll(ctx context.Context) error {
 	for _, write := range []func(context.Context) error{
-		e.prepare, e.writeMethodology, e.writeCovers, e.writeVerifications, e.writeChunks, e.writeManifests,
-		e.writeReadme, e.writeHead,
+		e.prepare, e.writeMethodology, e.writeCovers, e.writeVerifications, e.writeCorrections, e.writeChunks,
+		e.writeManifests, e.writeReadme, e.writeHead,
 	} {
 		if err := write(ctx); err != nil {
 			return err
@@ -180,6 +186,7 @@ func (e *exporter) prepare(ctx context.Context) (err error) {
 	}
 	e.From, e.To = coveredDays(e.covers, e.schedule)
 	e.begin = e.schedule.LastSlot(assay.Daily, e.From-1)
+	e.amended = between(assay.Amendments{}, e.ledger.Amendments, e.begin, e.To)
 	return nil
 }
 
@@ -213,13 +220,8 @@ func coveredDays(covers store.Covers, schedule index.Schedule) (from, to int64) 
 // writeHead writes bundle.json, which comes last because it has the sums of all other files.
 func (e *exporter) writeHead(context.Context) error {
 	head := bundleHead{
-		Format: bundleFormat, From: assay.FormatDay(e.From), To: assay.FormatDay(e.To), Unsigned: []string{},
-		Exported: assay.FormatInstant(e.Now), Files: map[string]string{},
-	}
-	for _, d := range e.ledger.Unsigned {
-		if d >= e.From && d < e.To {
-			head.Unsigned = append(head.Unsigned, assay.FormatDay(d))
-		}
+		Format: bundleFormat, From: assay.FormatDay(e.From), To: assay.FormatDay(e.To),
+		Exported: assay.FormatInstant(e.exportedAt()), Files: map[string]string{},
 	}
 	err := filepath.WalkDir(e.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -240,6 +242,15 @@ func (e *exporter) writeHead(context.Context) error {
 		return err
 	}
 	return files.Write(e.path(bundleFile), text)
+}
+
+// exportedAt is the time of the export: not before the newest publication, if the clock was set back since.
+func (e *exporter) exportedAt() int64 {
+	at := e.Now
+	for _, p := range e.ledger.Publications {
+		at = max(at, p.PublishedAt)
+	}
+	return at
 }
 
 // fileSum is the SHA-256 of a file.
@@ -277,13 +288,25 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func (e *exporter) writeVerifications(context.Context) error {
 	return writeCSV(e.path(verificationsFile), verificationColumns, func(row func(...string) error) error {
-		for _, v := range e.ledger.Events {
-			if v.ExecutedAt < e.begin || v.ExecutedAt >= e.To {
-				continue
-			}
+		for _, v := range e.amended.Verifications {
 			err := row(
 				v.ID, v.Source, assay.FormatInstant(v.ExecutedAt), strconv.FormatBool(v.Verified), v.Actor, v.Reason,
 				number(v.Receipt), assay.FormatInstant(v.RecordedAt),
+			)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (e *exporter) writeCorrections(context.Context) error {
+	return writeCSV(e.path(correctionsFile), correctionColumns, func(row func(...string) error) error {
+		for _, c := range e.amended.Corrections {
+			err := row(
+				c.ID, c.Source, assay.FormatInstant(c.ExecutedAt), number(c.Row), c.Actor, c.Reason,
+				number(c.Receipt), assay.FormatInstant(c.RecordedAt),
 			)
 			if err != nil {
 				return err
@@ -358,12 +381,13 @@ func appendRecordLine(dst []byte, r *store.Record) []byte {
 }
 
 func (e *exporter) writeManifests(context.Context) error {
-	outside := func(m assay.Manifest) bool { return m.Day < e.From || m.Day >= e.To }
-	list := slices.DeleteFunc(slices.Clone(e.ledger.Manifests), outside)
-	e.report.Manifests = len(list)
 	return writeFile(e.path(manifestsFile), func(w *bufio.Writer) error {
-		for i := range list {
-			if _, err := w.Write(append(proof.AppendManifestJSON(nil, &list[i]), '\n')); err != nil {
+		for i := range e.ledger.Manifests {
+			m := &e.ledger.Manifests[i]
+			if m.Day >= e.From && m.Day < e.To {
+				e.report.Manifests++
+			}
+			if _, err := w.Write(append(proof.AppendManifestJSON(nil, m), '\n')); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,7 @@ func TestBundle_HostileFiles(t *testing.T) {
 		if err := change(dir, file); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Bundle(t.Context(), dir, nil, nil)
+		_, err := verifyBundle(t, dir)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want %q", name, err, want)
 		}
@@ -71,7 +71,7 @@ func TestBundle_EndsWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := &endingContext{Context: t.Context(), left: 100}
-	if _, err := Bundle(ctx, dir, nil, nil); !errors.Is(err, context.Canceled) || ctx.left > 0 {
+	if _, err := Bundle(ctx, dir, Signatures{}, nil); !errors.Is(err, context.Canceled) || ctx.left > 0 {
 		t.Errorf("the error is %v with %d checks left", err, ctx.left)
 	}
 }

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,31 +39,39 @@ func checkLedger(l *store.Ledger, schedule index.Schedule) error {
 	return checkCoverage(l)
 }
 
-// checkReceipts checks that each receipt is for transactions or for one verification, and that no verification shares
-// its receipt.
+// checkReceipts checks that each receipt is for transactions or for one verification, that no verification shares its
+// receipt, and that the transactions of a receipt replace others either all or not at all.
 func checkReceipts(l *store.Ledger) error {
-	verifications := map[int64]int{}
-	for _, e := range l.Events {
+	verifications, corrections := map[int64]int{}, map[int64]int{}
+	for _, e := range l.Verifications {
 		verifications[e.Receipt]++
 	}
+	for _, c := range l.Corrections {
+		corrections[c.Receipt]++
+	}
 	for _, r := range l.Receipts {
+		if n := corrections[r.Number]; n > 0 && n != r.Rows {
+			return differs("receipt %d of %s: %d transactions came with it, which replaced %d others",
+				r.Number, assay.FormatInstant(r.ReceivedAt), r.Rows, n)
+		}
+		delete(corrections, r.Number)
 		if n := verifications[r.Number]; n > 1 || (n == 1) != (r.Rows == 0) {
 			return differs("receipt %d of %s: %d transactions and %d verifications came with it",
 				r.Number, assay.FormatInstant(r.ReceivedAt), r.Rows, n)
 		}
 		delete(verifications, r.Number)
 	}
-	for _, e := range l.Events {
+	for _, e := range l.Verifications {
 		if verifications[e.Receipt] > 0 {
 			return differs("%s: its receipt %d is missing", verificationName(&e), e.Receipt)
 		}
 	}
+	for _, c := range l.Corrections {
+		if corrections[c.Receipt] > 0 {
+			return differs("%s: its receipt %d is missing", correctionName(&c), c.Receipt)
+		}
+	}
 	return nil
-}
-
-func verificationName(e *assay.Verification) string {
-	return fmt.Sprintf("verification of transaction %s of %s, executed at %s",
-		e.ID, e.Source, assay.FormatInstant(e.ExecutedAt))
 }
 
 // checkCovers checks that every publication determined whole slots, that only restatements determined time again, and
@@ -129,30 +136,4 @@ func joined(list []store.Cover) (spans []store.Span) {
 		}
 	}
 	return spans
-}
-
-// checkVerifications checks that every verification is of a transaction in the chunk and changed its state. The
-// transactions are in order.
-func checkVerifications(k *chunk) error {
-	verified := map[int]bool{} // the state so far, by the row of the transaction
-	for i := range k.verifications {
-		e := &k.verifications[i]
-		row, found := slices.BinarySearchFunc(k.transactions, e, compareExecution)
-		if !found {
-			return differs("%s: there is no such transaction", verificationName(e))
-		}
-		before, ok := verified[row]
-		if !ok {
-			before = k.transactions[row].Verified
-		}
-		if before == e.Verified || e.Receipt <= k.transactions[row].Receipt {
-			return differs("%s: it changes nothing", verificationName(e))
-		}
-		verified[row] = e.Verified
-	}
-	return nil
-}
-
-func compareExecution(t assay.Transaction, e *assay.Verification) int {
-	return cmp.Or(cmp.Compare(t.ExecutedAt, e.ExecutedAt), cmp.Compare(t.Source, e.Source), cmp.Compare(t.ID, e.ID))
 }

@@ -118,6 +118,17 @@ func (b *marketBuilder) verify(t assay.Transaction, verified bool) {
 	})
 }
 
+// correct replaces a transaction by a corrected one.
+func (b *marketBuilder) correct(t assay.Transaction, change func(*assay.Transaction)) {
+	b.do(func() error {
+		change(&t)
+		_, err := b.db.CorrectTransactions(b.ctx, []assay.Transaction{t}, store.Justification{
+			Actor: "desk", Reason: "wrong invoice",
+		})
+		return err
+	})
+}
+
 func (b *marketBuilder) restate(gpu string, from, to int64) {
 	b.do(func() error {
 		done, err := b.publisher.Restate(b.ctx, publish.Restatement{
@@ -179,6 +190,7 @@ func (b *marketBuilder) build() {
 	})
 	b.receive(rentals(instant(7, 21), marketEnd)...)
 	b.verify(first("H100 SXM", instant(8, 3), true), false) // before its hour is published
+	b.correct(first("H100 SXM", instant(8, 5), true), func(t *assay.Transaction) { t.Price *= 2 })
 	b.publish(instant(9, 2))
 	b.publish(marketEnd)
 	b.sign()
@@ -190,6 +202,11 @@ func (b *marketBuilder) build() {
 	b.receive(late("H100 SXM", instant(6, 3), 3))
 	b.verify(first("H100 SXM", instant(5, 5), true), true) // verified again
 	b.verify(first("B200", instant(5, 0), true), false)    // the only one of its hour
+	b.correct(first("H100 SXM", instant(6, 8), true), func(t *assay.Transaction) { t.Price /= 2 })
+	b.correct(first("H100 SXM", instant(6, 9), true), func(t *assay.Transaction) { t.ExecutedAt += 2 * assay.Hour })
+	b.correct(first("H100 SXM", instant(6, 10), true), func(t *assay.Transaction) { t.GPU = "B200" })
+	b.verify(first("H100 SXM", instant(6, 8), true), false)                                    // the correction
+	b.correct(first("H100 SXM", instant(6, 8), true), func(t *assay.Transaction) { t.GPUs++ }) // and again
 	b.restate("H100 SXM", instant(5, 0), instant(9, 20))
 	b.restate("B200", instant(4, 0), instant(9, 20))
 	b.sign()
@@ -198,6 +215,7 @@ func (b *marketBuilder) build() {
 	b.restate("H200", instant(8, 20), instant(9, 20)) // not signed
 	b.receive(late("H100 SXM", instant(9, 3), 5))     // not restated
 	b.verify(first("H100 SXM", instant(9, 5), true), false)
+	b.correct(first("H100 SXM", instant(9, 6), true), func(t *assay.Transaction) { t.Provider = "Elm" }) // not restated
 }
 
 // marketFile makes the market once; it is the content of the database's file.

@@ -25,7 +25,7 @@ import (
 // And it sends a response of some kilobytes in one piece. net/http would split it after its buffer of 4 KiB, and the
 // second system call costs as much as all the rest.
 type conns struct {
-	limits  ConnectionLimits
+	limits  func() ConnectionLimits
 	trusted func(netip.Addr) bool // proxies, which have the connections of many clients
 	now     atomic.Int64          // seconds since the start, moved by the sweep
 
@@ -157,7 +157,7 @@ func withConn(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, nc)
 }
 
-func newConns(limits ConnectionLimits, trusted func(netip.Addr) bool) *conns {
+func newConns(limits func() ConnectionLimits, trusted func(netip.Addr) bool) *conns {
 	return &conns{
 		limits: limits, trusted: trusted, all: map[*conn]struct{}{}, addresses: map[netip.Addr]int{},
 		attempts: map[netip.Addr]int{},

@@ -35,7 +35,8 @@ func newLimitedServer(t *testing.T, limits ConnectionLimits) *watchedServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &watchedServer{newConns(limits, trusted), l.Addr().String(), make(chan http.ConnState, 100), make(chan struct{})}
+	conns := newConns(func() ConnectionLimits { return limits }, trusted)
+	s := &watchedServer{conns, l.Addr().String(), make(chan http.ConnState, 100), make(chan struct{})}
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/slow" {

@@ -38,7 +38,8 @@ var errFlood = &assay.Error{Kind: assay.TooMany, Code: "too_many_connections"}
 // too many open.
 func (cs *conns) checkAddressLocked(address netip.Addr) *assay.Error {
 	cs.attempts[address]++
-	rate := cs.limits.perSecond()
+	limits := cs.limits()
+	rate := limits.perSecond()
 	switch attempts := cs.attempts[address]; {
 	case attempts > 2*rate:
 		return errFlood
@@ -48,11 +49,11 @@ func (cs *conns) checkAddressLocked(address netip.Addr) *assay.Error {
 			Message: fmt.Sprintf("Your address has opened %d connections within a second, and may not open more. "+
 				"Send several requests over each.", rate),
 		}
-	case cs.addresses[address] >= cs.limits.PerAddress:
+	case cs.addresses[address] >= limits.PerAddress:
 		return &assay.Error{
 			Kind: assay.TooMany, Code: "too_many_connections", RetryAfter: retryConnection,
 			Message: fmt.Sprintf("Your address has %d connections open, and may not have more. "+
-				"Send several requests over each, or close some.", cs.limits.PerAddress),
+				"Send several requests over each, or close some.", limits.PerAddress),
 		}
 	default:
 		return nil
@@ -65,15 +66,16 @@ func (cs *conns) admit(c *conn) *assay.Error {
 		address := peer.AddrPort().Addr().Unmap().WithZone("")
 		c.address, c.exempt = LimitAddress(address), cs.trusted(address)
 	}
+	limits := cs.limits()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cs.limits.PerAddress > 0 && !c.exempt {
+	if limits.PerAddress > 0 && !c.exempt {
 		if err := cs.checkAddressLocked(c.address); err != nil {
 			cs.refused++
 			return err
 		}
 	}
-	if most := cs.limits.Total; most > 0 && len(cs.all) >= most && !cs.makeRoomLocked(c.address) {
+	if most := limits.Total; most > 0 && len(cs.all) >= most && !cs.makeRoomLocked(c.address) {
 		cs.refused++
 		return &assay.Error{
 			Kind: assay.Unavailable, Code: "too_many_connections", RetryAfter: retryConnection,
@@ -115,7 +117,7 @@ func (cs *conns) makeRoomLocked(newcomer netip.Addr) bool {
 	})
 	// A search takes a while, so it makes room for more than one.
 	const share = 100
-	for _, c := range candidates[:min(len(candidates), 1+cs.limits.Total/share)] {
+	for _, c := range candidates[:min(len(candidates), 1+cs.limits().Total/share)] {
 		_ = c.Conn.Close() // the server notices
 		cs.forgetLocked(c)
 	}

@@ -54,5 +54,5 @@ func (r *Request) overTLS() bool {
 		return false
 	}
 	peer, err := netip.ParseAddrPort(r.http.RemoteAddr)
-	return err == nil && r.server.proxies.trusts(peer.Addr().Unmap().WithZone(""))
+	return err == nil && r.settings.proxies.trusts(peer.Addr().Unmap().WithZone(""))
 }

@@ -21,6 +21,7 @@ var kinds = map[assay.Kind]struct {
 	assay.NotFound:         {http.StatusNotFound, "Not found"},
 	assay.NoData:           {http.StatusNotFound, "No data available"},
 	assay.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method not allowed"},
+	assay.Conflict:         {http.StatusConflict, "Conflict"},
 	assay.TooLarge:         {http.StatusRequestEntityTooLarge, "Payload too large"},
 	assay.URITooLong:       {http.StatusRequestURITooLong, "URI too long"},
 	assay.TooMany:          {http.StatusTooManyRequests, "Too many requests"},

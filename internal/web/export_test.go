@@ -21,7 +21,7 @@ func WithConn(ctx context.Context, nc net.Conn) context.Context {
 }
 
 // ClientOf is the client's address of a request.
-func (s *Server) ClientOf(r *http.Request) netip.Addr { return s.proxies.client(r) }
+func (s *Server) ClientOf(r *http.Request) netip.Addr { return s.settings.Load().proxies.client(r) }
 
 // LogTo sends the request log elsewhere; nil for nowhere.
 func (s *Server) LogTo(w io.Writer) { s.config.Requests = w }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/netip"
@@ -34,7 +35,7 @@ type Limiter[K comparable] struct {
 func NewLimiter[K comparable](redis *sharedlimit.Redis, c LimitConfig, text func(K) string) *Limiter[K] {
 	return &Limiter[K]{
 		config: c,
-		policy: fmt.Sprintf(`"%s";q=%d;w=%d`, c.Name, c.Limit, int(c.Window/time.Second)),
+		policy: policyOf(c),
 		counts: sharedlimit.New(redis, c.Name, c.Limit, c.Window, c.MaxKeys, text),
 	}
 }
@@ -49,7 +50,28 @@ func (l *Limiter[K]) countMany(r *Request, key K, cost int) error {
 }
 
 func (l *Limiter[K]) allow(r *Request, key K, cost int) limit.Decision {
-	return l.counts.AllowMany(key, r.sinceStart(), cost)
+	return l.counts.AllowUpTo(key, r.sinceStart(), cost, l.config.Limit)
+}
+
+// refused reports whether this node alone would refuse a request. It counts nothing.
+func (l *Limiter[K]) refused(r *Request, key K, cost int) (limit.Decision, bool) {
+	return l.counts.RefusedUpTo(key, r.sinceStart(), cost, l.config.Limit)
+}
+
+// upTo is the limiter with another limit. Both count the same requests.
+func (l *Limiter[K]) upTo(most int) *Limiter[K] {
+	if most == l.config.Limit {
+		return l
+	}
+	other := &Limiter[K]{config: l.config, counts: l.counts}
+	other.config.Limit = most
+	other.policy = policyOf(other.config)
+	return other
+}
+
+// policyOf is the header RateLimit-Policy of a limit.
+func policyOf(c LimitConfig) string {
+	return fmt.Sprintf(`"%s";q=%d;w=%d`, c.Name, c.Limit, int(c.Window/time.Second))
 }
 
 // show sets the rate limit headers.
@@ -81,7 +103,7 @@ func (r *Request) CountMore(cost int) error {
 	case PerAddress:
 		return r.server.byAddress.countMany(r, LimitAddress(r.client), min(cost, publicLimit-1))
 	case PerKey:
-		return r.countKeyed(min(cost, r.server.config.KeyLimit-1))
+		return r.countKeyed(min(cost, r.keyLimiter().config.Limit-1))
 	case Unlimited:
 	}
 	return nil
@@ -93,8 +115,8 @@ func (r *Request) countKeyed(cost int) error {
 	if cost == 0 {
 		return nil
 	}
-	key, byKey, byAccount := r.limitName(), r.server.byKey, r.server.byAccount
-	if _, refused := byKey.counts.Refused(key, r.sinceStart(), cost); r.caller.AccountID != 0 && !refused {
+	key, byKey, byAccount := r.limitName(), r.keyLimiter(), r.settings.byAccount
+	if _, refused := byKey.refused(r, key, cost); r.caller.AccountID != 0 && !refused {
 		d := byAccount.allow(r, r.caller.AccountID, min(cost, byAccount.config.Limit))
 		if !d.Allowed {
 			byAccount.show(r, d)
@@ -102,6 +124,14 @@ func (r *Request) countKeyed(cost int) error {
 		}
 	}
 	return byKey.countMany(r, key, cost)
+}
+
+// keyLimiter limits the caller's key: to its own limit, else to that of its plan.
+func (r *Request) keyLimiter() *Limiter[string] {
+	if r.caller.Limit != 0 {
+		return r.settings.byKey.upTo(r.caller.Limit)
+	}
+	return cmp.Or(r.settings.byPlan[r.caller.Tier], r.settings.byKey)
 }
 
 // sinceStart is when the request arrived, on the clock of the limiters.
@@ -119,7 +149,7 @@ type Claim struct {
 // Claim makes a claim of a key.
 func (l *Limiter[K]) Claim(key K) Claim {
 	return Claim{
-		refused: func(r *Request) (limit.Decision, bool) { return l.counts.Refused(key, r.sinceStart(), 1) },
+		refused: func(r *Request) (limit.Decision, bool) { return l.refused(r, key, 1) },
 		allow:   func(r *Request) limit.Decision { return l.allow(r, key, 1) },
 		show:    l.show,
 		refusal: l.refusal,

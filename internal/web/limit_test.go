@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/web"
 )
 
 func TestLimit_ByAddress(t *testing.T) {
@@ -72,6 +74,26 @@ func TestLimit_ByKey(t *testing.T) {
 	if got := r.Get("full", "/api/gpu/H200/history-simple"); got.StatusCode != 200 {
 		t.Errorf("another key: %d", got.StatusCode)
 	}
+}
+
+// A plan has its own limit, and another one after a reload; the keys of other plans have the common one.
+func TestLimit_ByPlan(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit, c.Web.PlanLimits = 3, map[assay.Tier]int{assay.Full: 5} })
+	f := func(caller string, status int, limit, policy string) {
+		t.Helper()
+		got := r.Get(caller, "/api/gpu/H200/history-simple")
+		if got.StatusCode != status || got.Header.Get("Ratelimit") != limit || got.Header.Get("Ratelimit-Policy") != policy {
+			t.Errorf("%s: %d %s %s, want %d %s %s", caller, got.StatusCode, got.Header.Get("Ratelimit"),
+				got.Header.Get("Ratelimit-Policy"), status, limit, policy)
+		}
+	}
+	f("premium", 200, `"key";r=2;t=60`, `"key";q=3;w=60`)
+	f("full", 200, `"key";r=4;t=60`, `"key";q=5;w=60`)
+	f("full", 200, `"key";r=3;t=60`, `"key";q=5;w=60`)
+	r.Apply(web.Settings{KeyLimit: 3, PlanLimits: map[assay.Tier]int{assay.Full: 2}})
+	f("full", 429, `"key";r=0;t=60`, `"key";q=2;w=60`) // what it has used counts
+	f("premium", 200, `"key";r=1;t=60`, `"key";q=3;w=60`)
 }
 
 // All keys of an account and its sessions have one more limit together. The headers are about the key until that limit

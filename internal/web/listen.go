@@ -18,7 +18,7 @@ const (
 
 // Serve serves requests on a listener until the context ends, and then lets requests in flight finish.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	conns := newConns(s.config.Connections, s.proxies.trusts)
+	conns := newConns(s.connectionLimits, s.trusts)
 	server := &http.Server{ //nolint:gosec // G112: conns bounds the time a request may take to arrive
 		Handler: s, ConnState: conns.changed, ConnContext: withConn, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:                     slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),

@@ -27,7 +27,10 @@ func (r *Request) log() {
 
 // sampled reports whether the request is one of those that are logged.
 func (r *Request) sampled() bool {
-	every := r.server.config.LogOneIn
+	every := r.settings.LogOneIn
+	if every == LogNone {
+		return false
+	}
 	return every <= 1 || r.out.status >= http.StatusInternalServerError || r.server.finished.Add(1)%every == 0
 }
 

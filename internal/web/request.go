@@ -17,6 +17,7 @@ import (
 // Request is one request on its way through the server. It is valid until its handler returns.
 type Request struct {
 	server   *Server
+	settings *settings
 	http     *http.Request
 	out      writer
 	resource *resource // nil on a path that is not a route
@@ -35,8 +36,9 @@ type Request struct {
 }
 
 func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data DataState) {
+	current := s.settings.Load()
 	*r = Request{
-		server: s, http: hr, now: s.config.Now(), client: s.proxies.client(hr), id: s.requestID(hr),
+		server: s, settings: current, http: hr, now: s.config.Now(), client: current.proxies.client(hr), id: s.requestID(hr),
 		out:    writer{ResponseWriter: w, headers: headers{fields: r.out.headers.fields[:0]}},
 		params: r.params[:0], logLine: r.logLine,
 	}

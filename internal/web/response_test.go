@@ -43,7 +43,7 @@ var targets = []string{
 	"/api/gpu-utilization",
 	"/api/gpu/H200/determination?date=2026-01-30",
 	"/api/corrections",
-	"/api/corrections?limit=1",
+	"/api/corrections?limit=3",
 	"/api/methodology",
 	"/api/publications/latest",
 	"/api/memory-index",

@@ -9,7 +9,6 @@
 package web
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +16,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,20 +26,15 @@ import (
 
 // Config is what a server needs.
 type Config struct {
-	Now            func() time.Time
-	Requests       io.Writer    // receives one line per request; nil for none
-	LogOneIn       int64        // only one in so many requests, and those that fail; 0 for all
-	Log            *slog.Logger // receives failures of the server
-	TrustedProxies []netip.Prefix
-	ProxyHeader    string   // in which they name the client: XForwardedFor, also if empty, or Forwarded
-	CORSOrigins    []string // origins that may send keys
-	PublicURL      string   // scheme and host that browsers use for this server; may be empty
-	KeyLimit       int      // requests per minute of one key on keyed routes
-	AccountLimit   int      // of all keys and sessions of one account together; 0 for KeysPerAccount times KeyLimit
-	Connections    ConnectionLimits
-	Limits         *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
-	Status         *NodeStatus
-	Pages          Pages // the dashboard; nil for none
+	Settings
+	Now         func() time.Time
+	Requests    io.Writer          // receives one line per request; nil for none
+	Log         *slog.Logger       // receives failures of the server
+	CORSOrigins []string           // origins that may send keys
+	PublicURL   string             // scheme and host that browsers use for this server; may be empty
+	Limits      *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
+	Status      *NodeStatus
+	Pages       Pages // the dashboard; nil for none
 
 	// Data describes what is being served. It is called once per request.
 	Data func() DataState
@@ -83,12 +75,10 @@ type Server struct {
 	config       Config
 	started      time.Time
 	router       router
-	proxies      *proxies
+	settings     atomic.Pointer[settings]
 	cors         crossOrigin
 	sameOrigin   *http.CrossOriginProtection
 	byAddress    *Limiter[netip.Addr]
-	byKey        *Limiter[string]
-	byAccount    *Limiter[int64]
 	requestCount atomic.Uint64
 	finished     atomic.Int64 // requests, for the log
 	idPrefix     string
@@ -102,19 +92,12 @@ func New(config Config, groups ...Group) (*Server, error) {
 		config:   config,
 		started:  config.Now(),
 		idPrefix: newIDPrefix(),
-		proxies:  newProxies(config.TrustedProxies, config.ProxyHeader),
 	}
 	s.pool.New = func() any { return new(Request) }
 	s.byAddress = NewLimiter(config.Limits, LimitConfig{
 		Name: "public", Limit: publicLimit, Window: limitWindow, MaxKeys: maxAddresses, Counted: requestsPerMinute,
 	}, netip.Addr.String)
-	s.byKey = NewLimiter(config.Limits, LimitConfig{
-		Name: "key", Limit: config.KeyLimit, Window: limitWindow, MaxKeys: maxKeys, Counted: requestsPerMinute,
-	}, strings.Clone)
-	s.byAccount = NewLimiter(config.Limits, LimitConfig{
-		Name: "account", Limit: cmp.Or(config.AccountLimit, KeysPerAccount*config.KeyLimit),
-		Window: limitWindow, MaxKeys: maxKeys, Counted: "requests per minute of all keys of an account",
-	}, func(id int64) string { return strconv.FormatInt(id, 10) })
+	s.Apply(config.Settings)
 	s.sameOrigin = http.NewCrossOriginProtection()
 	if config.PublicURL != "" {
 		if err := s.sameOrigin.AddTrustedOrigin(config.PublicURL); err != nil {

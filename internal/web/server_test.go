@@ -58,7 +58,7 @@ func smallServer(
 	t.Helper()
 	log := slog.New(slog.NewJSONHandler(logs, nil))
 	s, err := web.New(web.Config{
-		Now: time.Now, Log: log, Requests: logs, KeyLimit: 1,
+		Now: time.Now, Log: log, Requests: logs, Settings: web.Settings{KeyLimit: 1},
 		Data:   func() web.DataState { return web.DataState{Loaded: true} },
 		Status: web.NewNodeStatus(web.StatusConfig{Now: time.Now, Log: log}),
 	}, web.Group{Private: private, Routes: []web.Route{

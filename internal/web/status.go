@@ -49,8 +49,9 @@ type warning struct {
 const (
 	// checkEvery is how often the database is pinged.
 	checkEvery = time.Second
-	// pingTimeout is how long the database may take to respond.
-	pingTimeout = time.Second
+	// pingTimeout is how long the database may take to respond. A busy one takes seconds and is not lost; with checkEvery
+	// this is less than staleAfter.
+	pingTimeout = 3 * time.Second
 	// staleAfter is how old the last contact may be before responses say so: a few checks, so that a single failure is not
 	// reported, and far less than the hour between publications.
 	staleAfter = 5 * time.Second

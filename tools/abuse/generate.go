@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,8 +88,19 @@ func (g *generator) request(d draw, f form, id string) *request {
 	}
 	g.mutate(d, r, f)
 	r.write()
-	r.broken = r.broken || len(r.raw)-len(r.body) > mostHeader
+	r.broken = r.broken || len(r.raw)-len(r.body) > mostHeader ||
+		f == byClient && !isPath(r.target)
 	return r
+}
+
+// isPath tells whether the client of net/http can send a request target as a path. It sends one that begins with two
+// slashes as an address, whose host must not be escaped.
+func isPath(target string) bool {
+	if !strings.HasPrefix(target, "//") {
+		return true
+	}
+	_, err := url.ParseRequestURI("http:" + target)
+	return err == nil
 }
 
 // fillParameters gives the path and the query valid values. Optional parameters are left out now and then.

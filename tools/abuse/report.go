@@ -118,11 +118,12 @@ func (r *results) writeMemory(b *strings.Builder) {
 }
 
 func (r *results) writeAttacks(b *strings.Builder) {
-	b.WriteString("| attack | connections opened | requests | reader's requests | failed | p50 | p99 | of quiet |\n" +
-		"|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| attack | connections opened | requests | reader's requests | failed | p50 | p99 | of quiet " +
+		"| taken by the host |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, a := range r.allReadings() {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %.1f× |\n", a.name, thousands(a.opened), thousands(a.sent),
-			thousands(int64(a.Count)), a.Failed, millis(a.P50), millis(a.P99), float64(a.P99)/float64(r.quiet.P99))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %.1f× | %.1f %% |\n", a.name, thousands(a.opened),
+			thousands(a.sent), thousands(int64(a.Count)), a.Failed, millis(a.P50), millis(a.P99),
+			float64(a.P99)/float64(r.quiet.P99), 100*a.taken)
 	}
 }
 
@@ -134,5 +135,5 @@ func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes
 
 // allReadings is what the reader has noticed, first without an attack.
 func (r *results) allReadings() []attacked {
-	return append([]attacked{{name: "none", Readings: r.quiet}}, r.attacks...)
+	return append([]attacked{r.quiet}, r.attacks...)
 }

@@ -22,8 +22,11 @@ func goodResults() *results {
 	r.requests.count(&request{role: full}, &received{status: 503})
 	r.requests.count(&request{role: anonymous, broken: true}, nil)
 	r.memory = []remembered{{"the warm-up", 100e6}, {"the requests", 120e6}, {"the attacks", 90e6}}
-	r.quiet = target.Readings{Count: 6000, P50: time.Millisecond, P99: 2 * time.Millisecond}
-	r.attacks = []attacked{{"slow readers", 1500, 1500, 1500, target.Readings{Count: 4000, P50: time.Millisecond, P99: 9 * time.Millisecond}}}
+	r.quiet = attacked{
+		name: "none", Readings: target.Readings{Count: 6000, P50: time.Millisecond, P99: 2 * time.Millisecond},
+	}
+	during := target.Readings{Count: 4000, P50: time.Millisecond, P99: 9 * time.Millisecond}
+	r.attacks = []attacked{{"slow readers", 1500, 1500, 1500, during, 0.0042}}
 	return r
 }
 
@@ -45,10 +48,10 @@ Responses outside the description: 0. Panics, errors and secrets in the 1,234 li
 
 Memory of the server: 100 MB after the warm-up, 120 MB after the requests, 90 MB after the attacks.
 
-| attack | connections opened | requests | reader's requests | failed | p50 | p99 | of quiet |
-|---|--:|--:|--:|--:|--:|--:|--:|
-| none | 0 | 0 | 6,000 | 0 | 1.00 ms | 2.00 ms | 1.0× |
-| slow readers | 1,500 | 1,500 | 4,000 | 0 | 1.00 ms | 9.00 ms | 4.5× |
+| attack | connections opened | requests | reader's requests | failed | p50 | p99 | of quiet | taken by the host |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|
+| none | 0 | 0 | 6,000 | 0 | 1.00 ms | 2.00 ms | 1.0× | 0.0 % |
+| slow readers | 1,500 | 1,500 | 4,000 | 0 | 1.00 ms | 9.00 ms | 4.5× | 0.4 % |
 `
 	if got := goodResults().markdown(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -139,4 +142,28 @@ func TestParseOptions(t *testing.T) {
 			t.Errorf("%v: no error", bad)
 		}
 	}
+}
+
+// A measurement that the host has disturbed is repeated, and what failed in it has failed all the same.
+func TestCalmest(t *testing.T) {
+	t.Parallel()
+	f := func(taken []float64, wantTries int, wantTaken float64) {
+		t.Helper()
+		var host target.HostTime
+		r := goodResults()
+		r.hostTime = func() (target.HostTime, error) { return host, nil }
+		tries := 0
+		got, err := r.calmest(func() (attacked, error) {
+			host.All += 1000
+			host.Taken += 1000 * taken[tries]
+			tries++
+			return attacked{Readings: target.Readings{Count: tries, Failed: 1, First: "first"}}, nil
+		})
+		if err != nil || tries != wantTries || got.taken != wantTaken || got.Failed != tries || got.First != "first" {
+			t.Errorf("%v: %+v after %d tries (%v), want %v after %d", taken, got, tries, err, wantTaken, wantTries)
+		}
+	}
+	f([]float64{0.01}, 1, 0.01)
+	f([]float64{0.5, 0}, 2, 0)
+	f([]float64{0.25, 0.125, 0.5, 0.75}, mostTries, 0.125)
 }

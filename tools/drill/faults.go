@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay/tools/process"
+	"github.com/assaydata/assay/tools/relay"
 )
 
 // fault breaks something, repairs it, and waits until everything works again. It notes how long a new publication took.
@@ -22,6 +23,7 @@ var faults = []fault{
 	{"no fault", false, (*drill).steady},
 	{"primary killed", false, (*drill).failOver},
 	{"publisher killed", false, (*drill).killPublisher},
+	{"publisher cut off but alive, another takes over", false, (*drill).cutPublisher},
 	{"Redis killed", false, (*drill).killRedis},
 	{"read node killed", false, (*drill).killReadNode},
 	{"read node cut off from the database", false, (*drill).cutReadNode},
@@ -100,6 +102,33 @@ func (d *drill) killPublisher(ctx context.Context, p *phase) error {
 	var err error
 	p.since = "the minute was due"
 	p.took, err = d.awaitPrint(ctx, due)
+	return err
+}
+
+// cutPublisher cuts the publisher off from the database while it runs, lets another one take over, and reconnects the
+// first: both are alive then, and want to publish the same minute.
+func (d *drill) cutPublisher(ctx context.Context, p *phase) error {
+	if err := d.between.Set(relay.Silent); err != nil {
+		return err
+	}
+	other, err := d.serve("standby", d.url(), d.standby, "--role", "publish")
+	if err != nil {
+		return err
+	}
+	defer other.Stop()
+	due := time.Now().Truncate(time.Minute).Add(time.Minute)
+	p.since = "the minute was due"
+	if p.took, err = d.awaitPrint(ctx, due); err != nil {
+		return err
+	}
+	if err := d.between.Set(relay.None); err != nil {
+		return err
+	}
+	if _, err := d.awaitPrint(ctx, due.Add(time.Minute)); err != nil {
+		return err
+	}
+	other.Stop()
+	_, err = d.awaitPrint(ctx, due.Add(2*time.Minute))
 	return err
 }
 

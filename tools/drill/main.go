@@ -27,8 +27,9 @@
 // # Faults
 //
 // The faults are in faults.go; each starts after the one before is repaired: the primary, the publisher, Redis and a
-// read node are killed as by a power cut; a node's connection to the database is cut; all read nodes are restarted one
-// after the other. With -short several happen at once, and none lasts longer than needed.
+// read node are killed as by a power cut; the connection of a read node to the database is cut, and that of the
+// publisher, while another publisher takes over; all read nodes are restarted one after the other. With -short several
+// happen at once, and none lasts longer than needed.
 //
 // # Verdict
 //
@@ -43,7 +44,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/assaydata/assay/tools/process"
 	"github.com/assaydata/assay/tools/report"
@@ -67,23 +67,10 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to drill")
 	flags.BoolVar(&o.short, "short", false, "fewer faults, several at once")
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
-	if err := flags.Parse(args); err != nil {
+	if err := process.ParseFlags(flags, args, &o.assay, "build"); err != nil || o.update == "" {
 		return o, err
 	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	var err error
-	if o.assay, err = filepath.Abs(o.assay); err == nil {
-		_, err = os.Stat(o.assay)
-	}
-	if err != nil {
-		return o, fmt.Errorf("-assay: %w; run make build", err)
-	}
-	if o.update != "" {
-		err = section.Check(o.update)
-	}
-	return o, err
+	return o, section.Check(o.update)
 }
 
 // run runs the drill in a temporary folder and prints the report. It keeps the folder with the servers' logs on

@@ -29,8 +29,10 @@ type drill struct {
 	redisPort int
 	redis     *process.Process
 	publisher *process.Process
-	health    int       // port of the publisher
-	due       time.Time // the first minute that the publisher has to print since its last start
+	between   *relay.Relay // the publisher and the database
+	health    int          // port of the publisher
+	standby   int          // port of a second publisher, while there is one
+	due       time.Time    // the first minute that the publisher has to print since its last start
 	readNodes []*readNode
 	begun     time.Time // start of the history
 	journal   journal
@@ -64,11 +66,11 @@ const readNodeCount = 3
 
 // start starts everything, with a history to read and to publish.
 func (d *drill) start(ctx context.Context) error {
-	ports, err := process.SparePorts(2 + readNodeCount)
+	ports, err := process.SparePorts(3 + readNodeCount)
 	if err != nil {
 		return err
 	}
-	d.redisPort, d.health = ports[0], ports[1]
+	d.redisPort, d.health, d.standby = ports[0], ports[1], ports[2]
 	if err := d.cluster.start(ctx); err != nil {
 		return err
 	}
@@ -78,11 +80,14 @@ func (d *drill) start(ctx context.Context) error {
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
+	if d.between, err = relay.Open(process.Loopback(d.Proxy)); err != nil {
+		return err
+	}
 	if err := d.startPublisher(); err != nil {
 		return err
 	}
 	for i, r := range d.readNodes {
-		r.port = ports[2+i]
+		r.port = ports[3+i]
 		if r.relay, err = relay.Open(process.Loopback(d.Proxy)); err != nil {
 			return err
 		}
@@ -148,8 +153,13 @@ func (d *drill) serve(name, store string, port int, args ...string) (*process.Pr
 
 func (d *drill) startPublisher() (err error) {
 	d.due = time.Now().Truncate(time.Minute).Add(time.Minute)
-	d.publisher, err = d.serve("publisher", d.url(), d.health, "--role", "publish")
+	d.publisher, err = d.serve("publisher", d.through(d.between), d.health, "--role", "publish")
 	return err
+}
+
+// through is the address of the current primary behind a relay.
+func (d *drill) through(r *relay.Relay) string {
+	return strings.Replace(d.url(), process.Loopback(d.Proxy), r.Address(), 1)
 }
 
 func (d *drill) startRedis(ctx context.Context) (err error) {
@@ -166,8 +176,8 @@ const drainTime = "3s"
 
 func (d *drill) startReadNode(r *readNode) (err error) {
 	d.starts = append(d.starts, time.Now())
-	store := strings.Replace(d.url(), process.Loopback(d.Proxy), r.relay.Address(), 1)
-	r.process, err = d.serve(r.name, store, r.port, "--role", "read", "--drain", drainTime, "--log-level", "warn",
+	r.process, err = d.serve(r.name, d.through(r.relay), r.port,
+		"--role", "read", "--drain", drainTime, "--log-level", "warn",
 		"--key-limit", "1000000", "--trusted-proxies", "127.0.0.0/8", "--limits",
 		fmt.Sprintf("redis://127.0.0.1:%d", d.redisPort))
 	return err
@@ -223,6 +233,9 @@ func (d *drill) stop() {
 		if p != nil {
 			p.Stop()
 		}
+	}
+	if d.between != nil {
+		d.between.Close()
 	}
 	d.cluster.stop()
 }

@@ -73,18 +73,23 @@ func (l *Limiter[K]) Allow(key K, now int64) limit.Decision { return l.AllowMany
 // AllowMany is Allow for a request that counts as cost requests, which are admitted together or not at all. The cost is
 // at most the limit.
 func (l *Limiter[K]) AllowMany(key K, now int64, cost int) limit.Decision {
+	return l.AllowUpTo(key, now, cost, l.local.Limit())
+}
+
+// AllowUpTo is AllowMany for a key with a limit of its own.
+func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) limit.Decision {
 	if l.redis.Mode() == Local {
 		l.redis.countAlone(nil)
-		return l.local.AllowMany(key, now, cost)
+		return l.local.AllowUpTo(key, now, cost, most)
 	}
-	if d, refused := l.local.Refused(key, now, cost); refused {
+	if d, refused := l.local.RefusedUpTo(key, now, cost, most); refused {
 		return d
 	}
 	sent := time.Now()
-	d, err := l.redis.allow(l.name(key), request{l.local.Limit(), l.local.Window(), cost})
+	d, err := l.redis.allow(l.name(key), request{most, l.local.Window(), cost})
 	if err != nil {
 		l.redis.countAlone(err)
-		return l.local.AllowMany(key, now, cost)
+		return l.local.AllowUpTo(key, now, cost, most)
 	}
 	l.redis.counts.shared.Add(1)
 	if !d.Allowed {
@@ -92,16 +97,16 @@ func (l *Limiter[K]) AllowMany(key K, now int64, cost int) limit.Decision {
 	}
 	// Counted here at the time of the reply, which is not before Redis counted it. So when this node says that a request
 	// has left its window, it has left that of Redis too.
-	local := l.local.AllowMany(key, now+int64(time.Since(sent)), cost)
+	local := l.local.AllowUpTo(key, now+int64(time.Since(sent)), cost, most)
 	if local.Remaining < d.Remaining || !local.Allowed {
 		return local
 	}
 	return d
 }
 
-// Refused reports whether this node alone would refuse a request, as limit.Limiter does. It counts nothing.
-func (l *Limiter[K]) Refused(key K, now int64, cost int) (d limit.Decision, refused bool) {
-	return l.local.Refused(key, now, cost)
+// RefusedUpTo reports whether this node alone would refuse a request, as limit.Limiter does. It counts nothing.
+func (l *Limiter[K]) RefusedUpTo(key K, now int64, cost, most int) (d limit.Decision, refused bool) {
+	return l.local.RefusedUpTo(key, now, cost, most)
 }
 
 // Refund takes back the request of key that was counted last: it turned out to be one that does not count. If Redis

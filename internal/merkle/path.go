@@ -1,0 +1,41 @@
+package merkle
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Resource is what a path of tlog-tiles names: a tile of hashes, or the bundle of entries below a tile of level 0.
+type Resource struct {
+	Tile
+	Entries bool
+	Width   int // how many hashes or entries
+}
+
+// ErrPath is the error for a path that names nothing.
+var ErrPath = errors.New("the path names no tile: it is like tile/0/x001/234, tile/1/000.p/5 or tile/entries/x001/234")
+
+// maxLevel is the highest level that tlog-tiles knows.
+const maxLevel = 63
+
+// ParsePath parses a path such as tile/0/x001/234.p/17. A resource has only one path.
+func ParsePath(path string) (r Resource, err error) {
+	rest, ok := strings.CutPrefix(path, "tile/")
+	if !ok {
+		return r, ErrPath
+	}
+	// tlog's paths name the height too, and call entries data.
+	if entries, ok := strings.CutPrefix(rest, "entries/"); ok {
+		r.Entries, rest = true, "data/"+entries
+	} else if strings.HasPrefix(rest, "data/") {
+		return r, ErrPath
+	}
+	t, err := tlog.ParseTilePath("tile/8/" + rest)
+	if err != nil || t.L > maxLevel {
+		return r, ErrPath
+	}
+	r.Tile, r.Width = Tile{max(t.L, 0), t.N}, t.W
+	return r, nil
+}

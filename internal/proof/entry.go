@@ -1,0 +1,145 @@
+package proof
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"strconv"
+
+	"github.com/assaydata/assay"
+)
+
+// The log lists, in the order of their commits, everything that must not be changed unnoticed. Its entries are public.
+// What readers must not see, such as who did something, is in an entry as a commitment: a hash over it and a salt, so
+// that the operator can show it later. A value is in the hash of its record, behind the digest of transactions that no
+// one can guess.
+
+// Salt is the secret from which the salts of all commitments follow. Each commitment has its own, so that opening one
+// opens no other.
+type Salt []byte
+
+// SaltSize is how many bytes a Salt has.
+const SaltSize = 32
+
+// of is the salt of one entry.
+func (s Salt) of(kind string, number int64) []byte {
+	mac := hmac.New(sha256.New, s)
+	mac.Write(strconv.AppendInt(append([]byte(kind), ' '), number, 10))
+	return mac.Sum(nil)
+}
+
+// commit is the commitment to a content: SHA-256 over the salt of its entry and the content.
+func (s Salt) commit(kind string, number int64, content []byte) assay.Hash {
+	return sha256.Sum256(append(s.of(kind, number), content...))
+}
+
+// The kinds of entries.
+const (
+	StartKind       = "start"
+	RecordKind      = "record"
+	PublicationKind = "publication"
+	ManifestKind    = "manifest"
+	MethodologyKind = "methodology"
+	AuditKind       = "audit"
+)
+
+// EntryKind returns the kind of an entry; it is empty if that cannot be read.
+func EntryKind(entry []byte) string {
+	rest, ok := bytes.CutPrefix(entry, []byte(entryHead))
+	kind, _, closed := bytes.Cut(rest, []byte(`"`))
+	if !ok || !closed {
+		return ""
+	}
+	return string(kind)
+}
+
+// entryHead is how every entry begins.
+const entryHead = `{"type":"`
+
+func beginEntry(dst []byte, kind string) []byte {
+	return append(append(append(dst, entryHead...), kind...), '"')
+}
+
+func appendNumber(dst []byte, name string, n int64) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":`...)
+	return strconv.AppendInt(dst, n, 10)
+}
+
+func appendText(dst []byte, name, text string) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":`...)
+	return assay.AppendString(dst, text)
+}
+
+func appendInstantOf(dst []byte, name string, at int64) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":"`...)
+	return append(assay.AppendInstant(dst, at), '"')
+}
+
+// AppendStart appends the first entry: when the log began, and how many publications are older than it.
+func AppendStart(dst []byte, at, publications int64) []byte {
+	dst = appendInstantOf(beginEntry(dst, StartKind), "at", at)
+	return append(appendNumber(dst, "publications", publications), '}')
+}
+
+// AppendRecordEntry appends the entry of a determination record. Only its slot, its revision and its hash are needed.
+func AppendRecordEntry(dst []byte, d *assay.Determination, publication int64) []byte {
+	dst = appendText(beginEntry(dst, RecordKind), "gpu_type", d.GPU)
+	dst = appendText(dst, "region", d.Region)
+	dst = appendText(dst, "granularity", d.Grain.String())
+	dst = appendInstantOf(dst, "timestamp", d.At)
+	dst = appendNumber(dst, "revision", int64(d.Revision))
+	dst = appendNumber(dst, "publication", publication)
+	return append(appendHash(dst, "hash", d.Hash), '}')
+}
+
+// AppendPublicationEntry appends the entry of a publication. The time that it covers is given as text; it and the actor
+// are committed to.
+func AppendPublicationEntry(dst []byte, s Salt, p *assay.Publication, covers []byte) []byte {
+	dst = appendNumber(beginEntry(dst, PublicationKind), "version", p.Version)
+	dst = appendInstantOf(dst, "published_at", p.PublishedAt)
+	dst = appendText(dst, "methodology", p.Methodology)
+	dst = appendNumber(dst, "receipt", p.Receipt)
+	dst = appendText(dst, "reason", p.Reason)
+	content := append(assay.AppendString(nil, p.Actor), '\n')
+	return append(appendHash(dst, "content", s.commit(PublicationKind, p.Version, append(content, covers...))), '}')
+}
+
+// AppendCover appends a span of time that a publication covers, as a line.
+func AppendCover(dst []byte, gpu string, grain assay.Grain, from, to int64) []byte {
+	dst = append(assay.AppendString(dst, gpu), '\t')
+	dst = append(append(dst, grain.String()...), '\t')
+	dst = append(assay.AppendInstant(dst, from), '\t')
+	return append(assay.AppendInstant(dst, to), '\n')
+}
+
+// AppendManifestEntry appends the entry of a manifest.
+func AppendManifestEntry(dst []byte, m *assay.Manifest) []byte {
+	dst = appendText(beginEntry(dst, ManifestKind), "day", assay.FormatDay(m.Day))
+	dst = appendNumber(dst, "revision", int64(m.Revision))
+	return append(appendHash(dst, "hash", m.Hash), '}')
+}
+
+// AppendMethodologyEntry appends the entry of a version of the methodology.
+func AppendMethodologyEntry(dst []byte, m *assay.MethodologyFile) []byte {
+	dst = appendText(beginEntry(dst, MethodologyKind), "version", m.Version)
+	dst = appendInstantOf(dst, "effective_at", m.Effective)
+	dst = appendInstantOf(dst, "adopted_at", m.Adopted)
+	return append(appendHash(dst, "text_sha256", sha256.Sum256([]byte(m.Text))), '}')
+}
+
+// Audited is an entry of the audit log.
+type Audited struct {
+	Number                         int64
+	At                             int64
+	Actor, Action, Subject, Detail string
+}
+
+// AppendAuditEntry appends the entry of an entry of the audit log. It commits to who did it, to whom, and the details.
+func AppendAuditEntry(dst []byte, s Salt, a *Audited) []byte {
+	dst = appendNumber(beginEntry(dst, AuditKind), "number", a.Number)
+	dst = appendInstantOf(dst, "at", a.At)
+	dst = appendText(dst, "action", a.Action)
+	content := append(assay.AppendString(nil, a.Actor), '\n')
+	content = append(assay.AppendString(content, a.Subject), '\n')
+	return append(appendHash(dst, "content", s.commit(AuditKind, a.Number, append(content, a.Detail...))), '}')
+}

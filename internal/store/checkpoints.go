@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/merkle"
+	"github.com/assaydata/assay/internal/proof"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// logOrigin is the setting with the name of the log.
+const logOrigin = "log_origin"
+
+// newOrigin makes up a name that no other log has.
+func newOrigin() string {
+	random := make([]byte, 8)
+	_, _ = rand.Read(random) // it never fails
+	return "assay/" + hex.EncodeToString(random)
+}
+
+// LogHead describes the whole log.
+type LogHead struct {
+	Origin string
+	Size   int64
+	Root   assay.Hash
+
+	Signed     proof.SignedCheckpoint // the last one; its Size is 0 if there is none
+	SignedRoot assay.Hash             // the hash over as many entries, as they are now
+}
+
+// LogHead reads the state of the log.
+func (db *DB) LogHead(ctx context.Context) (h LogHead, err error) {
+	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, size int64) error {
+		h.Size = size
+		var err error
+		if h.Origin, err = readLogOrigin(tx); err != nil {
+			return err
+		}
+		if h.Signed, err = lastCheckpoint(tx); err != nil {
+			return err
+		}
+		root, err := tlog.TreeHash(size, r)
+		if err != nil {
+			return err
+		}
+		h.Root = assay.Hash(root)
+		signed, err := tlog.TreeHash(min(h.Signed.Size, size), r)
+		h.SignedRoot = assay.Hash(signed)
+		return err
+	})
+	return h, err
+}
+
+func readLogOrigin(tx *tx) (origin string, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT value FROM settings WHERE name = $1`, logOrigin).Scan(&origin)
+	return origin, err
+}
+
+// LogKey returns the key by which other programs check the log's checkpoints; it is empty as long as there is none.
+func (db *DB) LogKey(ctx context.Context) (key string, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		last, err := lastCheckpoint(tx)
+		if err != nil || last.Size == 0 {
+			return err
+		}
+		origin, err := readLogOrigin(tx)
+		if err != nil {
+			return err
+		}
+		key, err = proof.VerifierKey(origin, last.PublicKey)
+		return err
+	})
+	return key, err
+}
+
+const checkpointColumns = `size, signed_at, public_key, note`
+
+func lastCheckpoint(tx *tx) (c proof.SignedCheckpoint, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT `+checkpointColumns+` FROM checkpoints ORDER BY size DESC LIMIT 1`).
+		Scan(&c.Size, &c.SignedAt, &c.PublicKey, &c.Note)
+	if errors.Is(err, sql.ErrNoRows) {
+		return proof.SignedCheckpoint{}, nil
+	}
+	return c, err
+}
+
+// AddCheckpoint stores a checkpoint. One that is not newer than the last changes nothing.
+func (db *DB) AddCheckpoint(ctx context.Context, c proof.SignedCheckpoint) error {
+	return db.write(ctx, func(tx *tx) error {
+		last, err := tx.counter("checkpoint")
+		if err != nil || c.Size <= last {
+			return err
+		}
+		err = tx.exec(`INSERT INTO checkpoints (`+checkpointColumns+`) VALUES ($1, $2, $3, $4)`,
+			c.Size, c.SignedAt, c.PublicKey, c.Note)
+		if err != nil {
+			return err
+		}
+		return tx.exec(`UPDATE counters SET value = $1 WHERE name = 'checkpoint'`, c.Size)
+	})
+}
+
+// LastCheckpoint returns the newest checkpoint; its Size is 0 if there is none.
+func (db *DB) LastCheckpoint(ctx context.Context) (c proof.SignedCheckpoint, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		c, err = lastCheckpoint(tx)
+		return err
+	})
+	return c, err
+}
+
+func readCheckpoints(tx *tx) (list []proof.SignedCheckpoint, err error) {
+	err = tx.each(`SELECT `+checkpointColumns+` FROM checkpoints ORDER BY size`, nil, func(scan scanFunc) error {
+		var c proof.SignedCheckpoint
+		err := scan(&c.Size, &c.SignedAt, &c.PublicKey, &c.Note)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/proof"
+)
+
+// The entries of the log, as they follow from the tables. The writer appends them, and a verification compares them
+// with the log.
+
+// methodologiesWhere reads methodologies in the order of their adoption.
+func methodologiesWhere(tx *tx, where string) (list []assay.MethodologyFile, err error) {
+	err = tx.each(`SELECT version, effective_at, adopted_at, text FROM methodologies `+where+`
+		ORDER BY adopted_at, effective_at`, nil, func(scan scanFunc) error {
+		var m assay.MethodologyFile
+		err := scan(&m.Version, &m.Effective, &m.Adopted, &m.Text)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+func publicationEntry(tx *tx, salt proof.Salt, version int64) (entry []byte, err error) {
+	var p assay.Publication
+	err = tx.QueryRowContext(tx.ctx, `SELECT `+publicationColumns+` FROM publications WHERE version = $1`, version).
+		Scan(publicationFields(&p)...)
+	if err != nil {
+		return nil, err
+	}
+	var covers []byte
+	err = tx.each(`SELECT gpu_name, grain, from_ms, to_ms FROM publication_covers JOIN gpus USING (gpu_id)
+		WHERE version = $1 ORDER BY gpu_name, grain, from_ms`, []any{version}, func(scan scanFunc) error {
+		var gpu string
+		var grain assay.Grain
+		var from, to int64
+		err := scan(&gpu, (*grainText)(&grain), &from, &to)
+		covers = proof.AppendCover(covers, gpu, grain, from, to)
+		return err
+	})
+	return proof.AppendPublicationEntry(nil, salt, &p, covers), err
+}
+
+// eachRecordEntry calls f for the entry of each record of a publication. The entry is reused.
+func eachRecordEntry(tx *tx, version int64, f func(hash assay.Hash, entry []byte)) error {
+	var entry, body []byte
+	query := `SELECT ` + seriesNames + `, r.at, r.revision, r.body FROM publication_series p
+		JOIN series USING (series_id) ` + joinSeriesNames + `
+		JOIN records r ON r.series_id = p.series_id AND r.at >= p.first_at AND r.at <= p.last_at
+		WHERE p.version = $1 ORDER BY gpu_name, region_name, grain, r.at, r.revision`
+	return tx.each(query, []any{version}, func(scan scanFunc) error {
+		var d assay.Determination
+		if err := scan(&d.GPU, &d.Region, (*grainText)(&d.Grain), &d.At, &d.Revision, &body); err != nil {
+			return err
+		}
+		made, n := binary.Varint(body)
+		if n <= 0 || len(body) < len(d.Hash) {
+			return errBody
+		}
+		if made != version { // another version of the same time
+			return nil
+		}
+		copy(d.Hash[:], body[len(body)-len(d.Hash):])
+		entry = proof.AppendRecordEntry(entry[:0], &d, version)
+		f(d.Hash, entry)
+		return nil
+	})
+}
+
+// eachAuditEntry calls f for the entries of the audit log with numbers in (after, upTo]. The entry is reused.
+func eachAuditEntry(
+	tx *tx, salt proof.Salt, after, upTo int64, f func(number int64, entry []byte) error,
+) error {
+	var entry []byte
+	return tx.each(`SELECT audit_id, at, actor, action, subject, detail FROM audit
+		WHERE audit_id > $1 AND audit_id <= $2 ORDER BY audit_id`, []any{after, upTo}, func(scan scanFunc) error {
+		var a proof.Audited
+		if err := scan(&a.Number, &a.At, &a.Actor, &a.Action, &a.Subject, &a.Detail); err != nil {
+			return err
+		}
+		entry = proof.AppendAuditEntry(entry[:0], salt, &a)
+		return f(a.Number, entry)
+	})
+}
+
+// EachExpectedEntry calls f for each entry that the log must have, as of a moment, except for those of records. The
+// entry is reused.
+func (db *DB) EachExpectedEntry(ctx context.Context, l *Ledger, f func(kind string, entry []byte) error) error {
+	return db.read(ctx, func(tx *tx) error {
+		salt, err := readLogSalt(tx)
+		if err != nil {
+			return err
+		}
+		var entry []byte
+		for i := range l.Methodologies {
+			entry = proof.AppendMethodologyEntry(entry[:0], &l.Methodologies[i])
+			if err := f(proof.MethodologyKind, entry); err != nil {
+				return err
+			}
+		}
+		for i := range l.Manifests {
+			entry = proof.AppendManifestEntry(entry[:0], &l.Manifests[i])
+			if err := f(proof.ManifestKind, entry); err != nil {
+				return err
+			}
+		}
+		for i := range l.Publications {
+			entry, err := publicationEntry(tx, salt, l.Publications[i].Version)
+			if err != nil {
+				return err
+			}
+			if err := f(proof.PublicationKind, entry); err != nil {
+				return err
+			}
+		}
+		return eachAuditEntry(tx, salt, math.MinInt64, l.Log.Audited, func(_ int64, entry []byte) error {
+			return f(proof.AuditKind, entry)
+		})
+	})
+}
+
+// EachRecordEntry calls f for the entry of each record, as of a moment. The entry is reused.
+func (db *DB) EachRecordEntry(ctx context.Context, l *Ledger, f func(entry []byte) error) error {
+	return db.read(ctx, func(tx *tx) (err error) {
+		for i := range l.Publications {
+			failed := eachRecordEntry(tx, l.Publications[i].Version, func(_ assay.Hash, entry []byte) {
+				if err == nil {
+					err = f(entry)
+				}
+			})
+			if err == nil {
+				err = failed
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,292 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/merkle"
+	"github.com/assaydata/assay/internal/proof"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+func readLogSalt(tx *tx) (proof.Salt, error) {
+	var text string
+	err := tx.QueryRowContext(tx.ctx, `SELECT value FROM settings WHERE name = $1`, logSalt).Scan(&text)
+	if err != nil {
+		return nil, fmt.Errorf("read the salt of the log: %w", err)
+	}
+	return hex.DecodeString(text)
+}
+
+// readTail reads the entries after the last bundle of a log of a size.
+func readTail(tx *tx, size int64) (tail [][]byte, err error) {
+	first := size - size%merkle.TileWidth
+	err = tx.each(`SELECT leaf, entry FROM log_tail WHERE leaf >= $1 AND leaf < $2 ORDER BY leaf`, []any{first, size},
+		func(scan scanFunc) error {
+			var leaf int64
+			var entry []byte
+			if err := scan(&leaf, &entry); err != nil {
+				return err
+			}
+			if leaf != first+int64(len(tail)) {
+				return fmt.Errorf("%w: entry %d of the log is missing", ErrDamaged, first+int64(len(tail)))
+			}
+			tail = append(tail, entry)
+			return nil
+		})
+	if err == nil && first+int64(len(tail)) != size {
+		err = fmt.Errorf("%w: entry %d of the log is missing", ErrDamaged, first+int64(len(tail)))
+	}
+	return tail, err
+}
+
+// readTile reads a tile of a log of a size, with all its hashes. The last tile of level 0 follows from the tail.
+func readTile(tx *tx, t merkle.Tile, size int64) (hashes []byte, err error) {
+	if t.Level == 0 && t.Index == size/merkle.TileWidth {
+		tail, err := readTail(tx, size)
+		for _, entry := range tail {
+			hash := tlog.RecordHash(entry)
+			hashes = append(hashes, hash[:]...)
+		}
+		return hashes, err
+	}
+	query := `SELECT hashes FROM log_tiles WHERE level = $1 AND tile = $2`
+	err = tx.QueryRowContext(tx.ctx, query, t.Level, t.Index).Scan(&hashes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrNoTile
+	}
+	return hashes, err
+}
+
+// ErrNoTile is the error for a part of the log that does not exist.
+var ErrNoTile = errors.New("the log has no such tile")
+
+func pack(bundle []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = w.Write(bundle); err == nil {
+		err = w.Close()
+	}
+	return packed.Bytes(), err
+}
+
+// maxBundle is the size of the largest bundle.
+const maxBundle = merkle.TileWidth * (2 + merkle.MaxEntry)
+
+func unpack(packed []byte) ([]byte, error) {
+	bundle, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxBundle))
+	if err != nil {
+		return nil, fmt.Errorf("%w: a bundle of the log: %w", ErrDamaged, err)
+	}
+	return bundle, nil
+}
+
+// LogTile reads a tile of the log's tree, with all hashes that it has.
+func (db *DB) LogTile(ctx context.Context, t merkle.Tile) (hashes []byte, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		size, err := tx.counter("log")
+		if err == nil {
+			hashes, err = readTile(tx, t, size)
+		}
+		return err
+	})
+	return hashes, err
+}
+
+// LogBundle reads the entries below a tile of level 0, all that there are.
+func (db *DB) LogBundle(ctx context.Context, index int64) (bundle []byte, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		size, err := tx.counter("log")
+		if err == nil {
+			bundle, err = readBundle(tx, index, size)
+		}
+		return err
+	})
+	return bundle, err
+}
+
+func readBundle(tx *tx, index, size int64) (bundle []byte, err error) {
+	if index != size/merkle.TileWidth {
+		var packed []byte
+		err := tx.QueryRowContext(tx.ctx, `SELECT entries FROM log_bundles WHERE bundle = $1`, index).Scan(&packed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, ErrNoTile
+		}
+		if err != nil {
+			return nil, err
+		}
+		return unpack(packed)
+	}
+	tail, err := readTail(tx, size)
+	for _, entry := range tail {
+		if err == nil {
+			bundle, err = merkle.AppendBundled(bundle, entry)
+		}
+	}
+	return bundle, err
+}
+
+// LogResource reads a tile or a bundle in the given width; it is nil if the log has not as much.
+func (db *DB) LogResource(ctx context.Context, r merkle.Resource) (data []byte, err error) {
+	if r.Entries {
+		if data, err = db.LogBundle(ctx, r.Index); err == nil {
+			data, err = merkle.FirstOfBundle(data, r.Width)
+		}
+	} else if data, err = db.LogTile(ctx, r.Tile); err == nil {
+		data, err = merkle.FirstOfTile(data, r.Width)
+	}
+	if errors.Is(err, ErrNoTile) || errors.Is(err, merkle.ErrShort) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// ProveRecord proves that the entry of a record is in the log; ok is false if no checkpoint includes it.
+func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash) (p proof.Inclusion, ok bool, err error) {
+	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, size int64) error {
+		if p.Checkpoint, err = lastCheckpoint(tx); err != nil {
+			return err
+		}
+		if p.Leaf, p.Entry, err = findRecord(tx, hash, size); err != nil {
+			return err
+		}
+		if ok = p.Entry != nil && p.Leaf < p.Checkpoint.Size; !ok {
+			return nil
+		}
+		hashes, err := tlog.ProveRecord(p.Checkpoint.Size, p.Leaf, r)
+		p.Hashes = plainHashes(hashes)
+		return err
+	})
+	return p, ok, err
+}
+
+func plainHashes(hashes []tlog.Hash) []assay.Hash {
+	plain := make([]assay.Hash, len(hashes))
+	for i := range hashes {
+		plain[i] = assay.Hash(hashes[i])
+	}
+	return plain
+}
+
+// findRecord finds the entry of a record; it is nil if the log has none.
+func findRecord(tx *tx, hash assay.Hash, size int64) (leaf int64, entry []byte, err error) {
+	var leaves []int64
+	err = tx.each(`SELECT leaf FROM log_records WHERE prefix = $1 ORDER BY leaf`, []any{recordPrefix(hash)},
+		func(scan scanFunc) error {
+			var leaf int64
+			err := scan(&leaf)
+			leaves = append(leaves, leaf)
+			return err
+		})
+	// Others may share the first bytes, so the entry decides.
+	want := fmt.Appendf(nil, `,"hash":"%x"}`, hash)
+	for _, leaf := range leaves {
+		if err != nil {
+			break
+		}
+		var bundle []byte
+		if bundle, err = readBundle(tx, leaf/merkle.TileWidth, size); err != nil {
+			break
+		}
+		at := leaf - leaf%merkle.TileWidth
+		err = merkle.SplitBundle(bundle, func(e []byte) error {
+			if at == leaf && bytes.HasSuffix(e, want) {
+				entry = e
+			}
+			at++
+			return nil
+		})
+		if entry != nil {
+			return leaf, entry, err
+		}
+	}
+	return 0, nil, err
+}
+
+// ProveConsistency proves that the log of more entries begins with that of fewer; ok is false if it has not as many.
+func (db *DB) ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, ok bool, err error) {
+	err = db.withTree(ctx, func(_ *tx, r merkle.Reader, size int64) error {
+		if ok = from > 0 && from <= to && to <= size; !ok {
+			return nil
+		}
+		p, err := tlog.ProveTree(to, from, r)
+		hashes = plainHashes(p)
+		return err
+	})
+	return hashes, ok, err
+}
+
+// withTree calls f with the log's tree and its size.
+func (db *DB) withTree(ctx context.Context, f func(tx *tx, r merkle.Reader, size int64) error) error {
+	return db.read(ctx, func(tx *tx) error {
+		size, err := tx.counter("log")
+		if err != nil {
+			return err
+		}
+		return f(tx, func(t merkle.Tile) ([]byte, error) { return readTile(tx, t, size) }, size)
+	})
+}
+
+// EachLogEntry calls f for the first entries of the log, in order.
+func (db *DB) EachLogEntry(ctx context.Context, size int64, f func(leaf int64, entry []byte) error) error {
+	for first := int64(0); first < size; first += merkle.TileWidth {
+		bundle, err := db.LogBundle(ctx, first/merkle.TileWidth)
+		if errors.Is(err, ErrNoTile) {
+			return fmt.Errorf("%w: entry %d of the log is missing", ErrDamaged, first)
+		}
+		if err != nil {
+			return err
+		}
+		leaf := first
+		err = merkle.SplitBundle(bundle, func(entry []byte) error {
+			if leaf++; leaf > size {
+				return nil // it was appended meanwhile
+			}
+			return f(leaf-1, entry)
+		})
+		if err != nil {
+			return fmt.Errorf("entry %d of the log: %w", leaf, err)
+		}
+		if end := min(first+merkle.TileWidth, size); leaf < end {
+			return fmt.Errorf("%w: entry %d of the log is missing", ErrDamaged, leaf)
+		}
+	}
+	return nil
+}
+
+// LogRecordSum is a checksum over the table that says where the entries of records are. It does not depend on the order
+// of rows, and detects damage, not malice: no proof depends on the table.
+type LogRecordSum int64
+
+// Add adds the entry of a record.
+func (s *LogRecordSum) Add(hash assay.Hash, leaf int64) {
+	*s += LogRecordSum(recordPrefix(hash)%idSumPrime + leaf)
+}
+
+// LogRecordSum computes the sum for the first entries of the log.
+func (db *DB) LogRecordSum(ctx context.Context, size int64) (s LogRecordSum, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		var sum any
+		query := fmt.Sprintf(`SELECT coalesce(sum(prefix %% %d + leaf), 0) FROM log_records WHERE leaf < $1`, idSumPrime)
+		if err := tx.QueryRowContext(ctx, query, size).Scan(&sum); err != nil {
+			return err
+		}
+		n, ok := wholeNumber(sum)
+		if !ok {
+			return fmt.Errorf("%w: log_records has something else than numbers", ErrDamaged)
+		}
+		s = LogRecordSum(n)
+		return nil
+	})
+	return s, err
+}

@@ -1,0 +1,237 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/merkle"
+	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// logEntries reads the whole log, and checks its tree with tlog's own storage as the judge.
+func logEntries(t *testing.T, db *store.DB) (entries []string) {
+	t.Helper()
+	head, err := db.LogHead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored []tlog.Hash
+	judge := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
+		for _, i := range indexes {
+			hashes = append(hashes, stored[i])
+		}
+		return hashes, nil
+	})
+	err = db.EachLogEntry(t.Context(), head.Size, func(leaf int64, entry []byte) error {
+		hashes, err := tlog.StoredHashes(leaf, entry, judge)
+		stored = append(stored, hashes...)
+		entries = append(entries, string(entry))
+		return err
+	})
+	if err != nil || int64(len(entries)) != head.Size {
+		t.Fatalf("%d of %d entries were read: %v", len(entries), head.Size, err)
+	}
+	root, err := tlog.TreeHash(head.Size, judge)
+	if err != nil || head.Root != assay.Hash(root) {
+		t.Fatalf("the root over %d entries is %x (%v), want %v", head.Size, head.Root, err, root)
+	}
+	return entries
+}
+
+// kinds lists the kinds of entries, with their numbers.
+func kinds(entries []string) map[string]int {
+	counts := map[string]int{}
+	for _, entry := range entries {
+		counts[proof.EntryKind([]byte(entry))]++
+	}
+	return counts
+}
+
+func TestLog_HasEveryChange(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		f := func(what, kind string, change func() error) {
+			t.Helper()
+			before := logEntries(t, db)
+			if err := change(); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			after := logEntries(t, db)
+			if !slices.Equal(after[:len(before)], before) {
+				t.Errorf("%s changed entries", what)
+			}
+			if kinds(after[len(before):])[kind] != 1 {
+				t.Errorf("%s added %q, want one entry of type %s", what, after[len(before):], kind)
+			}
+		}
+		if entries := logEntries(t, db); len(entries) != 1 || proof.EntryKind([]byte(entries[0])) != proof.StartKind {
+			t.Errorf("a new log has the entries %q, want its start", entries)
+		}
+		f("a methodology", proof.MethodologyKind, func() error {
+			return db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1", Effective: 1, Text: "text"})
+		})
+		f("a publication", proof.PublicationKind, func() error {
+			_, err := db.Publish(t.Context(), ready(t, db, hours("B200", 0, 1)))
+			return err
+		})
+		f("a manifest", proof.ManifestKind, func() error { signDay(t, db, 0); return nil })
+		f("a key", proof.AuditKind, func() error { _, err := db.CreateKey(t.Context(), key("aaaaaa")); return err })
+	})
+}
+
+func judged(hashes []assay.Hash) (list []tlog.Hash) {
+	for _, h := range hashes {
+		list = append(list, tlog.Hash(h))
+	}
+	return list
+}
+
+// Publications of all sizes fill tiles and leave parts of them.
+func TestLog_Proofs(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		var sizes []int64
+		var roots []assay.Hash
+		from := int64(0)
+		for _, n := range []int64{1, 200, 700, 3, 256} {
+			if _, err := db.Publish(t.Context(), ready(t, db, hours("B200", from, from+n))); err != nil {
+				t.Fatal(err)
+			}
+			from += n
+			head, err := db.LogHead(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes, roots = append(sizes, head.Size), append(roots, head.Root)
+		}
+		entries := logEntries(t, db)
+		want := map[string]int{proof.StartKind: 1, proof.PublicationKind: 5, proof.RecordKind: 1160}
+		if got := kinds(entries); !maps.Equal(got, want) {
+			t.Fatalf("the log has %v, want %v", got, want)
+		}
+		last := len(sizes) - 1
+		for i := range sizes[:last] {
+			p, ok, err := db.ProveConsistency(t.Context(), sizes[i], sizes[last])
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			err = tlog.CheckTree(judged(p), sizes[last], tlog.Hash(roots[last]), sizes[i], tlog.Hash(roots[i]))
+			if err != nil {
+				t.Errorf("from %d to %d: %v", sizes[i], sizes[last], err)
+			}
+		}
+		checkpoint := proof.SignedCheckpoint{Size: sizes[last], PublicKey: []byte("key"), Note: "note"}
+		if err := db.AddCheckpoint(t.Context(), checkpoint); err != nil {
+			t.Fatal(err)
+		}
+		records, err := db.AppendRecords(t.Context(), nil, 0, assay.Latest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(records); i += 97 {
+			p, ok, err := db.ProveRecord(t.Context(), records[i].Hash)
+			if err != nil || !ok || p.Checkpoint.Note != "note" {
+				t.Fatalf("record %d is not proven: %+v, %v", i, p, err)
+			}
+			if want := fmt.Sprintf(`"hash":"%x"`, records[i].Hash); !strings.Contains(string(p.Entry), want) {
+				t.Errorf("record %d is at %d, which is %s", i, p.Leaf, p.Entry)
+			}
+			hash := tlog.RecordHash(p.Entry)
+			if err := tlog.CheckRecord(judged(p.Hashes), sizes[last], tlog.Hash(roots[last]), p.Leaf, hash); err != nil {
+				t.Errorf("record %d: %v", i, err)
+			}
+		}
+		if _, ok, err := db.ProveRecord(t.Context(), assay.Hash{1}); ok || err != nil {
+			t.Errorf("a record that does not exist is proven: %v", err)
+		}
+		if _, err := db.Publish(t.Context(), ready(t, db, hours("B200", from, from+1))); err != nil {
+			t.Fatal(err)
+		}
+		if records, err = db.AppendRecords(t.Context(), nil, 0, assay.Latest); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := db.ProveRecord(t.Context(), records[len(records)-1].Hash); ok || err != nil {
+			t.Errorf("a record in no checkpoint is proven: %v", err)
+		}
+		for _, wrong := range [][2]int64{{0, 1}, {-1, 1}, {2, 1}, {1, sizes[last] + 1000}} {
+			if _, ok, err := db.ProveConsistency(t.Context(), wrong[0], wrong[1]); ok || err != nil {
+				t.Errorf("from %d to %d: proven, %v", wrong[0], wrong[1], err)
+			}
+		}
+		if _, err := db.LogTile(t.Context(), merkle.Tile{Level: 0, Index: 99}); !errors.Is(err, store.ErrNoTile) {
+			t.Errorf("a tile that does not exist: %v, want %v", err, store.ErrNoTile)
+		}
+	})
+}
+
+// A program of the last release, on another node, writes without appending to the log.
+func TestLog_CatchesUp(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		storetest.Exec(t, db, `INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', '{}')`)
+		if got := kinds(logEntries(t, db))[proof.AuditKind]; got != 0 {
+			t.Errorf("the log has %d entries of the audit log, want none yet", got)
+		}
+		if _, err := db.CreateKey(t.Context(), key("aaaaaa")); err != nil {
+			t.Fatal(err)
+		}
+		if got := kinds(logEntries(t, db))[proof.AuditKind]; got != 2 {
+			t.Errorf("the log has %d entries of the audit log, want 2", got)
+		}
+	})
+}
+
+// The log of a database from before there was one begins with its history, and says so.
+func TestLog_OfAnUpgradedDatabase(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	if _, err := db.Publish(t.Context(), ready(t, db, hours("B200", 0, 300))); err != nil {
+		t.Fatal(err)
+	}
+	signDay(t, db, 0)
+	want := kinds(logEntries(t, db))
+	for _, statement := range []string{
+		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
+		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`,
+		`DELETE FROM counters WHERE name IN ('log', 'checkpoint')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
+		`DELETE FROM migrations WHERE number >= 19`,
+	} {
+		storetest.Exec(t, db, statement)
+	}
+	upgraded := storetest.OpenUpgraded(t, storetest.Address(t, db))
+	entries := logEntries(t, upgraded)
+	if got := kinds(entries); !maps.Equal(got, want) {
+		t.Errorf("after the upgrade the log has %v, want %v", got, want)
+	}
+	if !strings.HasSuffix(entries[0], `,"publications":1}`) {
+		t.Errorf("the log begins with %s, want it to count what is older", entries[0])
+	}
+}
+
+// A reader of the log learns neither who did something nor values.
+func TestLog_SaysNothingPrivate(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	ctx := store.WithActor(t.Context(), "account:jo@example.com")
+	if _, err := db.CreateKey(ctx, key("secret")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Publish(t.Context(), ready(t, db, hours("B200", 0, 3))); err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range logEntries(t, db) {
+		for _, private := range []string{"jo@", "secret", "index_value", "price"} {
+			if strings.Contains(entry, private) {
+				t.Errorf("the log has %s", entry)
+			}
+		}
+	}
+}

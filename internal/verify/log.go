@@ -1,0 +1,261 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/merkle"
+	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/store"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// entrySum is a sum over entries of the log, which does not depend on their order.
+type entrySum struct {
+	entries   int
+	high, low uint64
+}
+
+func (s *entrySum) join(other entrySum) {
+	s.entries += other.entries
+	var carry uint64
+	s.low, carry = bits.Add64(s.low, other.low, 0)
+	s.high, _ = bits.Add64(s.high, other.high, carry)
+}
+
+// entryKey is the secret of one verification. No one who wrote the database before it was drawn can have made sums of
+// hashes with this key agree.
+type entryKey [32]byte
+
+func newEntryKey() (k entryKey) {
+	_, _ = rand.Read(k[:]) // it never fails
+	return k
+}
+
+// sum is the sum of one entry.
+func (k *entryKey) sum(entry []byte) entrySum {
+	var buffer [512]byte
+	hash := sha256.Sum256(append(append(buffer[:0], k[:]...), entry...))
+	return entrySum{1, binary.BigEndian.Uint64(hash[:]), binary.BigEndian.Uint64(hash[8:])}
+}
+
+// recordSum is the sum of the entries of records.
+func (k *entryKey) recordSum(records []store.Record) (sum entrySum) {
+	var entry []byte
+	for i := range records {
+		entry = proof.AppendRecordEntry(entry[:0], &records[i].Determination, records[i].Version)
+		sum.join(k.sum(entry))
+	}
+	return sum
+}
+
+// checkLog checks that the log lists what the database holds, no more and no less, that its tree is that over its
+// entries, and its checkpoints. It needs everything to be read.
+func (v *verification) checkLog(ctx context.Context) error {
+	if !v.everything() {
+		return nil
+	}
+	w := &logWalk{v: v, checkpoints: v.ledger.Log.Checkpoints, sums: map[string]entrySum{}}
+	w.same = func(t merkle.Tile, hashes []byte) error { return w.checkTile(ctx, t, hashes) }
+	if err := v.db.EachLogEntry(ctx, v.ledger.Log.Size, w.entry); err != nil {
+		return err
+	}
+	if err := w.finish(ctx); err != nil {
+		return err
+	}
+	wanted := map[string]entrySum{proof.StartKind: w.sums[proof.StartKind], proof.RecordKind: v.records}
+	err := v.db.EachExpectedEntry(ctx, v.ledger, func(kind string, entry []byte) error {
+		sum := wanted[kind]
+		sum.join(v.entryKey.sum(entry))
+		wanted[kind] = sum
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range slices.Sorted(maps.Keys(w.sums)) {
+		if _, ok := wanted[kind]; !ok {
+			wanted[kind] = entrySum{}
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(wanted)) {
+		if wanted[kind] != w.sums[kind] {
+			return v.findUnlogged(ctx, kind)
+		}
+	}
+	v.report.LogEntries = v.ledger.Log.Size
+	return v.checkSignedLog(w)
+}
+
+// logWalk goes through the log in order.
+type logWalk struct {
+	v           *verification
+	edge        merkle.Edge
+	same        func(merkle.Tile, []byte) error
+	checkpoints []proof.SignedCheckpoint // that have not been reached
+	sums        map[string]entrySum
+	records     store.LogRecordSum
+	published   int // publications in the log
+	signed      int // publications in the part that is signed
+}
+
+func (w *logWalk) entry(leaf int64, entry []byte) error {
+	if err := w.checkpoint(); err != nil {
+		return err
+	}
+	if err := w.edge.Append(tlog.RecordHash(entry), w.same); err != nil {
+		return err
+	}
+	kind := proof.EntryKind(entry)
+	if (kind == proof.StartKind) != (leaf == 0) {
+		return differs("entry %d of the log is %q", leaf, entry)
+	}
+	switch kind {
+	case proof.PublicationKind:
+		w.published++
+	case proof.RecordKind:
+		hash, ok := recordHash(entry)
+		if !ok {
+			return differs("entry %d of the log is %q", leaf, entry)
+		}
+		w.records.Add(hash, leaf)
+	}
+	sum := w.sums[kind]
+	sum.join(w.v.entryKey.sum(entry))
+	w.sums[kind] = sum
+	return nil
+}
+
+// recordHash is the hash of a record in its entry, which ends with it.
+func recordHash(entry []byte) (hash assay.Hash, ok bool) {
+	text, ok := bytes.CutSuffix(entry, []byte(`"}`))
+	if !ok || len(text) < hex.EncodedLen(len(hash)) {
+		return hash, false
+	}
+	_, err := hex.Decode(hash[:], text[len(text)-hex.EncodedLen(len(hash)):])
+	return hash, err == nil
+}
+
+// checkpoint checks the checkpoint of the entries up to here, if there is one.
+func (w *logWalk) checkpoint() error {
+	if len(w.checkpoints) == 0 || w.checkpoints[0].Size != w.edge.Size() {
+		return nil
+	}
+	c := &w.checkpoints[0]
+	w.checkpoints = w.checkpoints[1:]
+	name := fmt.Sprintf("checkpoint of %d entries of the log", c.Size)
+	said, err := proof.OpenCheckpoint(c.Note, w.v.ledger.Log.Origin, c.PublicKey)
+	if err != nil {
+		return differs("%s: %v", name, err)
+	}
+	root, err := w.edge.Root()
+	if err != nil {
+		return err
+	}
+	if said.Size != c.Size || said.Root != assay.Hash(root) {
+		return differs("%s: it was signed over other entries", name)
+	}
+	if err := w.v.checkSigner(name, c.PublicKey, w.v.PublicKeys); err != nil {
+		return err
+	}
+	w.signed = w.published
+	return nil
+}
+
+// checkTile compares a stored tile with the hashes that it must begin with.
+func (w *logWalk) checkTile(ctx context.Context, t merkle.Tile, hashes []byte) error {
+	stored, err := w.v.db.LogTile(ctx, t)
+	if errors.Is(err, store.ErrNoTile) {
+		return differs("tile %d of level %d of the log is missing", t.Index, t.Level)
+	}
+	if err == nil && !bytes.HasPrefix(stored, hashes) {
+		return differs("tile %d of level %d of the log is not that over its entries", t.Index, t.Level)
+	}
+	return err
+}
+
+// finish checks what follows the last entry.
+func (w *logWalk) finish(ctx context.Context) error {
+	if err := w.checkpoint(); err != nil {
+		return err
+	}
+	if len(w.checkpoints) > 0 {
+		return differs("checkpoint of %d entries of the log: there are only %d", w.checkpoints[0].Size, w.edge.Size())
+	}
+	if err := w.edge.Incomplete(w.same); err != nil {
+		return err
+	}
+	stored, err := w.v.db.LogRecordSum(ctx, w.edge.Size())
+	if err != nil {
+		return err
+	}
+	if stored != w.records {
+		return differs("the table that says where records are in the log does not match the log")
+	}
+	return nil
+}
+
+// signedWithin is how long a publication may be in no checkpoint: the publisher signs at once, but may have stopped.
+const signedWithin = assay.Hour
+
+// checkSignedLog checks that all publications are in a checkpoint, if the caller asks for signatures.
+func (v *verification) checkSignedLog(w *logWalk) error {
+	if len(v.PublicKeys) == 0 || v.AllowUnsigned || w.signed == len(v.ledger.Publications) {
+		return nil
+	}
+	if p := v.ledger.Publications[w.signed]; p.PublishedAt+signedWithin < v.Now {
+		return differs("publication %d of %s is in no signed checkpoint of the log", p.Version,
+			assay.FormatInstant(p.PublishedAt))
+	}
+	return nil
+}
+
+// findUnlogged names a difference between the log and the database.
+func (v *verification) findUnlogged(ctx context.Context, kind string) error {
+	inLog := map[entrySum]int64{}
+	err := v.db.EachLogEntry(ctx, v.ledger.Log.Size, func(leaf int64, entry []byte) error {
+		if proof.EntryKind(entry) == kind {
+			inLog[v.entryKey.sum(entry)] = leaf
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	compare := func(of string, entry []byte) error {
+		sum := v.entryKey.sum(entry)
+		if _, ok := inLog[sum]; of == kind && !ok {
+			return differs("the log does not have %s", entry)
+		}
+		delete(inLog, sum)
+		return nil
+	}
+	if kind == proof.RecordKind {
+		err = v.db.EachRecordEntry(ctx, v.ledger, func(entry []byte) error { return compare(kind, entry) })
+	} else {
+		err = v.db.EachExpectedEntry(ctx, v.ledger, compare)
+	}
+	if err != nil {
+		return err
+	}
+	first := v.ledger.Log.Size // of those that are left
+	for _, leaf := range inLog {
+		first = min(first, leaf)
+	}
+	return v.db.EachLogEntry(ctx, v.ledger.Log.Size, func(leaf int64, entry []byte) error {
+		if leaf == first {
+			return differs("entry %d of the log is %s, and the database does not have that", leaf, entry)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,145 @@
+package verify
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+func logSize(t *testing.T, db *store.DB) int64 {
+	t.Helper()
+	head, err := db.LogHead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Size
+}
+
+// wantLogDifference wants a verification to fail, and to say where.
+func wantLogDifference(t *testing.T, m *tampered, o Options, what, want string) {
+	t.Helper()
+	_, err := Database(t.Context(), m.db, o)
+	if !errors.Is(err, ErrDiffers) && !errors.Is(err, store.ErrDamaged) || !strings.Contains(fmt.Sprint(err), want) {
+		t.Errorf("%s: %v, want an error with %q", what, err, want)
+	}
+}
+
+// rewriteLog replaces the log by one that follows from what the tables say now, as an operator could who does not mind
+// that nothing of it is signed.
+func rewriteLog(t *testing.T, db *store.DB) {
+	t.Helper()
+	for _, table := range []string{
+		"log_tiles", "log_bundles", "log_tail", "log_records", "log_progress", "log_methodologies", "checkpoints",
+	} {
+		storetest.Exec(t, db, `DELETE FROM `+table)
+	}
+	storetest.Exec(t, db, `UPDATE counters SET value = 0 WHERE name = 'checkpoint'`)
+	storetest.Exec(t, db, `UPDATE counters SET value = 1 WHERE name = 'log'`)
+	storetest.Exec(t, db, `INSERT INTO log_tail (leaf, entry) VALUES (0, $1)`, proof.AppendStart(nil, 1, 0))
+	if err := db.ConfirmPublishing(t.Context(), 1); err != nil { // it appends what is missing
+		t.Fatal(err)
+	}
+}
+
+// The audit log has no checksums, and its triggers do not stop who owns the file.
+func TestLog_AuditLogChanged(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{
+		`UPDATE audit SET actor = 'operator:nobody' WHERE audit_id = (SELECT max(audit_id) FROM audit)`,
+		`UPDATE audit SET detail = '{}' WHERE audit_id = (SELECT min(audit_id) FROM audit)`,
+		`DELETE FROM audit WHERE audit_id = (SELECT min(audit_id) FROM audit)`,
+		`INSERT INTO audit SELECT audit_id - 1000, at, actor, action, subject, detail FROM audit LIMIT 1`,
+	} {
+		m := newTampered(t)
+		for _, trigger := range []string{"audit_is_not_changed", "audit_is_not_deleted", "audit_is_not_replaced"} {
+			m.exec(`DROP TRIGGER ` + trigger)
+		}
+		m.exec(change)
+		wantLogDifference(t, m, Options{}, change, "the log")
+	}
+}
+
+// An operator who replaces an entry of the log has to sign the log again, and owners of an old checkpoint notice.
+func TestLog_Replaced(t *testing.T) {
+	t.Parallel()
+	m := newTampered(t)
+	m.exec(`UPDATE log_tail SET entry = CAST(replace(entry, '"revision":0', '"revision":1') AS BLOB) WHERE leaf = (
+		SELECT min(leaf) FROM log_tail WHERE CAST(entry AS TEXT) LIKE '%"type":"record"%"revision":0%')`)
+	wantLogDifference(t, m, Options{}, "a changed entry", "checkpoint of")
+	m.exec(`DELETE FROM checkpoints`)
+	m.exec(`UPDATE counters SET value = 0 WHERE name = 'checkpoint'`)
+	wantLogDifference(t, m, Options{}, "a changed entry without checkpoints", `the log does not have {"type":"record"`)
+}
+
+// Entries that are listed twice or made up are as wrong as missing ones.
+func TestLog_MadeUpEntry(t *testing.T) {
+	t.Parallel()
+	f := func(entry, want string) {
+		t.Helper()
+		m := newTampered(t)
+		m.exec(`INSERT INTO log_tail (leaf, entry) SELECT value, $1 FROM counters WHERE name = 'log'`, []byte(entry))
+		m.exec(`UPDATE counters SET value = value + 1 WHERE name = 'log'`)
+		wantLogDifference(t, m, Options{}, entry, want)
+	}
+	f(`{"type":"audit","number":1}`, "and the database does not have that")
+	f(`{"type":"weather","at":"2026-03-08T00:00:00.000Z"}`, "and the database does not have that")
+	f(`{"type":"start","at":"2026-03-08T00:00:00.000Z","publications":0}`, "entry ")
+	f("", "entry ")
+}
+
+func TestLog_CutOff(t *testing.T) {
+	t.Parallel()
+	m := newTampered(t)
+	m.exec(`UPDATE counters SET value = (SELECT max(size) - 1 FROM checkpoints) WHERE name = 'log'`)
+	wantLogDifference(t, m, Options{}, "a log without its end", "there are only")
+}
+
+// A checkpoint that is signed with a key that the caller does not accept says nothing.
+func TestLog_SignedWithAnotherKey(t *testing.T) {
+	t.Parallel()
+	m := newTampered(t)
+	head, err := m.db.LogHead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	note, err := proof.SignCheckpoint(proof.Checkpoint{Origin: head.Origin, Size: head.Size, Root: head.Root}, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkpoint := proof.SignedCheckpoint{Size: head.Size, PublicKey: other.Public().(ed25519.PublicKey), Note: note}
+	if err := m.db.AddCheckpoint(t.Context(), checkpoint); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Database(t.Context(), m.db, Options{}); err != nil {
+		t.Errorf("without accepted keys: %v", err)
+	}
+	accepted := Signatures{PublicKeys: [][]byte{marketKey.Public().(ed25519.PublicKey)}}
+	wantLogDifference(t, m, Options{Signatures: accepted}, "another key", "signed with another key")
+}
+
+// With a key, the log must be signed up to publications that are older than an hour.
+func TestLog_Unsigned(t *testing.T) {
+	t.Parallel()
+	m := newTampered(t)
+	m.exec(`DELETE FROM checkpoints`)
+	m.exec(`UPDATE counters SET value = 0 WHERE name = 'checkpoint'`)
+	first := ledgerOf(t, m.db).Publications[0].PublishedAt
+	accepted := Signatures{PublicKeys: [][]byte{marketKey.Public().(ed25519.PublicKey)}, Now: first}
+	if _, err := Database(t.Context(), m.db, Options{Signatures: accepted}); err != nil {
+		t.Errorf("right after the publication: %v", err)
+	}
+	accepted.Now = first + assay.Hour + 1
+	wantLogDifference(t, m, Options{Signatures: accepted}, "an hour later", "publication 1 of ")
+	accepted.AllowUnsigned = true
+	if _, err := Database(t.Context(), m.db, Options{Signatures: accepted}); err != nil {
+		t.Errorf("if days may be unsigned: %v", err)
+	}
+}

@@ -1,0 +1,587 @@
+#!/usr/bin/env python3
+"""A second verifier of bundles that `assay export` writes.
+
+It was written from docs/proof.md and shares no code with assay, so that a mistake in one of them shows. It needs Python 3.11
+and nothing else: Ed25519 is computed here. It keeps a whole bundle in memory and is slow; `assay verify` is for large ones.
+
+    verify_bundle.py FOLDER [--public-key KEY]... [--allow-unsigned]
+
+The exit code is 0 if everything is proven, 1 if something differs, and 2 if the command line is wrong.
+"""
+
+import argparse
+import base64
+import csv
+import datetime
+import hashlib
+import json
+import pathlib
+import sys
+import time
+import tomllib
+import zoneinfo
+from collections import defaultdict
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+HOUR, DAY = 3_600_000, 86_400_000  # milliseconds
+NANOS, MICROS = 10**9, 10**6
+WHOLE = 10_000  # 100 % in hundredths of a percent
+ZERO_HASH = "0" * 64
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+class Differs(Exception):
+    """What was published cannot be proven."""
+
+
+# Texts -------------------------------------------------------------------------------------------------------------------------
+
+
+def instant(text):
+    """The milliseconds since 1970 of an instant such as 2026-02-03T21:00:00.000Z."""
+    at = datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=datetime.timezone.utc)
+    return (at - EPOCH) // datetime.timedelta(milliseconds=1)
+
+
+def instant_text(ms):
+    at = EPOCH + datetime.timedelta(milliseconds=ms)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def day_text(ms):
+    return instant_text(ms)[:10]
+
+
+def units(text, decimals):
+    """A plain decimal number in units of 10^-decimals, exactly."""
+    whole, _, fraction = text.partition(".")
+    return int(whole + fraction.ljust(decimals, "0"))
+
+
+def decimal(number, decimals):
+    """The shortest plain decimal form of a number of units."""
+    text = str(number).rjust(decimals + 1, "0")
+    return (text[:-decimals] + "." + text[-decimals:]).rstrip("0").rstrip(".")
+
+
+def quoted(text):
+    """A JSON string: characters as they are, except those that HTML gives a meaning."""
+    out = json.dumps(text, ensure_ascii=False)
+    for c in "<>&\u2028\u2029":
+        out = out.replace(c, f"\\u{ord(c):04x}")
+    return out
+
+
+def half_even(amount, divisor):
+    quotient, rest = divmod(amount, divisor)
+    if 2 * rest > divisor or 2 * rest == divisor and quotient % 2 == 1:
+        return quotient + 1
+    return quotient
+
+
+# Methodology -------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Methodology:
+    version: str
+    effective: int
+    decimals: int
+    zone: zoneinfo.ZoneInfo
+    fixing_hour: int
+    minimum_transactions: int
+    minimum_providers: int
+    lower: int  # percentiles and cap in hundredths of a percent; 0 is none
+    upper: int
+    cap: int
+    delay: int  # seconds
+
+    @staticmethod
+    def parse(text):
+        t = tomllib.loads(text)
+        effective = (t["effective"] - EPOCH) // datetime.timedelta(milliseconds=1)
+        percent = lambda section, key: round(t.get(section, {}).get(key, 0) * 100)
+        delay = t.get("publication", {}).get("delay", "5s")
+        return Methodology(
+            version=t["version"], effective=effective, decimals=t["decimals"],
+            zone=zoneinfo.ZoneInfo(t["fixing"]["zone"]), fixing_hour=int(t["fixing"]["time"][:2]),
+            minimum_transactions=t["minimum"]["transactions"], minimum_providers=t["minimum"]["providers"],
+            lower=percent("winsorise", "lower"), upper=percent("winsorise", "upper"),
+            cap=percent("cap", "provider_share"), delay=seconds(delay),
+        )
+
+    def fixing(self, date):
+        at = datetime.datetime(date.year, date.month, date.day, self.fixing_hour, tzinfo=self.zone)
+        return (at.astimezone(datetime.timezone.utc) - EPOCH) // datetime.timedelta(milliseconds=1)
+
+    def next_slot(self, grain, ms):
+        """The end of the window that holds an instant. Windows are half-open: an instant at an end is in the next one."""
+        if grain == "hourly":
+            return ms // HOUR * HOUR + HOUR
+        date = (EPOCH + datetime.timedelta(milliseconds=ms)).astimezone(self.zone).date()
+        at = self.fixing(date)
+        return at if at > ms else self.fixing(date + datetime.timedelta(days=1))
+
+    def window_start(self, grain, slot):
+        if grain == "hourly":
+            return slot - HOUR
+        date = (EPOCH + datetime.timedelta(milliseconds=slot - 1)).astimezone(self.zone).date()
+        at = self.fixing(date)
+        return at if at <= slot - 1 else self.fixing(date - datetime.timedelta(days=1))
+
+
+def seconds(text):
+    """A duration such as 5s, 30m or 1m30s."""
+    total, number = 0, ""
+    for c in text:
+        if c.isdigit():
+            number += c
+        else:
+            total += int(number) * {"s": 1, "m": 60, "h": 3600}[c]
+            number = ""
+    return total
+
+
+# Transactions ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Transaction:
+    id: str
+    source: str
+    executed_at: int
+    gpu: str
+    region: str
+    price: int  # billionths
+    gpus: int
+    hours: int  # millionths
+    provider: str
+    verified: bool
+    receipt: int
+    withdrawn: bool = False
+    digest: bytes = b""
+
+    def __post_init__(self):
+        text = "\t".join([
+            self.source, self.id, instant_text(self.executed_at), self.gpu, self.region, decimal(self.price, 9),
+            str(self.gpus), decimal(self.hours, 6), self.provider,
+        ])
+        self.digest = hashlib.sha256(text.encode()).digest()
+
+    def order(self):
+        return (self.executed_at, self.source, self.id, self.receipt)
+
+
+def known(rows, verifications, corrections, receipt):
+    """The rows of a window as they were known at a receipt: (transaction, counts, withdrawn)."""
+    rows = [t for t in rows if t.receipt <= receipt]
+    state = {id(t): (t.verified, False) for t in rows}
+    of = defaultdict(list)
+    for t in rows:
+        of[t.source, t.id, t.executed_at].append(t)
+    for v in verifications:
+        if v["receipt"] > receipt:
+            continue
+        before = [t for t in of.get(v["key"], []) if t.receipt < v["receipt"]]
+        if before:  # a verification is of the newest row before it
+            state[id(max(before, key=lambda t: t.receipt))] = (v["verified"], not v["verified"])
+    for c in corrections:
+        for t in of.get(c["key"], []):
+            if t.receipt == c["replaced"] and c["receipt"] <= receipt:
+                state[id(t)] = (False, True)
+    return [(t, *state[id(t)]) for t in rows]
+
+
+# The index ---------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Determination:
+    inputs: str
+    published: bool = False
+    value: int | None = None
+    transactions: int = 0
+    hours: int = 0
+    providers: int = 0
+    hhi: int = 0
+    low: int = 0
+    high: int = 0
+    median: int = 0
+    unverified: int = 0
+    withdrawn: int = 0
+    winsorised: int = 0
+    capped: int = 0
+
+
+def determine(rows, m):
+    """Computes a window from its rows as they were known, in order."""
+    inputs = hashlib.sha256()
+    for t, counts, withdrawn in rows:
+        inputs.update(t.digest + (b"c" if counts else b"w" if withdrawn else b"u"))
+    d = Determination(inputs.hexdigest())
+    d.unverified = sum(not counts and not withdrawn for _, counts, withdrawn in rows)
+    d.withdrawn = sum(not counts and withdrawn for _, counts, withdrawn in rows)
+    counted = [(t.price, t.gpus * t.hours, t.provider) for t, counts, _ in rows if counts]
+    d.transactions, d.providers = len(counted), len({provider for _, _, provider in counted})
+    if d.transactions < m.minimum_transactions or d.providers < m.minimum_providers:
+        return d
+    prices = sorted(price for price, _, _ in counted)
+    d.low, d.high, middle = prices[0], prices[-1], len(prices) // 2
+    d.median = prices[middle] if len(prices) % 2 else half_even(prices[middle - 1] + prices[middle], 2)
+    if m.upper:
+        counted, d.winsorised = winsorise(counted, m)
+    amounts, weights = defaultdict(int), defaultdict(int)
+    for price, weight, provider in counted:
+        amounts[provider] += price * weight
+        weights[provider] += weight
+    total = sum(weights.values())
+    d.hours = min(total, 2**63 - 1)
+    d.hhi = hhi(weights.values(), total)
+    unit = 10 ** (9 - m.decimals)
+    value = half_even(sum(amounts.values()), total * unit) * unit
+    if m.cap:
+        exact, d.capped = capped(amounts, weights, m)
+        if d.capped:
+            value = half_even(exact.numerator, exact.denominator * unit) * unit
+    if value > 0:
+        d.value, d.published = value, True
+    return d
+
+
+def winsorise(counted, m):
+    """Moves prices beyond two percentiles, weighted by GPU-hours, to the percentiles."""
+    counted = sorted(counted, key=lambda c: c[0])
+    total = sum(weight for _, weight, _ in counted)
+
+    def percentile(share):
+        reached = 0
+        for price, weight, _ in counted:
+            reached += weight
+            if reached * WHOLE >= total * share:
+                return price
+        return counted[-1][0]
+
+    lowest, highest = percentile(m.lower), percentile(m.upper)
+    moved = [(min(max(price, lowest), highest), weight, provider) for price, weight, provider in counted]
+    return moved, sum(a[0] != b[0] for a, b in zip(moved, counted))
+
+
+def hhi(weights, total):
+    """Rounds half up, twice: each share to millionths, and the sum of their squares."""
+    shares = [(2 * weight * MICROS + total) // (2 * total) for weight in weights]
+    step = MICROS * MICROS // WHOLE
+    return (sum(share * share for share in shares) + step // 2) // step
+
+
+def capped(amounts, weights, m):
+    """The average with no provider above the cap: cutting one raises the shares of the others, so it repeats."""
+    cut = set()
+    while True:
+        rest = sum(weights[p] for p in weights if p not in cut)
+        more = {p for p in weights if p not in cut
+                and weights[p] * (WHOLE - min(WHOLE, len(cut) * m.cap)) > rest * m.cap}
+        if not more:
+            break
+        cut |= more
+    if not cut:
+        return None, 0
+    value = sum(Fraction(amounts[p], weights[p]) for p in cut) * Fraction(m.cap, WHOLE)
+    others = [p for p in weights if p not in cut]
+    average = Fraction(sum(amounts[p] for p in others), sum(weights[p] for p in others))
+    return value + average * Fraction(WHOLE - len(cut) * m.cap, WHOLE), len(cut)
+
+
+# Records -----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Record:
+    sequence: int
+    version: int
+    text: str  # as it was published
+    said: dict
+
+    def slot(self):
+        return self.said["gpu_type"], self.said["region"], self.said["granularity"], instant(self.said["timestamp"])
+
+
+def record_text(d, slot, revision, m, start, cover, said):
+    """The text of a record that is hashed."""
+    gpu, region, grain, at = slot
+    price = lambda n: "null" if d.value is None else decimal(n, 9)
+    delay = f',"publication_delay_seconds":{m.delay}' if "publication_delay_seconds" in said else ""
+    return (
+        f'{{"gpu_type":{quoted(gpu)},"region":{quoted(region)},"granularity":"{grain}","timestamp":"{instant_text(at)}",'
+        f'"revision":{revision},"window":{{"from":"{instant_text(start)}","to":"{instant_text(at)}"}},'
+        f'"methodology":{quoted(m.version)}{delay},"receipt":{cover["receipt"]},"index_value":{price(d.value)},'
+        f'"transactions":{d.transactions},"gpu_hours":{decimal(d.hours, 6)},"providers":{d.providers},"hhi":{d.hhi},'
+        f'"lowest_price":{price(d.low)},"highest_price":{price(d.high)},"median_price":{price(d.median)},'
+        f'"excluded":{{"unverified":{d.unverified},"withdrawn":{d.withdrawn}}},'
+        f'"adjusted":{{"winsorised":{d.winsorised},"capped":{d.capped}}},"inputs_digest":"{d.inputs}",'
+        f'"published_at":"{instant_text(cover["published_at"])}","previous_hash":"{said["previous_hash"]}"}}'
+    )
+
+
+# The bundle --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Bundle:
+    folder: pathlib.Path
+    start: int = 0
+    end: int = 0
+    exported: int = 0
+    schedule: list = field(default_factory=list)
+    transactions: list = field(default_factory=list)
+    verifications: list = field(default_factory=list)
+    corrections: list = field(default_factory=list)
+    covers: dict = field(default_factory=lambda: defaultdict(list))
+    records: list = field(default_factory=list)
+    manifests: list = field(default_factory=list)
+
+    def read(self):
+        head = json.loads((self.folder / "bundle.json").read_text())
+        if head["format"] != "assay-bundle-3":
+            raise Differs(f'bundle.json: the format is {head["format"]}')
+        for name, want in head["files"].items():
+            if hashlib.sha256((self.folder / name).read_bytes()).hexdigest() != want:
+                raise Differs(f"{name}: it is not the file that was exported")
+        self.start, self.end = (instant(head[key] + "T00:00:00.000Z") for key in ("from", "to"))
+        self.exported = instant(head["exported_at"])
+        files = sorted((self.folder / "methodology").glob("*.toml"))
+        self.schedule = sorted((Methodology.parse(f.read_text()) for f in files), key=lambda m: m.effective)
+        for r in self.rows("transactions.csv"):
+            self.transactions.append(Transaction(
+                r["id"], r["source"], instant(r["executed_at"]), r["gpu_name"], r["region"], units(r["price"], 9),
+                int(r["gpus"]), units(r["hours"], 6), r["provider"], r["verified"] == "true", int(r["receipt"]),
+            ))
+        for r in self.rows("verifications.csv"):
+            self.verifications.append({"key": key_of(r), "verified": r["verified"] == "true", "receipt": int(r["receipt"])})
+        for r in self.rows("corrections.csv"):
+            self.corrections.append({
+                "key": key_of(r), "replaced": int(r["corrected_receipt"]), "receipt": int(r["receipt"])})
+        for r in self.rows("covers.csv"):
+            self.covers[r["gpu_name"], r["granularity"]].append({
+                "from": instant(r["from"]), "to": instant(r["to"]), "version": int(r["version"]),
+                "published_at": instant(r["published_at"]), "receipt": int(r["receipt"]),
+                "restatement": r["restatement"] == "true",
+            })
+        for line in (self.folder / "records.ndjson").read_text().splitlines():
+            said = json.loads(line)
+            text = line[line.index('"record":') + len('"record":'):-1]
+            self.records.append(Record(said["sequence"], said["version"], text, said["record"]))
+        self.manifests = (self.folder / "manifests.ndjson").read_text().splitlines()
+
+    def rows(self, name):
+        with open(self.folder / name, newline="") as f:
+            yield from csv.DictReader(f)
+
+    def methodology(self, at):
+        return next((m for m in reversed(self.schedule) if at >= m.effective), self.schedule[0])
+
+    def check_values(self):
+        """Determines every slot again, for each publication that covered it, and compares it with its records."""
+        expected = defaultdict(list)
+        for r in self.records:
+            expected[r.slot()].append(r)
+        windows, rules = defaultdict(list), self.schedule[0]
+        for t in sorted(self.transactions, key=Transaction.order):
+            for grain in ("hourly", "daily"):
+                slot = rules.next_slot(grain, t.executed_at)
+                for region in {"global", t.region or "global"}:
+                    windows[t.gpu, region, grain, slot].append(t)
+        for slot in sorted(windows):
+            self.check_slot(slot, windows[slot], expected.pop(slot, []))
+        for slot in expected:
+            raise Differs(f"{slot_name(slot)}: there is a record but no transaction")
+
+    def check_slot(self, slot, rows, records):
+        gpu, _, grain, at = slot
+        m, start = self.methodology(at), self.schedule[0].window_start(grain, at)
+        covers = [c for c in self.covers[gpu, grain] if c["from"] <= at - 1 < c["to"]]
+        before, revision = None, 0
+        for cover in sorted(covers, key=lambda c: c["version"]):
+            d = determine(known(rows, self.verifications_of(rows), self.corrections_of(rows), cover["receipt"]), m)
+            if before is None:
+                if not d.published:
+                    continue
+                revision = 0
+            elif d.inputs == before.inputs or not d.published and before.value is None:
+                continue
+            else:
+                revision += 1
+            if not records:
+                raise Differs(f"{slot_name(slot)}: there is no record of revision {revision}")
+            r, before = records.pop(0), d
+            text = record_text(d, slot, revision, m, start, cover, r.said)
+            if r.text != text[:-1] + f',"hash":"{r.said["hash"]}"}}':
+                raise Differs(f"{slot_name(slot)}, revision {revision}: the record says\n{r.text}\nthe transactions give\n{text}")
+            if hashlib.sha256(text.encode()).hexdigest() != r.said["hash"]:
+                raise Differs(f"{slot_name(slot)}, revision {revision}: the hash is not that of the text")
+            if r.version != cover["version"] or cover["published_at"] < at + r.said.get("publication_delay_seconds", 0) * 1000:
+                raise Differs(f"{slot_name(slot)}, revision {revision}: another publication, or too early")
+        if records:
+            raise Differs(f"{slot_name(slot)}: there is a record that no publication made")
+
+    def verifications_of(self, rows):
+        return self.amendments(self.verifications, rows)
+
+    def corrections_of(self, rows):
+        return self.amendments(self.corrections, rows)
+
+    def amendments(self, amendments, rows):
+        keys = {(t.source, t.id, t.executed_at) for t in rows} if amendments else ()
+        return [a for a in amendments if a["key"] in keys]
+
+    def check_chains(self):
+        """A record carries the hash of the one before it in its series, as far as that is in the period."""
+        series = defaultdict(list)
+        for r in self.records:
+            series[r.slot()[:3]].append(r)
+        for key, records in series.items():
+            records.sort(key=lambda r: r.sequence)
+            for before, r in zip([None] + records, records):
+                if before is not None and before.sequence == r.sequence:
+                    raise Differs(f"{key}: two records have the number {r.sequence}")
+                follows = before is not None and before.sequence + 1 == r.sequence
+                want = before.said["hash"] if follows else ZERO_HASH if r.sequence == 1 else r.said["previous_hash"]
+                if r.said["previous_hash"] != want:
+                    raise Differs(f"{key}: the chain is broken at number {r.sequence}")
+
+    def check_manifests(self, keys, allow_unsigned, now):
+        listed, last, revisions = defaultdict(list), ZERO_HASH, defaultdict(int)
+        for text in self.manifests:
+            m = json.loads(text)
+            name = f'manifest of {m["day"]}, revision {m["revision"]}'
+            signed = text[:text.index(',"hash":"')] + "}"
+            if hashlib.sha256(signed.encode()).hexdigest() != m["hash"] or not text.endswith(f',"signature":"{m["signature"]}"}}'):
+                raise Differs(f"{name}: its hash is not the hash of its text")
+            key = base64.b64decode(m["public_key"])
+            if not ed25519_verify(key, signed.encode(), base64.b64decode(m["signature"])):
+                raise Differs(f"{name}: its signature does not match its public key")
+            if m["previous_hash"] != last or m["revision"] != revisions[m["day"]]:
+                raise Differs(f"{name}: the chain is broken")
+            last, revisions[m["day"]] = m["hash"], m["revision"] + 1
+            day = instant(m["day"] + "T00:00:00.000Z")
+            if self.start <= day < self.end:
+                if keys and key not in keys:
+                    raise Differs(f"{name}: it is signed with another key")
+                listed[day].append(m)
+        self.check_listed(listed, keys, allow_unsigned, now)
+
+    def check_listed(self, listed, keys, allow_unsigned, now):
+        """Every manifest lists the records that its day had at its publication."""
+        days = defaultdict(list)
+        for r in self.records:
+            days[r.slot()[3] // DAY * DAY].append(r)
+        for records in days.values():
+            records.sort(key=lambda r: (*r.slot(), r.said["revision"]))
+        for day in sorted(set(days) | set(listed)):
+            records, complete = days[day], False
+            for m in listed[day]:
+                newest = m.get("publication")
+                if newest is None:  # of a release before 0.6.0: the records of the first publications, as many as it counts
+                    newest = sorted(r.version for r in records)[m["records"] - 1] if m["records"] else 0
+                then = [r for r in records if r.version <= newest]
+                digest = hashlib.sha256(b"".join(bytes.fromhex(r.said["hash"]) for r in then)).hexdigest()
+                revised = sum(r.said["revision"] > 0 for r in then)
+                if len(then) != m["records"] or digest != m["records_digest"] or revised != m.get("revisions", revised):
+                    raise Differs(f"manifest of {day_text(day)}, revision {m['revision']}: it does not list the records of the day")
+                complete = len(then) == len(records)
+            if complete or allow_unsigned:
+                continue
+            if keys and day + DAY + HOUR <= now:
+                raise Differs(f"{day_text(day)} is over, but not signed")
+            if self.manifests and not listed[day] and day + DAY <= self.exported:
+                raise Differs(f"{day_text(day)}: its manifest is missing")
+
+
+def key_of(row):
+    return row["source"], row["id"], instant(row["executed_at"])
+
+
+def slot_name(slot):
+    return f"{slot[0]} {slot[1]} {slot[2]} at {instant_text(slot[3])}"
+
+
+# Ed25519 (RFC 8032) --------------------------------------------------------------------------------------------------------------
+
+P = 2**255 - 19
+Q = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+
+def add(a, b):
+    e, f = (a[1] - a[0]) * (b[1] - b[0]) % P, (a[1] + a[0]) * (b[1] + b[0]) % P
+    g, h = 2 * a[3] * b[3] * D % P, 2 * a[2] * b[2] % P
+    w, x, y, z = f - e, h - g, h + g, f + e
+    return w * x % P, y * z % P, x * y % P, w * z % P
+
+
+def times(n, point):
+    result = (0, 1, 1, 0)
+    while n:
+        if n & 1:
+            result = add(result, point)
+        point, n = add(point, point), n >> 1
+    return result
+
+
+def same(a, b):
+    return (a[0] * b[2] - b[0] * a[2]) % P == 0 and (a[1] * b[2] - b[1] * a[2]) % P == 0
+
+
+def point(raw):
+    y = int.from_bytes(raw, "little")
+    sign, y = y >> 255, y & (1 << 255) - 1
+    if y >= P:
+        return None
+    xx = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(xx, (P + 3) // 8, P)
+    if (x * x - xx) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if (x * x - xx) % P or x == 0 and sign:
+        return None
+    if x & 1 != sign:
+        x = P - x
+    return x, y, 1, x * y % P
+
+
+BASE = point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+
+
+def ed25519_verify(key, message, signature):
+    if len(key) != 32 or len(signature) != 64:
+        return False
+    a, r, s = point(key), point(signature[:32]), int.from_bytes(signature[32:], "little")
+    if a is None or r is None or s >= Q:
+        return False
+    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % Q
+    return same(times(s, BASE), add(r, times(h, a)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Verify a bundle that assay export wrote.")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--public-key", action="append", default=[], type=base64.b64decode, metavar="KEY")
+    parser.add_argument("--allow-unsigned", action="store_true")
+    options = parser.parse_args()
+    bundle = Bundle(options.folder)
+    try:
+        bundle.read()
+        bundle.check_values()
+        bundle.check_chains()
+        bundle.check_manifests(options.public_key, options.allow_unsigned, time.time_ns() // 1_000_000)
+    except Differs as difference:
+        sys.exit(f"verify_bundle: {difference}")
+    except (ArithmeticError, LookupError, OSError, ValueError) as error:
+        sys.exit(f"verify_bundle: the bundle cannot be read: {type(error).__name__}: {error}")
+    print(f"verified: {len(bundle.records)} values from {len(bundle.transactions)} transactions")
+
+
+if __name__ == "__main__":
+    main()
