@@ -157,10 +157,18 @@ func shortTile(t Tile, data []byte, want int) error {
 	return fmt.Errorf("tile %d of level %d has %d hashes of %d: %w", t.Index, t.Level, have, want, ErrShort)
 }
 
+// CheckEntry checks the size of an entry.
+func CheckEntry(entry []byte) error {
+	if len(entry) > MaxEntry {
+		return fmt.Errorf("an entry of the log has %d bytes, and at most %d are possible", len(entry), MaxEntry)
+	}
+	return nil
+}
+
 // AppendBundled appends an entry to a bundle: the entries of a tile of level 0, each behind its length.
 func AppendBundled(bundle, entry []byte) ([]byte, error) {
-	if len(entry) > MaxEntry {
-		return nil, fmt.Errorf("an entry of the log has %d bytes, and at most %d are possible", len(entry), MaxEntry)
+	if err := CheckEntry(entry); err != nil {
+		return nil, err
 	}
 	return append(append(bundle, byte(len(entry)>>8), byte(len(entry))), entry...), nil
 }

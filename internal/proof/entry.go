@@ -127,19 +127,22 @@ func AppendMethodologyEntry(dst []byte, m *assay.MethodologyFile) []byte {
 	return append(appendHash(dst, "text_sha256", sha256.Sum256([]byte(m.Text))), '}')
 }
 
-// Audited is an entry of the audit log.
-type Audited struct {
-	Number                         int64
-	At                             int64
-	Actor, Action, Subject, Detail string
+// AuditEntry is an entry of the audit log: who did what to whom, and the details. It contains no secret.
+type AuditEntry struct {
+	ID      int64
+	At      int64
+	Actor   string // operator:NAME, account:EMAIL, visitor or system
+	Action  string // an object and a verb, such as grant.end
+	Subject string // account:EMAIL, org:NAME, key:ID and so on
+	Detail  string // JSON
 }
 
 // AppendAuditEntry appends the entry of an entry of the audit log. It commits to who did it, to whom, and the details.
-func AppendAuditEntry(dst []byte, s Salt, a *Audited) []byte {
-	dst = appendNumber(beginEntry(dst, AuditKind), "number", a.Number)
+func AppendAuditEntry(dst []byte, s Salt, a *AuditEntry) []byte {
+	dst = appendNumber(beginEntry(dst, AuditKind), "number", a.ID)
 	dst = appendInstantOf(dst, "at", a.At)
 	dst = appendText(dst, "action", a.Action)
 	content := append(assay.AppendString(nil, a.Actor), '\n')
 	content = append(assay.AppendString(content, a.Subject), '\n')
-	return append(appendHash(dst, "content", s.commit(AuditKind, a.Number, append(content, a.Detail...))), '}')
+	return append(appendHash(dst, "content", s.commit(AuditKind, a.ID, append(content, a.Detail...))), '}')
 }

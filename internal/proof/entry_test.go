@@ -25,9 +25,10 @@ func TestEntries(t *testing.T) {
 	f(AppendStart(nil, at, 3), StartKind, `{"type":"start","at":"2026-03-08T14:00:00.000Z","publications":3}`)
 	line := assay.Line{GPU: "H100 SXM", Region: "us-east"}
 	d := assay.Determination{Line: line, Grain: assay.Hourly, At: at, Revision: 1, Hash: assay.Hash{9}}
-	f(AppendRecordEntry(nil, &d, 7), RecordKind, `{"type":"record","gpu_type":"H100 SXM","region":"us-east","granularity":"hourly",`+
-		`"timestamp":"2026-03-08T14:00:00.000Z","revision":1,"publication":7,`+
-		`"hash":"0900000000000000000000000000000000000000000000000000000000000000"}`)
+	f(AppendRecordEntry(nil, &d, 7), RecordKind,
+		`{"type":"record","gpu_type":"H100 SXM","region":"us-east","granularity":"hourly",`+
+			`"timestamp":"2026-03-08T14:00:00.000Z","revision":1,"publication":7,`+
+			`"hash":"0900000000000000000000000000000000000000000000000000000000000000"}`)
 	p := assay.Publication{
 		Version: 7, PublishedAt: at, Methodology: "1.0.0", Receipt: 4, Reason: `a "late" row`, Actor: "jo",
 	}
@@ -41,8 +42,10 @@ func TestEntries(t *testing.T) {
 		MethodologyKind, `{"type":"methodology","version":"1.1.0","effective_at":"2026-03-08T14:00:00.000Z",`+
 			`"adopted_at":"2026-03-08T13:59:59.999Z",`+
 			`"text_sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}`)
-	a := Audited{Number: 5, At: at, Actor: "jo", Action: "key.create", Subject: "key:a", Detail: "{}"}
-	f(AppendAuditEntry(nil, salt, &a), AuditKind, `{"type":"audit","number":5,"at":"2026-03-08T14:00:00.000Z","action":"key.create","content":"1807d781b2a8e3fb3fbcb202d607487e764705bcf3c12df14dc24b01696dc4ea"}`)
+	a := AuditEntry{ID: 5, At: at, Actor: "jo", Action: "key.create", Subject: "key:a", Detail: "{}"}
+	f(AppendAuditEntry(nil, salt, &a), AuditKind,
+		`{"type":"audit","number":5,"at":"2026-03-08T14:00:00.000Z","action":"key.create",`+
+			`"content":"1807d781b2a8e3fb3fbcb202d607487e764705bcf3c12df14dc24b01696dc4ea"}`)
 }
 
 // A commitment depends on everything that it commits to, and on the salt; equal contents have different ones.
@@ -50,7 +53,7 @@ func TestCommitments(t *testing.T) {
 	t.Parallel()
 	salt := Salt(bytes.Repeat([]byte{1}, SaltSize))
 	seen := map[string]string{}
-	f := func(what string, s Salt, a Audited) {
+	f := func(what string, s Salt, a AuditEntry) {
 		t.Helper()
 		entry := AppendAuditEntry(nil, s, &a)
 		content := string(entry[bytes.Index(entry, []byte(`"content"`)):])
@@ -59,13 +62,13 @@ func TestCommitments(t *testing.T) {
 		}
 		seen[content] = what
 	}
-	f("an entry", salt, Audited{Number: 1, Actor: "a", Subject: "b", Detail: "{}"})
-	f("another number", salt, Audited{Number: 2, Actor: "a", Subject: "b", Detail: "{}"})
-	f("another actor", salt, Audited{Number: 1, Actor: "x", Subject: "b", Detail: "{}"})
-	f("another subject", salt, Audited{Number: 1, Actor: "a", Subject: "x", Detail: "{}"})
-	f("another detail", salt, Audited{Number: 1, Actor: "a", Subject: "b", Detail: "[]"})
-	f("a line moved", salt, Audited{Number: 1, Actor: "a\nb", Subject: "", Detail: "{}"})
-	f("another salt", Salt(bytes.Repeat([]byte{2}, SaltSize)), Audited{Number: 1, Actor: "a", Subject: "b", Detail: "{}"})
+	f("an entry", salt, AuditEntry{ID: 1, Actor: "a", Subject: "b", Detail: "{}"})
+	f("another number", salt, AuditEntry{ID: 2, Actor: "a", Subject: "b", Detail: "{}"})
+	f("another actor", salt, AuditEntry{ID: 1, Actor: "x", Subject: "b", Detail: "{}"})
+	f("another subject", salt, AuditEntry{ID: 1, Actor: "a", Subject: "x", Detail: "{}"})
+	f("another detail", salt, AuditEntry{ID: 1, Actor: "a", Subject: "b", Detail: "[]"})
+	f("a line moved", salt, AuditEntry{ID: 1, Actor: "a\nb", Subject: "", Detail: "{}"})
+	f("another salt", Salt(bytes.Repeat([]byte{2}, SaltSize)), AuditEntry{ID: 1, Actor: "a", Subject: "b", Detail: "{}"})
 }
 
 func TestEntryKind_Wrong(t *testing.T) {

@@ -45,7 +45,8 @@ func (p *Publisher) signDays(ctx context.Context) error {
 
 // ErrRewritten is the error when the log no longer begins with what was signed. It is not signed again: two signatures
 // would prove that there are two histories.
-var ErrRewritten = errors.New("the log no longer begins with what its last checkpoint signed")
+var ErrRewritten = errors.New(
+	"the log no longer begins with what its last checkpoint signed: 'assay verify' says what differs")
 
 // signLog signs a checkpoint if the log has grown since the last one.
 func (p *Publisher) signLog(ctx context.Context) error {

@@ -7,17 +7,11 @@ import (
 	"slices"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/proof"
 )
 
-// AuditEntry is an entry of the audit log: who did what to whom, and the details. It contains no secret.
-type AuditEntry struct {
-	ID      int64
-	At      int64
-	Actor   string // operator:NAME, account:EMAIL, visitor or system
-	Action  string // an object and a verb, such as grant.end
-	Subject string // account:EMAIL, org:NAME, key:ID and so on
-	Detail  string // JSON
-}
+// AuditEntry is an entry of the audit log.
+type AuditEntry = proof.AuditEntry
 
 // AuditFilter selects entries. The zero value selects all.
 type AuditFilter struct {

@@ -40,14 +40,15 @@ func TestAuditLog(t *testing.T) {
 		check(db.RevokeKey(ctx, "aaaaaa"))
 		check(db.RevokeKey(ctx, "aaaaaa")) // changes nothing, so it is not logged
 		check(db.SetGPUFree(ctx, "H200", false))
+		entry := func(id, at int64, actor, action, subject, detail string) store.AuditEntry {
+			return store.AuditEntry{ID: id, At: at, Actor: actor, Action: action, Subject: subject, Detail: detail}
+		}
 		all := []store.AuditEntry{
-			{4, 500, "operator:ada", "catalog.set", "catalog", `{"free":false,"gpu":"H200"}`},
-			{3, 300, "operator:ada", "key.revoke", "account:ann@example.com", `{"key":"aaaaaa"}`},
-			{
-				2, 200, "operator:ada", "key.create", "account:ann@example.com",
-				`{"basis":"grant","key":"aaaaaa","name":"desk","tier":"full"}`,
-			},
-			{1, 100, "system", "account.add", "account:ann@example.com", `{"has_password":true,"name":"Ann"}`},
+			entry(4, 500, "operator:ada", "catalog.set", "catalog", `{"free":false,"gpu":"H200"}`),
+			entry(3, 300, "operator:ada", "key.revoke", "account:ann@example.com", `{"key":"aaaaaa"}`),
+			entry(2, 200, "operator:ada", "key.create", "account:ann@example.com",
+				`{"basis":"grant","key":"aaaaaa","name":"desk","tier":"full"}`),
+			entry(1, 100, "system", "account.add", "account:ann@example.com", `{"has_password":true,"name":"Ann"}`),
 		}
 		f := func(filter store.AuditFilter, want ...store.AuditEntry) {
 			t.Helper()

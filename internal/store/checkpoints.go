@@ -37,7 +37,6 @@ type LogHead struct {
 func (db *DB) LogHead(ctx context.Context) (h LogHead, err error) {
 	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, size int64) error {
 		h.Size = size
-		var err error
 		if h.Origin, err = readLogOrigin(tx); err != nil {
 			return err
 		}

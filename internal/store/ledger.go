@@ -247,8 +247,8 @@ func (l *Ledger) checkLogged(tx *tx) error {
 		{proof.MethodologyKind, l.Counters.Methodology},
 	} {
 		if listed[kind.name] != kind.there {
-			return fmt.Errorf("%w: the log lists %d of type %s, but there are %d",
-				ErrDamaged, listed[kind.name], kind.name, kind.there)
+			return fmt.Errorf("%w: the log lists everything of type %s up to number %d, but the last number is %d",
+				ErrDamaged, kind.name, listed[kind.name], kind.there)
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"slices"
 
@@ -62,7 +61,7 @@ type logWriter struct {
 	before   int64            // the size of the log before
 
 	size    int64
-	tail    [][]byte     // the entries after the last bundle
+	tail    [][]byte     // the new entries after the last bundle
 	edge    *merkle.Edge // up to the last bundle; nil before the first new one
 	records []logRecord
 }
@@ -82,9 +81,6 @@ func newLogWriter(tx *tx) (*logWriter, error) {
 		return nil, err
 	}
 	w.before = w.size
-	if w.tail, err = readTail(tx, w.size); err != nil {
-		return nil, err
-	}
 	err = tx.each(`SELECT kind, number FROM log_progress`, nil, func(scan scanFunc) error {
 		var kind string
 		var number int64
@@ -195,8 +191,11 @@ func (w *logWriter) advance(kind string, number int64) error {
 
 // add appends an entry, which it keeps.
 func (w *logWriter) add(entry []byte) error {
+	if err := merkle.CheckEntry(entry); err != nil {
+		return err
+	}
 	w.size++
-	if w.tail = append(w.tail, entry); len(w.tail) < merkle.TileWidth {
+	if w.tail = append(w.tail, entry); w.size%merkle.TileWidth != 0 {
 		return nil
 	}
 	return w.completeTile()
@@ -205,6 +204,11 @@ func (w *logWriter) add(entry []byte) error {
 // completeTile moves the entries of a full tile into a bundle.
 func (w *logWriter) completeTile() (err error) {
 	if w.edge == nil {
+		older, err := readTail(w.tx, w.before)
+		if err != nil {
+			return err
+		}
+		w.tail = append(older, w.tail...)
 		read := func(t merkle.Tile) ([]byte, error) { return readTile(w.tx, t, w.before) }
 		if w.edge, err = merkle.ReadEdge(w.size-merkle.TileWidth, read); err != nil {
 			return err
@@ -237,9 +241,7 @@ func (w *logWriter) finish() error {
 	if w.size == w.before {
 		return nil
 	}
-	first := w.before
 	if w.edge != nil {
-		first = w.size - int64(len(w.tail))
 		if err := w.edge.Incomplete(w.putTile); err != nil {
 			return err
 		}
@@ -247,12 +249,9 @@ func (w *logWriter) finish() error {
 			return err
 		}
 	}
-	for leaf := first; leaf < w.size; leaf++ {
-		entry := w.tail[leaf%merkle.TileWidth]
-		if len(entry) > merkle.MaxEntry {
-			return fmt.Errorf("an entry of the log has %d bytes, and at most %d are possible", len(entry), merkle.MaxEntry)
-		}
-		if err := w.tx.exec(`INSERT INTO log_tail (leaf, entry) VALUES ($1, $2)`, leaf, entry); err != nil {
+	first := w.size - int64(len(w.tail))
+	for i, entry := range w.tail {
+		if err := w.tx.exec(`INSERT INTO log_tail (leaf, entry) VALUES ($1, $2)`, first+int64(i), entry); err != nil {
 			return err
 		}
 	}
@@ -264,6 +263,9 @@ func (w *logWriter) finish() error {
 
 // writeRecords writes where the records are. Sorted, those that share a page come one after another.
 func (w *logWriter) writeRecords() error {
+	if len(w.records) == 0 {
+		return nil
+	}
 	slices.SortFunc(w.records, func(a, b logRecord) int { return cmp.Compare(a.prefix, b.prefix) })
 	insert, err := w.tx.engine.newBulk(w.tx, logRecordsTable)
 	if err != nil {

@@ -77,12 +77,12 @@ func eachAuditEntry(
 	var entry []byte
 	return tx.each(`SELECT audit_id, at, actor, action, subject, detail FROM audit
 		WHERE audit_id > $1 AND audit_id <= $2 ORDER BY audit_id`, []any{after, upTo}, func(scan scanFunc) error {
-		var a proof.Audited
-		if err := scan(&a.Number, &a.At, &a.Actor, &a.Action, &a.Subject, &a.Detail); err != nil {
+		var a proof.AuditEntry
+		if err := scan(&a.ID, &a.At, &a.Actor, &a.Action, &a.Subject, &a.Detail); err != nil {
 			return err
 		}
 		entry = proof.AppendAuditEntry(entry[:0], salt, &a)
-		return f(a.Number, entry)
+		return f(a.ID, entry)
 	})
 }
 

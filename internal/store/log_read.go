@@ -93,11 +93,8 @@ func unpack(packed []byte) ([]byte, error) {
 
 // LogTile reads a tile of the log's tree, with all hashes that it has.
 func (db *DB) LogTile(ctx context.Context, t merkle.Tile) (hashes []byte, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		size, err := tx.counter("log")
-		if err == nil {
-			hashes, err = readTile(tx, t, size)
-		}
+	err = db.withTree(ctx, func(_ *tx, r merkle.Reader, _ int64) error {
+		hashes, err = r(t)
 		return err
 	})
 	return hashes, err
@@ -105,11 +102,8 @@ func (db *DB) LogTile(ctx context.Context, t merkle.Tile) (hashes []byte, err er
 
 // LogBundle reads the entries below a tile of level 0, all that there are.
 func (db *DB) LogBundle(ctx context.Context, index int64) (bundle []byte, err error) {
-	err = db.read(ctx, func(tx *tx) error {
-		size, err := tx.counter("log")
-		if err == nil {
-			bundle, err = readBundle(tx, index, size)
-		}
+	err = db.withTree(ctx, func(tx *tx, _ merkle.Reader, size int64) error {
+		bundle, err = readBundle(tx, index, size)
 		return err
 	})
 	return bundle, err
@@ -254,8 +248,11 @@ func (db *DB) EachLogEntry(ctx context.Context, size int64, f func(leaf int64, e
 			}
 			return f(leaf-1, entry)
 		})
+		if errors.Is(err, merkle.ErrShort) {
+			return fmt.Errorf("%w: entry %d of the log: %w", ErrDamaged, leaf, err)
+		}
 		if err != nil {
-			return fmt.Errorf("entry %d of the log: %w", leaf, err)
+			return err
 		}
 		if end := min(first+merkle.TileWidth, size); leaf < end {
 			return fmt.Errorf("%w: entry %d of the log is missing", ErrDamaged, leaf)
