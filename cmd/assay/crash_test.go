@@ -174,8 +174,8 @@ func (im *importProcess) waitFor(t *testing.T, rows int) {
 				t.Fatal("the import ended before it was killed")
 			}
 			im.last = n
-		case <-time.After(time.Minute):
-			t.Fatalf("no batch is acknowledged for a minute, %d rows after the start", im.last)
+		case <-time.After(patience):
+			t.Fatalf("no batch is acknowledged in %v, %d rows after the start", patience, im.last)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (im *importProcess) waitForWriting(t *testing.T, dir string) {
 	t.Helper()
 	file := filepath.Join(dir, store.FileName+"-wal")
 	before := fileState(file)
-	err := until(time.Minute, 100*time.Microsecond, func() error {
+	err := until(patience, 100*time.Microsecond, func() error {
 		if fileState(file) == before && len(im.acknowledged) == 0 {
 			return errors.New("nothing is written")
 		}

@@ -70,7 +70,7 @@ func TestServe_ConnectionFlood(t *testing.T) {
 		// A key that is new can be used only if the server reads it from the database.
 		key := assayIn(t, dir, "key create --dir data --tier full --name reader")
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		err := until(startLimit, 20*time.Millisecond, func() error {
+		err := until(patience, 20*time.Millisecond, func() error {
 			response, body, err := getWith(client, key, p.url+nearestPath)
 			if err != nil {
 				return errGivenUp{err}

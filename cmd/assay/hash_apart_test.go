@@ -65,7 +65,7 @@ func TestServe_HashesApart(t *testing.T) {
 		t.Fatalf("the server has the processes %v, want one", children)
 	}
 	p.kill()
-	err = until(20*time.Second, 10*time.Millisecond, func() error {
+	err = until(patience, 10*time.Millisecond, func() error {
 		if syscall.Kill(children[0], 0) == nil {
 			return errors.New("the process that hashes runs without its server")
 		}

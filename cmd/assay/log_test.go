@@ -71,7 +71,7 @@ func (s *pipedServer) openLog() *os.File {
 // get sends requests that must be served.
 func (s *pipedServer) get(count int) {
 	s.Helper()
-	client := &http.Client{Timeout: startLimit}
+	client := &http.Client{Timeout: patience}
 	for i := range count {
 		response, body, err := getWith(client, s.key, s.url+nearestPath)
 		if err != nil || response.StatusCode != http.StatusOK {

@@ -25,10 +25,10 @@ func wiredReader(t *testing.T) (p *process, wire *storetest.Wire, direct string,
 	return startReader(t, dir, "reader", "--store", wire.Of(direct)), wire, direct, keys
 }
 
-// How long a response may take to become as wanted. What happens soon takes a second; the rest is for a busy machine.
+// How long a response may take to become as wanted. What happens soon takes a second on a quiet machine.
 const (
 	atOnce = time.Duration(0)
-	soon   = time.Minute
+	soon   = patience
 )
 
 // age is whether a response must say that its data is old, in X-Assay-Stale.

@@ -237,7 +237,7 @@ func TestNodes_RollingRestart(t *testing.T) {
 	more := func() {
 		for _, one := range b.backends {
 			before := one.requests.Load()
-			if err := until(time.Minute, 10*time.Millisecond, func() error {
+			if err := until(patience, 10*time.Millisecond, func() error {
 				if one.requests.Load() < before+100 && !t.Failed() {
 					return errors.New("a node gets no requests")
 				}

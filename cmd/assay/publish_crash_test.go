@@ -247,7 +247,7 @@ func TestCrash_FixingKilled(t *testing.T) {
 func waitForChange(t *testing.T, file string) {
 	t.Helper()
 	before := fileState(file)
-	err := until(time.Minute, 100*time.Microsecond, func() error {
+	err := until(patience, 100*time.Microsecond, func() error {
 		if fileState(file) == before {
 			return errors.New("nothing is written")
 		}
@@ -271,7 +271,7 @@ func fileState(file string) string {
 func finishFixing(t *testing.T, dir string) {
 	t.Helper()
 	p := startBeforeFixing(t, dir, lead)
-	if err := until(time.Minute, 10*time.Millisecond, func() error { return fixed(t, dir) }); err != nil {
+	if err := until(patience, 10*time.Millisecond, func() error { return fixed(t, dir) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.stop(); err != nil {

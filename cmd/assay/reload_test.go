@@ -53,7 +53,7 @@ func (r *reloaded) reload(says string) {
 	if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		r.t.Fatal(err)
 	}
-	err := until(time.Minute, 10*time.Millisecond, func() error {
+	err := until(patience, 10*time.Millisecond, func() error {
 		if strings.Count(r.log(), says) == before {
 			return fmt.Errorf("the log does not say %q:\n%s", says, r.log())
 		}

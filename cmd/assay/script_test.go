@@ -164,8 +164,8 @@ type process struct {
 	exited chan struct{} // closed at the end of the program
 }
 
-// startLimit is how long a server may take to respond: a demo generates its market first, perhaps on a busy machine.
-const startLimit = 8 * time.Minute
+// patience is how long a test waits for what takes seconds on a quiet machine: others may be very busy.
+const patience = 8 * time.Minute
 
 // startServer starts the program on a free port, with its output in dir, and waits until it is healthy.
 func startServer(dir, name string, args ...string) (*process, error) {
@@ -180,7 +180,7 @@ func startServerWith(environment []string, dir, name string, args ...string) (*p
 		return nil, err
 	}
 	// On a busy machine the database may not respond in time at first.
-	if err := until(startLimit, 10*time.Millisecond, p.healthy); err != nil {
+	if err := until(patience, 10*time.Millisecond, p.healthy); err != nil {
 		p.kill()
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func startCommand(environment []string, dir, name string, cmd *exec.Cmd) (*proce
 		_ = p.cmd.Wait() // stop looks at the exit code
 		close(p.exited)
 	}()
-	if err := until(startLimit, 10*time.Millisecond, func() error { return p.ready(out.Name()) }); err != nil {
+	if err := until(patience, 10*time.Millisecond, func() error { return p.ready(out.Name()) }); err != nil {
 		p.kill()
 		text, _ := os.ReadFile(log.Name())
 		return nil, fmt.Errorf("start %v: %w\n%s", cmd.Args, err, text)
@@ -264,9 +264,9 @@ func (p *process) stop() error {
 	}
 	select {
 	case <-p.exited:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		p.kill()
-		return errors.New("still running a minute after SIGTERM")
+		return errors.New("still running long after SIGTERM")
 	}
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
 		return fmt.Errorf("exit code %d after SIGTERM, not 0", code)

@@ -18,7 +18,7 @@ func TestSecondVerifier_Demo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = until(startLimit, 100*time.Millisecond, func() error { // a new demo signs its days while it serves
+	err = until(patience, 100*time.Millisecond, func() error { // a new demo signs its days while it serves
 		_, body, err := getWith(http.DefaultClient, "", demo.url+"/api/publications/latest")
 		if err == nil && !strings.Contains(body, `"day":"2026-10-31"`) {
 			err = errors.New("the last day is not signed")

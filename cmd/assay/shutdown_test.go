@@ -234,7 +234,7 @@ func testShutdownSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The shutdown has started when the server no longer listens.
-	err = until(time.Minute, time.Millisecond, func() error {
+	err = until(patience, time.Millisecond, func() error {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err == nil {
 			conn.Close()

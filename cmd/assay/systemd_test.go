@@ -28,7 +28,7 @@ func newManager(t *testing.T) (*manager, string) {
 // receives waits until the program says something, whatever it says before.
 func (m *manager) receives(want string) {
 	m.t.Helper()
-	if err := m.socket.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := m.socket.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		m.t.Fatal(err)
 	}
 	message := make([]byte, 1000)

@@ -84,7 +84,7 @@ func TestServe_RespondsWhileUpgrading(t *testing.T) {
 	})
 	await := func(path string, want int) {
 		t.Helper()
-		err := until(time.Minute, 10*time.Millisecond, func() error {
+		err := until(patience, 10*time.Millisecond, func() error {
 			if got := statusOf(t, "http://"+address+path); got != want {
 				return fmt.Errorf("%s is %d, want %d", path, got, want)
 			}
