@@ -122,8 +122,8 @@ var packages = map[string]struct {
 		why: "market data comes from memory",
 	},
 	"internal/console": {
-		may: ". internal/access internal/account internal/api internal/factor internal/keys internal/limit/sharedlimit " +
-			"internal/oidc internal/proof internal/usage internal/web",
+		may: ". internal/access internal/account internal/api internal/cache internal/factor internal/keys " +
+			"internal/limit/sharedlimit internal/merkle internal/oidc internal/proof internal/usage internal/web",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"internal/apitest": {

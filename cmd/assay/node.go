@@ -203,13 +203,13 @@ func (n *node) newServer() (*web.Server, error) {
 	}
 	private := console.New(console.Config{
 		API: n.api, Accounts: n.accounts, Usage: n.counter, Limits: n.limits, OIDC: provider, OIDCName: config.signIn.name,
-		Determinations: n.determinations,
+		Determinations: n.determinations, Log: func() console.Log { return n.data },
 	})
 	server, err := web.New(web.Config{
 		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status, Pages: pages,
 		Data: n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
-	}, n.api.Routes(), private.Routes(), private.RecordRoutes())
+	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)
 	}

@@ -38,7 +38,7 @@ type Rig struct {
 	Accounts  *account.Service
 	Usage     *usage.Counter
 	DB        *store.DB
-	Groups    []web.Group // the routes: market data, console, records
+	Groups    []web.Group // the routes: market data, console, records, log
 
 	Test      testing.TB // reports failures
 	Clock     time.Time
@@ -94,6 +94,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 		},
 		Console: console.Config{
 			Accounts: r.Accounts, Usage: r.Usage, Determinations: r.determinations,
+			Log: func() console.Log { return r.DB },
 		},
 		Web: web.Config{
 			Settings: web.Settings{KeyLimit: 600}, Now: r.now, Requests: &r.Logs, Log: log, Key: keyring.Lookup,
@@ -117,7 +118,7 @@ func (r *Rig) NewServer(c Config) *web.Server {
 	r.API = api.New(c.API)
 	c.Console.API, c.Web.Data = r.API, r.API.Data
 	private := console.New(c.Console)
-	r.Groups = []web.Group{r.API.Routes(), private.Routes(), private.RecordRoutes()}
+	r.Groups = []web.Group{r.API.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes()}
 	r.paths = http.NewServeMux()
 	known := map[string]bool{}
 	for _, group := range r.Groups {

@@ -1,6 +1,6 @@
 // Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, sign-in
-// through an OpenID Connect provider, and the look-up of determination records. Market data is served by internal/api,
-// which cannot reach the database.
+// through an OpenID Connect provider, the look-up of determination records, and the log. Market data is served by
+// internal/api, which cannot reach the database.
 package console
 
 import (
@@ -26,6 +26,8 @@ type Config struct {
 	OIDC     *oidc.Provider     // nil for none
 	OIDCName string             // the provider's name on the sign-in page
 
+	Log func() Log // the log, once the database is open
+
 	// Determinations reads all revisions of a slot's record, oldest first; none when nothing was published there.
 	Determinations func(ctx context.Context, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error)
 }
@@ -34,10 +36,13 @@ type Config struct {
 type Console struct {
 	Config
 	guesses guesses
+	log     logReader
 }
 
 // New makes the console.
-func New(config Config) *Console { return &Console{Config: config, guesses: newGuesses(config.Limits)} }
+func New(config Config) *Console {
+	return &Console{Config: config, guesses: newGuesses(config.Limits), log: newLogReader()}
+}
 
 // Routes are for the pages of this server: no other origin may call them, and nothing is cached.
 func (c *Console) Routes() web.Group {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -179,4 +180,32 @@ func TestParsePath(t *testing.T) {
 			t.Errorf("%q: %+v, %v; want %v", path, got, err, ErrPath)
 		}
 	}
+}
+
+func TestResource_Within(t *testing.T) {
+	t.Parallel()
+	f := func(path string, entries int64, want bool) {
+		t.Helper()
+		r, err := ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Within(entries); got != want {
+			t.Errorf("%s of %d entries: %t, want %t", path, entries, got, want)
+		}
+	}
+	f("tile/0/000", 255, false)
+	f("tile/0/000", 256, true)
+	f("tile/0/000.p/255", 254, false)
+	f("tile/0/000.p/255", 255, true)
+	f("tile/0/001.p/1", 256, false)
+	f("tile/entries/001.p/1", 257, true)
+	f("tile/0/002.p/1", 257, false)
+	f("tile/1/000.p/1", 255, false)
+	f("tile/1/000.p/1", 256, true)
+	f("tile/1/000", 1<<16-1, false)
+	f("tile/1/000", 1<<16, true)
+	f("tile/2/000.p/1", 1<<16, true)
+	f("tile/63/000.p/1", math.MaxInt64, false)
+	f("tile/0/x999/x999/x999/x999/x999/999", math.MaxInt64, false)
 }

@@ -39,3 +39,9 @@ func ParsePath(path string) (r Resource, err error) {
 	r.Tile, r.Width = Tile{max(t.L, 0), t.N}, t.W
 	return r, nil
 }
+
+// Within reports whether the log has the resource when it has so many entries.
+func (r *Resource) Within(entries int64) bool {
+	hashes := entries >> (tileHeight * r.Level)
+	return r.Index < hashes/TileWidth || r.Index == hashes/TileWidth && int64(r.Width) <= hashes%TileWidth
+}

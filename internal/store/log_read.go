@@ -130,18 +130,24 @@ func readBundle(tx *tx, index, size int64) (bundle []byte, err error) {
 	return bundle, err
 }
 
-// LogResource reads a tile or a bundle in the given width; it is nil if the log has not as much.
+// LogResource reads a tile or a bundle in the given width; it is nil if the last checkpoint does not include as much.
 func (db *DB) LogResource(ctx context.Context, r merkle.Resource) (data []byte, err error) {
-	if r.Entries {
-		if data, err = db.LogBundle(ctx, r.Index); err == nil {
-			data, err = merkle.FirstOfBundle(data, r.Width)
+	err = db.withTree(ctx, func(tx *tx, read merkle.Reader, size int64) error {
+		signed, err := lastCheckpoint(tx)
+		if err != nil || !r.Within(signed.Size) {
+			return err
 		}
-	} else if data, err = db.LogTile(ctx, r.Tile); err == nil {
-		data, err = merkle.FirstOfTile(data, r.Width)
-	}
-	if errors.Is(err, ErrNoTile) || errors.Is(err, merkle.ErrShort) {
-		return nil, nil
-	}
+		if r.Entries {
+			if data, err = readBundle(tx, r.Index, size); err == nil {
+				data, err = merkle.FirstOfBundle(data, r.Width)
+			}
+			return err
+		}
+		if data, err = read(r.Tile); err == nil {
+			data, err = merkle.FirstOfTile(data, r.Width)
+		}
+		return err
+	})
 	return data, err
 }
 
@@ -207,17 +213,19 @@ func findRecord(tx *tx, hash assay.Hash, size int64) (leaf int64, entry []byte, 
 	return 0, nil, err
 }
 
-// ProveConsistency proves that the log of more entries begins with that of fewer; ok is false if it has not as many.
-func (db *DB) ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, ok bool, err error) {
-	err = db.withTree(ctx, func(_ *tx, r merkle.Reader, size int64) error {
-		if ok = from > 0 && from <= to && to <= size; !ok {
-			return nil
+// ProveConsistency proves that the log of the given size begins with that of a smaller one. It also returns how many
+// entries the last checkpoint signs: there is no proof for more.
+func (db *DB) ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, signed int64, err error) {
+	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, _ int64) error {
+		last, err := lastCheckpoint(tx)
+		if signed = last.Size; err != nil || from < 1 || from > to || to > signed {
+			return err
 		}
 		p, err := tlog.ProveTree(to, from, r)
 		hashes = plainHashes(p)
 		return err
 	})
-	return hashes, ok, err
+	return hashes, signed, err
 }
 
 // withTree calls f with the log's tree and its size.

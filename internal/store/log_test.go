@@ -118,19 +118,19 @@ func TestLog_Proofs(t *testing.T) {
 			t.Fatalf("the log has %v, want %v", got, want)
 		}
 		last := len(sizes) - 1
+		checkpoint := proof.SignedCheckpoint{Size: sizes[last], PublicKey: []byte("key"), Note: "note"}
+		if err := db.AddCheckpoint(t.Context(), checkpoint); err != nil {
+			t.Fatal(err)
+		}
 		for i := range sizes[:last] {
-			p, ok, err := db.ProveConsistency(t.Context(), sizes[i], sizes[last])
-			if err != nil || !ok {
-				t.Fatal(ok, err)
+			p, signed, err := db.ProveConsistency(t.Context(), sizes[i], sizes[last])
+			if err != nil || signed != sizes[last] {
+				t.Fatal(signed, err)
 			}
 			err = tlog.CheckTree(judged(p), sizes[last], tlog.Hash(roots[last]), sizes[i], tlog.Hash(roots[i]))
 			if err != nil {
 				t.Errorf("from %d to %d: %v", sizes[i], sizes[last], err)
 			}
-		}
-		checkpoint := proof.SignedCheckpoint{Size: sizes[last], PublicKey: []byte("key"), Note: "note"}
-		if err := db.AddCheckpoint(t.Context(), checkpoint); err != nil {
-			t.Fatal(err)
 		}
 		records, err := db.AppendRecords(t.Context(), nil, 0, assay.Latest)
 		if err != nil {
@@ -161,8 +161,8 @@ func TestLog_Proofs(t *testing.T) {
 		if _, ok, err := db.ProveRecord(t.Context(), records[len(records)-1].Hash); ok || err != nil {
 			t.Errorf("a record in no checkpoint is proven: %v", err)
 		}
-		for _, wrong := range [][2]int64{{0, 1}, {-1, 1}, {2, 1}, {1, sizes[last] + 1000}} {
-			if _, ok, err := db.ProveConsistency(t.Context(), wrong[0], wrong[1]); ok || err != nil {
+		for _, wrong := range [][2]int64{{0, 1}, {-1, 1}, {2, 1}, {1, sizes[last] + 1}} {
+			if p, _, err := db.ProveConsistency(t.Context(), wrong[0], wrong[1]); p != nil || err != nil {
 				t.Errorf("from %d to %d: proven, %v", wrong[0], wrong[1], err)
 			}
 		}

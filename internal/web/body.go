@@ -25,6 +25,13 @@ const compressFrom = 1024
 // NewBody makes a body of its text; modified is an instant, or 0.
 func NewBody(raw []byte, modified int64) *Body { return newTaggedBody(raw, Tag(raw), modified) }
 
+// NewPlainBody is NewBody without compression, for what does not get smaller by it.
+func NewPlainBody(raw []byte) *Body {
+	b := &Body{}
+	b.forms[identity] = newForm(raw, Tag(raw), identity)
+	return b
+}
+
 // newTaggedBody is NewBody with a given tag.
 func newTaggedBody(raw []byte, tag string, modified int64) *Body {
 	b := &Body{lastModified: lastModified(modified)}

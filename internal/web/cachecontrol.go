@@ -7,7 +7,10 @@ import (
 	"github.com/assaydata/assay"
 )
 
-const noStore = "no-store"
+const (
+	noStore = "no-store"
+	forever = "public, max-age=31536000, immutable"
+)
 
 // cacheControl makes the Cache-Control header. Nearly all requests of a second need the same, so the last one is
 // cached.

@@ -112,7 +112,7 @@ func (r *Request) Int(name string, otherwise, lowest, highest int) (int, error) 
 	if err != nil || value == "" {
 		return otherwise, err
 	}
-	n, err := strconv.ParseUint(value, 10, 31)
+	n, err := strconv.ParseUint(value, 10, 53)
 	if err != nil || int(n) < lowest || int(n) > highest {
 		return 0, Invalid(name, value, fmt.Sprintf("an integer from %d to %d", lowest, highest))
 	}

@@ -23,6 +23,7 @@ type Response struct {
 	contentType []string // nil: JSON
 	expires     int64
 	shortLived  bool
+	immutable   bool
 	byAccept    bool
 }
 
@@ -104,6 +105,9 @@ func (r Response) ShortLived() Response { r.shortLived = true; return r }
 // Expires lets caches keep the response until an instant. Without it they may keep it for a second.
 func (r Response) Expires(at int64) Response { r.expires = at; return r }
 
+// Immutable lets caches keep the response for a year. It must have the same body for everyone, forever.
+func (r Response) Immutable() Response { r.immutable = true; return r }
+
 // As sets the content type, if it is not JSON.
 func (r Response) As(contentType []string) Response { r.contentType = contentType; return r }
 
@@ -164,7 +168,11 @@ func (r *Request) send(a *Response) {
 		return
 	}
 	anonymous := r.caller == (assay.Caller{})
-	r.SetHeader("Cache-Control", r.server.cacheControl.header(r.now.Unix(), a.expires, a.shortLived, anonymous))
+	if a.immutable {
+		r.SetHeader("Cache-Control", forever)
+	} else {
+		r.SetHeader("Cache-Control", r.server.cacheControl.header(r.now.Unix(), a.expires, a.shortLived, anonymous))
+	}
 	wanted := negotiate(r.http.Header["Accept-Encoding"])
 	if a.form == ready {
 		r.sendReady(a.body, wanted)

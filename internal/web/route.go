@@ -12,7 +12,7 @@ import (
 // Route is one method of one path: what limits it, who may call it, what serves it.
 type Route struct {
 	Method string // GET includes HEAD, and every path responds to OPTIONS
-	Path   string // variable segments in braces: /api/gpu/{gpuName}
+	Path   string // variable segments in braces: /api/gpu/{gpuName}; {path...} is the rest
 	Limit  LimitClass
 	Rule   access.Rule
 	Serve  func(*Request) (Response, error)

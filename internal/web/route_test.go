@@ -10,7 +10,7 @@ import (
 )
 
 // pathVariable is a variable segment of a route's path.
-var pathVariable = regexp.MustCompile(`\{\w+\}`)
+var pathVariable = regexp.MustCompile(`\{\w+(\.\.\.)?\}`)
 
 func TestMethods(t *testing.T) {
 	r := newRig(t)
@@ -41,6 +41,7 @@ func TestMethods(t *testing.T) {
 	}
 	f(r.Groups[0], nil)
 	f(r.Groups[2], nil)
+	f(r.Groups[3], nil)
 	f(r.Groups[1], map[string]string{
 		"/api/session": "GET, HEAD, POST, DELETE, OPTIONS", "/api/account/password": "PUT, OPTIONS", "/api/create-api-key": "POST, OPTIONS",
 		"/api/account/sessions": "GET, HEAD, DELETE, OPTIONS", "/api/account/sessions/{id}": "DELETE, OPTIONS",

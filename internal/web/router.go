@@ -9,15 +9,17 @@ import (
 // maxPathValues is how many variable segments a path may have; ours have one at most.
 const maxPathValues = 2
 
-// router finds the resource of a path. A literal segment goes before a variable one.
+// router finds the resource of a path. A literal segment goes before a variable one, and that before a variable such as
+// {path...}, which is the rest of the path.
 type router struct{ root node }
 
 // node is a segment of paths.
 type node struct {
-	literal  map[string]*node
-	variable *node
-	resource *resource // of the path that ends here; nil for none
-	names    []string  // of the variables in that path
+	literal   map[string]*node
+	variable  *node
+	remaining *node     // matches all segments that are left
+	resource  *resource // of the path that ends here; nil for none
+	names     []string  // of the variables in that path
 }
 
 // add registers the path of a resource.
@@ -25,11 +27,16 @@ func (rt *router) add(res *resource) {
 	n, names := &rt.root, []string(nil)
 	for segment := range strings.SplitSeq(res.routes[0].Path[1:], "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
-			names = append(names, strings.TrimSuffix(name, "}"))
-			if n.variable == nil {
-				n.variable = &node{}
+			name, whole := strings.CutSuffix(strings.TrimSuffix(name, "}"), "...")
+			names = append(names, name)
+			next := &n.variable
+			if whole {
+				next = &n.remaining
 			}
-			n = n.variable
+			if *next == nil {
+				*next = &node{}
+			}
+			n = *next
 			continue
 		}
 		if n.literal == nil {
@@ -63,27 +70,40 @@ func (rt *router) find(r *Request) *resource {
 }
 
 // find matches the rest of a path. Values of variables are appended to values, whose array the request owns.
-func (n *node) find(rest string, escaped bool, values []string) *node {
-	segment, rest, more := strings.Cut(rest, "/")
+func (n *node) find(path string, escaped bool, values []string) *node {
+	segment, rest, more := strings.Cut(path, "/")
 	if segment == "" {
 		return nil
 	}
-	if escaped {
-		plain, err := url.PathUnescape(segment)
-		if err != nil {
-			return nil
-		}
-		segment = plain
+	segment, ok := unescape(segment, escaped)
+	if !ok {
+		return nil
 	}
 	if next := n.literal[segment]; next != nil {
 		if found := next.rest(rest, more, escaped, values); found != nil {
 			return found
 		}
 	}
-	if n.variable == nil || len(values) == maxPathValues {
+	if len(values) == maxPathValues {
 		return nil
 	}
-	return n.variable.rest(rest, more, escaped, append(values, segment))
+	if n.variable != nil {
+		if found := n.variable.rest(rest, more, escaped, append(values, segment)); found != nil {
+			return found
+		}
+	}
+	if path, ok = unescape(path, escaped); ok && n.remaining != nil {
+		return n.remaining.rest("", false, escaped, append(values, path))
+	}
+	return nil
+}
+
+func unescape(text string, escaped bool) (plain string, ok bool) {
+	if !escaped {
+		return text, true
+	}
+	plain, err := url.PathUnescape(text)
+	return plain, err == nil
 }
 
 func (n *node) rest(rest string, more, escaped bool, values []string) *node {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"mime"
 	"net/http"
 	"regexp"
 	"slices"
@@ -234,7 +233,7 @@ func (c *checker) checkResponse(r *request, a *received, o *operation, described
 			return err
 		}
 	}
-	kind := a.get("Content-Type")
+	kind, _, _ := strings.Cut(a.get("Content-Type"), ";")
 	if len(described.media) == 0 {
 		if len(a.body) > 0 {
 			return fmt.Errorf("a body of %d bytes for status %d, which has none", len(a.body), a.status)
@@ -326,12 +325,11 @@ func (c *checker) checkMedia(a *received, kind string, schema *openapi3.Schema) 
 }
 
 func parseBody(kind string, text []byte) (value any, err error) {
-	media, _, err := mime.ParseMediaType(kind)
-	if err != nil {
-		return nil, err
-	}
-	if media == "application/yaml" {
+	switch kind {
+	case "application/yaml":
 		return value, yaml.Unmarshal(text, &value)
+	case "text/plain", "application/octet-stream":
+		return string(text), nil
 	}
 	return value, json.Unmarshal(text, &value)
 }

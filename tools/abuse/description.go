@@ -26,6 +26,7 @@ type description struct {
 type segment struct {
 	literal  map[string]*segment
 	variable *segment
+	rest     bool  // it is the rest of a path, whatever its segments
 	path     *path // that ends here; nil for none
 }
 
@@ -166,6 +167,9 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
+// withSlashes is the variable that may contain slashes, which no description can say otherwise than by words.
+const withSlashes = "{path}"
+
 func (s *segment) insert(template string, p *path) {
 	for name := range strings.SplitSeq(template[1:], "/") {
 		if strings.HasPrefix(name, "{") {
@@ -173,6 +177,7 @@ func (s *segment) insert(template string, p *path) {
 				s.variable = &segment{}
 			}
 			s = s.variable
+			s.rest = name == withSlashes
 			continue
 		}
 		if s.literal == nil {
@@ -211,7 +216,7 @@ func (s *segment) find(rest string) *path {
 	for _, next := range []*segment{s.literal[name], s.variable} {
 		switch {
 		case next == nil:
-		case !more && next.path != nil:
+		case next.rest, !more && next.path != nil:
 			return next.path
 		case more:
 			if found := next.find(rest); found != nil {
