@@ -26,7 +26,6 @@ type description struct {
 type segment struct {
 	literal  map[string]*segment
 	variable *segment
-	rest     bool  // it is the rest of a path, whatever its segments
 	path     *path // that ends here; nil for none
 }
 
@@ -177,7 +176,9 @@ func (s *segment) insert(template string, p *path) {
 				s.variable = &segment{}
 			}
 			s = s.variable
-			s.rest = name == withSlashes
+			if name == withSlashes {
+				s.variable = s // any further segment belongs to it
+			}
 			continue
 		}
 		if s.literal == nil {
@@ -216,7 +217,7 @@ func (s *segment) find(rest string) *path {
 	for _, next := range []*segment{s.literal[name], s.variable} {
 		switch {
 		case next == nil:
-		case next.rest, !more && next.path != nil:
+		case !more && next.path != nil:
 			return next.path
 		case more:
 			if found := next.find(rest); found != nil {

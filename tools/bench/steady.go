@@ -63,7 +63,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/gpu/{gpuName}/volatility":                  gpu + "/volatility?" + quarter + "&endDate=" + day(0, 0, 0),
 		"/api/gpu/{gpuName}/volume-metrics":              gpu + "/volume-metrics?" + quarter,
 		"/api/gpu-utilization":                           "/api/gpu-utilization",
-		"/api/gpu/{gpuName}/determination":               gpu + "/determination?date=" + day(0, 0, -3),
+		recordRoute:                                      gpu + "/determination?date=" + day(0, 0, -3),
 		"/api/corrections":                               "/api/corrections",
 		"/api/memory-index":                              "/api/memory-index",
 		"/api/memory/{memoryType}/history":               "/api/memory/mem_ddr5_16gb/history?" + quarter,
@@ -74,6 +74,10 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/neocloud/sites":                            "/api/neocloud/sites?lat=48.86&lng=2.35&radius_km=300",
 		"/api/neocloud/sites/aggregate":                  "/api/neocloud/sites/aggregate",
 		"/api/neocloud/map":                              "/api/neocloud/map",
+		"/log/checkpoint":                                "/log/checkpoint",
+		"/log/vkey":                                      "/log/vkey",
+		"/log/tile/{path}":                               "/log/tile/entries/000",
+		"/api/log/consistency":                           "/api/log/consistency?from=1000&to=100000",
 		"/api/session":                                   "/api/session",
 		"/api/usage":                                     "/api/usage",
 	}
@@ -114,11 +118,16 @@ func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes [
 		if methods["get"] == nil || notSteady[route] != "" {
 			continue
 		}
-		if paths[route] == "" {
+		path := paths[route]
+		if route == inclusionRoute {
+			if path, err = a.inclusionPath(ctx, paths[recordRoute]); err != nil {
+				return nil, err
+			}
+		}
+		if path == "" {
 			return nil, fmt.Errorf("steadyPaths has no request for %s", route)
 		}
-		routes = append(routes,
-			&steadyRoute{route: route, scenario: scenario{name: route, path: paths[route], key: a.keys.Full}})
+		routes = append(routes, &steadyRoute{route: route, scenario: scenario{name: route, path: path, key: a.keys.Full}})
 	}
 	slices.SortFunc(routes, func(a, b *steadyRoute) int { return strings.Compare(a.route, b.route) })
 	for _, r := range routes { // each must work at all, and is requested once before it is timed
@@ -127,6 +136,22 @@ func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes [
 		}
 	}
 	return routes, nil
+}
+
+const (
+	recordRoute    = "/api/gpu/{gpuName}/determination"
+	inclusionRoute = "/api/log/inclusion"
+)
+
+// inclusionPath requests the proof of a record.
+func (a *assayServer) inclusionPath(ctx context.Context, record string) (string, error) {
+	text, err := fetch(ctx, a.base, scenario{path: record, key: a.keys.Full})
+	if err != nil {
+		return "", err
+	}
+	var found struct{ Data struct{ Hash string } }
+	err = json.Unmarshal(text, &found)
+	return inclusionRoute + "?record=" + found.Data.Hash, err
 }
 
 // measureSteady requests all routes for a while.

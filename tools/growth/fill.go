@@ -108,6 +108,10 @@ func (d *database) fillInSQL(ctx context.Context, keyCount, usageCount int) erro
 	if err != nil {
 		return err
 	}
+	// As after any change of the store: a reader asks for what has changed since then.
+	if _, err = db.ExecContext(ctx, `UPDATE counters SET value = value + 1 WHERE name = 'keys'`); err != nil {
+		return err
+	}
 	_, err = db.ExecContext(ctx, numbers+`INSERT INTO usage (day, key_id, route, status, requests)
 		SELECT $2 + n / $3 * $4, printf('%06d', n % $3), '/api/gpu/{gpuName}', 200, n FROM numbers`,
 		usageCount, begin.Truncate(24*time.Hour).UnixMilli(), keyCount, assay.Day)
