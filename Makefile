@@ -64,7 +64,7 @@ clean: ## remove everything the targets made, except the linter (see clean-all)
 
 .PHONY: clean-all
 clean-all: clean ## also remove the linters, which take minutes to build
-	rm -rf tools/lint/bin tools/lint/node_modules tools/vuln/bin
+	rm -rf tools/lint/bin tools/lint/node_modules tools/tessera/bin tools/vuln/bin
 
 ##@ Test
 
@@ -113,8 +113,17 @@ race: ## tests of all packages with goroutines, under the race detector
 	CGO_ENABLED=1 $(SERVICES) scripts/go-test $(RACE_FLAGS) -short \
 		$$($(GO) list ./... | grep -vxF "$$($(GO) list $(NO_GOROUTINES))")
 
+# Programs of others that judge the log. They have their own module, as golangci-lint has.
+TESSERA := github.com/transparency-dev/tessera/cmd
+JUDGES  := tools/tessera/bin/fsck tools/tessera/bin/mirror
+
+$(JUDGES) &: tools/tessera/go.mod tools/tessera/go.sum
+	cd tools/tessera && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/fsck $(TESSERA)/fsck
+	cd tools/tessera && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/mirror $(TESSERA)/experimental/mirror/posix
+	@touch $(JUDGES)
+
 .PHONY: script
-script: build ## tests of the command: its packages, and scripts that run the whole program
+script: build $(JUDGES) ## tests of the command: its packages, and scripts that run the whole program
 	scripts/need curl python3
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...
 

@@ -181,9 +181,10 @@ func TestSupplyChain_VersionsArePinned(t *testing.T) {
 	}
 	for module, tool := range map[string]string{
 		"../tools/lint/go.mod": "github.com/golangci/golangci-lint/v2", "../tools/vuln/go.mod": "golang.org/x/vuln",
+		"../tools/tessera/go.mod": "github.com/transparency-dev/tessera",
 	} {
 		text := readFile(t, module)
-		if !regexp.MustCompile(`(?m)^tool `+regexp.QuoteMeta(tool)).MatchString(text) ||
+		if !regexp.MustCompile(`(?m)^(tool |\t)`+regexp.QuoteMeta(tool)).MatchString(text) ||
 			!regexp.MustCompile(regexp.QuoteMeta(tool)+` v[0-9]+\.[0-9]+\.[0-9]+`).MatchString(text) {
 			t.Errorf("%s does not pin %s", module, tool)
 		}

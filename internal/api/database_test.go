@@ -64,7 +64,7 @@ func TestDatabaseCutOff(t *testing.T) {
 	}
 	// The record of a value is in the database, but a caller without access to it must not get that far.
 	for range 3 {
-		const target = "/api/gpu/H200/determination?date=2026-01-30"
+		const target = "/api/gpu/RTX%20PRO%206000%20WS/determination?date=2026-01-30"
 		if got := r.Get("", target, "Cookie", unknown()); got.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s with an unknown session: %d %s", target, got.StatusCode, got.Text)
 		}

@@ -48,7 +48,7 @@ func (a *API) Slot(r *web.Request) (s Slot, err error) {
 	if err != nil {
 		return s, err
 	}
-	grant, line, err := q.grantedLine(gpu, access.Ask{HourlyOnly: ask.hourly})
+	grant, line, err := q.grantedLine(gpu, access.Ask{HourlyOnly: ask.hourly, HasStart: true, Start: ask.at})
 	if err != nil {
 		return s, err
 	}
@@ -113,6 +113,9 @@ func (s *Slot) Pick(records []assay.Determination) (record *assay.Determination,
 	}
 	return record, revisions, nil
 }
+
+// Known is the instant up to which the request asks for what was known.
+func (s *Slot) Known() int64 { return s.query.known() }
 
 // Expires lets caches keep a response until the next publication is due.
 func (s *Slot) Expires(r web.Response) web.Response { return s.query.expires(r) }

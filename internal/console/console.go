@@ -88,7 +88,7 @@ func (c *Console) Routes() web.Group {
 func (c *Console) RecordRoutes() web.Group {
 	return web.Group{Session: c.sessionInMemory, Routes: []web.Route{{
 		Method: http.MethodGet, Path: "/api/gpu/{gpuName}/determination",
-		Limit: web.PerKey, Rule: access.Keyed, Serve: c.determination,
+		Limit: web.PerCaller, Rule: access.FreeGPU, Serve: c.determination,
 	}}}
 }
 

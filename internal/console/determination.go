@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// determinationTimeout is how long the database may take to find a slot's records.
+// determinationTimeout is how long the database may take to find a slot's records and the proof of one.
 const determinationTimeout = 5 * time.Second
 
 // determination serves the record of how one value was determined. Records are many and rarely requested, so they stay
@@ -22,9 +23,18 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), determinationTimeout)
+	defer cancel()
+	if r.Caller() == (assay.Caller{}) { // there is no end to their addresses
+		done, err := turn(ctx, c.log.readingProofs)
+		if err != nil {
+			return web.Response{}, err
+		}
+		defer done()
+	}
 	var records []assay.Determination
 	if slot.Exists {
-		if records, err = c.readDeterminations(r, &slot); err != nil {
+		if records, err = c.readDeterminations(ctx, r, &slot); err != nil {
 			return web.Response{}, err
 		}
 	}
@@ -32,24 +42,48 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
+	inclusion, err := c.readInclusion(ctx, r, record.Hash, slot.Known())
+	if err != nil {
+		return web.Response{}, err
+	}
 	b := assay.AppendString(append(make([]byte, 0, 1024), `{"success":true,"access":`...), string(slot.Access))
 	b = assay.AppendString(append(b, `,"granularity":`...), record.Grain.String())
 	b = strconv.AppendInt(append(b, `,"revisions":`...), int64(revisions), 10)
+	b = append(append(b, `,"inclusion":`...), inclusion...)
 	b = proof.AppendJSON(append(b, `,"data":`...), record)
-	return slot.Expires(web.Ready(web.NewBody(append(b, '}'), record.PublishedAt))), nil
+	response := slot.Expires(web.Ready(web.NewBody(append(b, '}'), record.PublishedAt)))
+	if string(inclusion) == "null" { // it is signed in a moment
+		response = response.ShortLived()
+	}
+	return response, nil
 }
 
 // readDeterminations reads the records of a slot, oldest first.
-func (c *Console) readDeterminations(r *web.Request, slot *api.Slot) ([]assay.Determination, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), determinationTimeout)
-	defer cancel()
+func (c *Console) readDeterminations(
+	ctx context.Context, r *web.Request, slot *api.Slot,
+) ([]assay.Determination, error) {
 	records, err := c.Determinations(ctx, slot.Line, slot.Grain, slot.At)
 	if err != nil {
 		r.LogCause(fmt.Errorf("read the determinations of %s in %s at %s: %w",
 			slot.Line.GPU, slot.Line.Region, assay.FormatInstant(slot.At), err))
-		return nil, &assay.Error{
-			Kind: assay.Unavailable, Code: "unavailable", Message: "The record cannot be read at the moment. Try again later.",
-		}
+		return nil, errNoRecord
 	}
 	return records, nil
+}
+
+var errNoRecord = &assay.Error{
+	Kind: assay.Unavailable, Code: "unavailable", Message: "The record cannot be read at the moment. Try again later.",
+}
+
+// readInclusion reads the proof that a record is in the log; it is null as long as no checkpoint includes it.
+func (c *Console) readInclusion(ctx context.Context, r *web.Request, hash assay.Hash, by int64) ([]byte, error) {
+	p, ok, err := c.Log().ProveRecord(ctx, hash, by)
+	if err != nil {
+		r.LogCause(fmt.Errorf("prove that record %x is in the log: %w", hash, err))
+		return nil, errNoRecord
+	}
+	if !ok {
+		return []byte("null"), nil
+	}
+	return json.Marshal(newInclusion(&p))
 }

@@ -17,9 +17,9 @@ func TestDetermination(t *testing.T) {
 		}
 	}
 	const restated = "region=us-east&date=2026-01-30"
-	f("premium", restated, 200, `"granularity":"daily","revisions":2,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":1,`)
-	f("premium", restated+"&revision=0", 200, `"revisions":2,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":0,`)
-	f("premium", restated+"&as_of=2026-02-02T09:59:59.999Z", 200, `"revisions":1,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":0,`)
+	f("premium", restated, 200, `"granularity":"daily","revisions":2,"inclusion":null,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":1,`)
+	f("premium", restated+"&revision=0", 200, `"revisions":2,"inclusion":null,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":0,`)
+	f("premium", restated+"&as_of=2026-02-02T09:59:59.999Z", 200, `"revisions":1,"inclusion":null,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":0,`)
 	f("premium", restated+"&as_of=2026-02-02T10:00:00Z", 200, `"revisions":2`)
 	f("premium", restated+"&as_of=2030-01-01", 200, `"revisions":2`)
 	f("premium", "region=us-east&date=2026-01-29", 200, `"index_value":null,"transactions":0,"gpu_hours":0,"providers":0,"hhi":0,"lowest_price":null,"highest_price":null,"median_price":null,"excluded":{"unverified":2,"withdrawn":1}`)
@@ -29,7 +29,10 @@ func TestDetermination(t *testing.T) {
 	f("full", "timestamp=2026-01-30T21:00:00Z", 200, `"granularity":"hourly","revisions":1`)
 	f("full", "timestamp=2026-01-30T16:00:00-05:00", 200, `"window":{"from":"2026-01-30T20:00:00.000Z","to":"2026-01-30T21:00:00.000Z"}`)
 	f("premium", "timestamp=2026-01-30T21:00:00Z", 403, "Premium access is daily-grain only. Hourly and real-time data require a full subscription.")
-	f("", "date=2026-01-30", 401, "key_required")
+	f("", "date=2026-01-30", 200, `"access":"public-3mo","granularity":"daily"`)
+	f("", "date=2025-11-01", 401, "outside_free_window")
+	f("", "timestamp=2026-01-30T21:00:00Z", 401, "key_required")
+	f("", "date=2026-01-30&as_of=2025-01-01", 401, "outside_free_window")
 
 	f("premium", "date=2026-02-04", 404, `"error":"No data available","message":"No determination record found for H100 SXM in the region global on 2026-02-04"`)
 	f("premium", restated+"&revision=2", 404, "in the region us-east on 2026-01-30 with the revision 2")
@@ -64,5 +67,45 @@ func TestDetermination_DatabaseAway(t *testing.T) {
 	}
 	if got := r.Get("full", "/api/gpu/H200/determination?timestamp=2026-01-30T21:30:00Z"); got.StatusCode != 404 {
 		t.Errorf("an instant that is no slot asks the database: %d", got.StatusCode)
+	}
+}
+
+// Readers without a key are counted by their address, and those with one by their key.
+func TestDetermination_Limits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const path = "/api/gpu/H100%20SXM/determination?date=2026-01-30"
+	const publicLimit = 60
+	for range publicLimit {
+		if got := r.Get("", path, "peer", "198.51.100.1:1"); got.StatusCode != 200 {
+			t.Fatalf("%d %s", got.StatusCode, got.Text)
+		}
+	}
+	if got := r.Get("", path, "peer", "198.51.100.1:1"); got.StatusCode != 429 {
+		t.Errorf("one more than the public limit: %d", got.StatusCode)
+	}
+	got := r.Get("premium", path, "peer", "198.51.100.1:1")
+	if got.StatusCode != 200 || !strings.Contains(got.Header.Get("RateLimit-Policy"), "600") {
+		t.Errorf("with a key: %d %v", got.StatusCode, got.Header)
+	}
+}
+
+// A GPU model that is not free has no free records.
+func TestDetermination_PaidGPU(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const path = "/api/gpu/RTX%20PRO%206000%20WS/determination?date=2026-01-30"
+	if got := r.Get("", path); got.StatusCode != 401 || !strings.Contains(got.Text, "RTX PRO 6000 WS") {
+		t.Errorf("%d %s", got.StatusCode, got.Text)
+	}
+}
+
+// A response without a proof is not kept for long: the record is signed in a moment.
+func TestDetermination_Unsigned(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	got := r.Get("", "/api/gpu/H100%20SXM/determination?date=2026-01-30")
+	if !strings.Contains(got.Text, `,"inclusion":null,`) || got.Header.Get("Cache-Control") != "public, max-age=4" {
+		t.Errorf("%v %s", got.Header, got.Text)
 	}
 }

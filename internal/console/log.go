@@ -22,7 +22,7 @@ type Log interface {
 	LastCheckpoint(ctx context.Context) (proof.SignedCheckpoint, error)
 	LogKey(ctx context.Context) (string, error)
 	LogResource(ctx context.Context, r merkle.Resource) ([]byte, error)
-	ProveRecord(ctx context.Context, hash assay.Hash) (p proof.Inclusion, ok bool, err error)
+	ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error)
 	ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, signed int64, err error)
 }
 
@@ -44,38 +44,52 @@ func (c *Console) LogRoutes() web.Group {
 }
 
 const (
-	logReads     = 2               // at a time
+	logReads     = 2               // at a time, of tiles and of proofs
 	logPatience  = 5 * time.Second // how long a request waits for its turn, and for the database
 	logTileBytes = 16 << 20        // of tiles in memory
 )
 
 // logReader bounds what reading the log costs.
 type logReader struct {
-	reading chan struct{} // has an entry for each request that reads
-	tiles   *cache.Cache[merkle.Resource, *web.Body]
+	readingTiles  chan struct{} // has an entry for each request that reads one
+	readingProofs chan struct{} // likewise; apart, because tiles have no rate limit
+	tiles         *cache.Cache[merkle.Resource, *web.Body]
 }
 
 func newLogReader() logReader {
 	limits := cache.Limits[*web.Body]{Entries: 4096, Bytes: logTileBytes, Size: (*web.Body).Size}
-	return logReader{make(chan struct{}, logReads), cache.New[merkle.Resource](limits)}
+	return logReader{
+		readingTiles: make(chan struct{}, logReads), readingProofs: make(chan struct{}, logReads),
+		tiles: cache.New[merkle.Resource](limits),
+	}
 }
 
 var errLogBusy = &assay.Error{
 	Kind: assay.Unavailable, Code: "busy", RetryAfter: logPatience,
-	Message: fmt.Sprintf("Too many requests for the log are waiting. Retry in %d seconds.", web.Seconds(logPatience)),
+	Message: fmt.Sprintf("Too many requests for the log and its proofs are waiting. Retry in %d seconds.",
+		web.Seconds(logPatience)),
 }
 
-// readLog calls read when few others read.
-func (c *Console) readLog(r *web.Request, read func(context.Context, Log) error) error {
+// turn waits until few others read the same.
+func turn(ctx context.Context, reading chan struct{}) (done func(), err error) {
+	select {
+	case reading <- struct{}{}:
+		return func() { <-reading }, nil
+	case <-ctx.Done():
+		return nil, errLogBusy
+	}
+}
+
+// readLog calls read when few others read the same.
+func (c *Console) readLog(r *web.Request, reading chan struct{}, read func(context.Context, Log) error) error {
 	ctx, cancel := context.WithTimeout(r.Context(), logPatience)
 	defer cancel()
-	select {
-	case c.log.reading <- struct{}{}:
-		defer func() { <-c.log.reading }()
-	case <-ctx.Done():
-		return errLogBusy
+	done, err := turn(ctx, reading)
+	if err != nil {
+		return err
 	}
-	err := read(ctx, c.Log())
+	defer done()
+	err = read(ctx, c.Log())
 	if _, known := errors.AsType[*assay.Error](err); err == nil || known {
 		return err
 	}
@@ -100,7 +114,7 @@ var (
 // logCheckpoint serves the last checkpoint.
 func (c *Console) logCheckpoint(r *web.Request) (web.Response, error) {
 	var last proof.SignedCheckpoint
-	err := c.readLog(r, func(ctx context.Context, log Log) (err error) {
+	err := c.readLog(r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
 		if last, err = log.LastCheckpoint(ctx); err == nil && last.Size == 0 {
 			err = errNoCheckpoint
 		}
@@ -112,7 +126,7 @@ func (c *Console) logCheckpoint(r *web.Request) (web.Response, error) {
 // logKey serves the key that checks checkpoints.
 func (c *Console) logKey(r *web.Request) (web.Response, error) {
 	var key string
-	err := c.readLog(r, func(ctx context.Context, log Log) (err error) {
+	err := c.readLog(r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
 		if key, err = log.LogKey(ctx); err == nil && key == "" {
 			err = errNoCheckpoint
 		}
@@ -129,7 +143,7 @@ func (c *Console) logTile(r *web.Request) (web.Response, error) {
 		return web.Response{}, noData("The log has no %q: %v.", web.Shown(path), err)
 	}
 	body, err := c.log.tiles.Try(resource, func() (body *web.Body, err error) {
-		err = c.readLog(r, func(ctx context.Context, log Log) error {
+		err = c.readLog(r, c.log.readingTiles, func(ctx context.Context, log Log) error {
 			data, err := log.LogResource(ctx, resource)
 			switch {
 			case err != nil:
@@ -172,8 +186,8 @@ func (c *Console) logInclusion(r *web.Request) (web.Response, error) {
 		return web.Response{}, web.Invalid("record", text, form)
 	}
 	var p proof.Inclusion
-	err = c.readLog(r, func(ctx context.Context, log Log) error {
-		found, ok, err := log.ProveRecord(ctx, assay.Hash(raw))
+	err = c.readLog(r, c.log.readingProofs, func(ctx context.Context, log Log) error {
+		found, ok, err := log.ProveRecord(ctx, assay.Hash(raw), assay.Latest)
 		if p = found; err == nil && !ok {
 			err = noData("The log that the last checkpoint signs has no record with the hash %s.", text)
 		}
@@ -182,10 +196,14 @@ func (c *Console) logInclusion(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	return logProof(inclusionJSON{
+	return logProof(newInclusion(&p))
+}
+
+func newInclusion(p *proof.Inclusion) *inclusionJSON {
+	return &inclusionJSON{
 		LeafIndex: p.Leaf, Entry: string(p.Entry), Hashes: hexHashes(p.Hashes), TreeSize: p.Checkpoint.Size,
 		Checkpoint: p.Checkpoint.Note,
-	})
+	}
 }
 
 // logConsistency proves that the log of one size begins with that of a smaller one.
@@ -199,7 +217,7 @@ func (c *Console) logConsistency(r *web.Request) (web.Response, error) {
 		return web.Response{}, err
 	}
 	var hashes []assay.Hash
-	err = c.readLog(r, func(ctx context.Context, log Log) error {
+	err = c.readLog(r, c.log.readingProofs, func(ctx context.Context, log Log) error {
 		found, signed, err := log.ProveConsistency(ctx, int64(from), int64(to))
 		if hashes = found; err == nil && int64(to) > signed {
 			err = noData("The last checkpoint of the log signs %d entries, not %d.", signed, to)

@@ -64,12 +64,13 @@ func OpenCheckpoint(signed, origin string, publicKey []byte) (c Checkpoint, err 
 	if err != nil {
 		return c, err
 	}
-	return parseCheckpoint(opened.Text)
+	return ParseCheckpoint(opened.Text)
 }
 
 var errCheckpoint = errors.New("a checkpoint has three lines: the log's name, its size and its hash")
 
-func parseCheckpoint(text string) (c Checkpoint, err error) {
+// ParseCheckpoint parses the text of a checkpoint whose signature has been checked.
+func ParseCheckpoint(text string) (c Checkpoint, err error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 4 || lines[0] == "" { // extensions may follow
 		return c, errCheckpoint

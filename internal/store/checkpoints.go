@@ -79,9 +79,12 @@ func (db *DB) LogKey(ctx context.Context) (key string, err error) {
 
 const checkpointColumns = `size, signed_at, public_key, note`
 
-func lastCheckpoint(tx *tx) (c proof.SignedCheckpoint, err error) {
-	err = tx.QueryRowContext(tx.ctx, `SELECT `+checkpointColumns+` FROM checkpoints ORDER BY size DESC LIMIT 1`).
-		Scan(&c.Size, &c.SignedAt, &c.PublicKey, &c.Note)
+func lastCheckpoint(tx *tx) (proof.SignedCheckpoint, error) { return checkpointAt(tx, assay.Latest) }
+
+// checkpointAt returns the newest checkpoint that was signed by an instant; its Size is 0 if there is none.
+func checkpointAt(tx *tx, at int64) (c proof.SignedCheckpoint, err error) {
+	query := `SELECT ` + checkpointColumns + ` FROM checkpoints WHERE signed_at <= $1 ORDER BY size DESC LIMIT 1`
+	err = tx.QueryRowContext(tx.ctx, query, at).Scan(&c.Size, &c.SignedAt, &c.PublicKey, &c.Note)
 	if errors.Is(err, sql.ErrNoRows) {
 		return proof.SignedCheckpoint{}, nil
 	}

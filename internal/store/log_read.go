@@ -151,10 +151,11 @@ func (db *DB) LogResource(ctx context.Context, r merkle.Resource) (data []byte, 
 	return data, err
 }
 
-// ProveRecord proves that the entry of a record is in the log; ok is false if no checkpoint includes it.
-func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash) (p proof.Inclusion, ok bool, err error) {
+// ProveRecord proves that the entry of a record is in the log, by the newest checkpoint that was signed by an instant;
+// ok is false if that does not include it.
+func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error) {
 	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, size int64) error {
-		if p.Checkpoint, err = lastCheckpoint(tx); err != nil {
+		if p.Checkpoint, err = checkpointAt(tx, by); err != nil {
 			return err
 		}
 		if p.Leaf, p.Entry, err = findRecord(tx, hash, size); err != nil {

@@ -137,7 +137,7 @@ func TestLog_Proofs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := 0; i < len(records); i += 97 {
-			p, ok, err := db.ProveRecord(t.Context(), records[i].Hash)
+			p, ok, err := db.ProveRecord(t.Context(), records[i].Hash, assay.Latest)
 			if err != nil || !ok || p.Checkpoint.Note != "note" {
 				t.Fatalf("record %d is not proven: %+v, %v", i, p, err)
 			}
@@ -149,7 +149,7 @@ func TestLog_Proofs(t *testing.T) {
 				t.Errorf("record %d: %v", i, err)
 			}
 		}
-		if _, ok, err := db.ProveRecord(t.Context(), assay.Hash{1}); ok || err != nil {
+		if _, ok, err := db.ProveRecord(t.Context(), assay.Hash{1}, assay.Latest); ok || err != nil {
 			t.Errorf("a record that does not exist is proven: %v", err)
 		}
 		if _, err := db.Publish(t.Context(), ready(t, db, hours("B200", from, from+1))); err != nil {
@@ -158,7 +158,7 @@ func TestLog_Proofs(t *testing.T) {
 		if records, err = db.AppendRecords(t.Context(), nil, 0, assay.Latest); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok, err := db.ProveRecord(t.Context(), records[len(records)-1].Hash); ok || err != nil {
+		if _, ok, err := db.ProveRecord(t.Context(), records[len(records)-1].Hash, assay.Latest); ok || err != nil {
 			t.Errorf("a record in no checkpoint is proven: %v", err)
 		}
 		for _, wrong := range [][2]int64{{0, 1}, {-1, 1}, {2, 1}, {1, sizes[last] + 1}} {

@@ -99,12 +99,12 @@ func (l *Limiter[K]) refusal(d limit.Decision) error {
 // CountMore counts a request that costs the server more than others as so many more requests of its caller, and refuses
 // it if the caller has not as many left. Under a very low limit it counts as all that the limit allows.
 func (r *Request) CountMore(cost int) error {
-	switch r.route.Limit {
+	switch r.limitClass() {
 	case PerAddress:
 		return r.server.byAddress.countMany(r, LimitAddress(r.client), min(cost, publicLimit-1))
 	case PerKey:
 		return r.countKeyed(min(cost, r.keyLimiter().config.Limit-1))
-	case Unlimited:
+	case Unlimited, PerCaller:
 	}
 	return nil
 }

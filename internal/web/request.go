@@ -130,10 +130,8 @@ func (r *Request) serve(found *resource) error {
 	if err := r.identify(); err != nil {
 		return err
 	}
-	if r.route.Limit == PerKey && r.caller != (assay.Caller{}) {
-		if err := r.countKeyed(1); err != nil {
-			return err
-		}
+	if err := r.countCaller(); err != nil {
+		return err
 	}
 	if err := access.Admit(r.route.Rule, r.caller); err != nil {
 		return err
@@ -144,6 +142,28 @@ func (r *Request) serve(found *resource) error {
 	}
 	r.send(&response)
 	return nil
+}
+
+// countCaller counts the request of a caller who has been identified.
+func (r *Request) countCaller() error {
+	switch limit := r.limitClass(); {
+	case r.route.Limit == PerCaller && limit == PerAddress:
+		return r.server.byAddress.Count(r, LimitAddress(r.client))
+	case limit == PerKey && r.caller != (assay.Caller{}):
+		return r.countKeyed(1)
+	}
+	return nil
+}
+
+// limitClass is the limit that counts for the caller.
+func (r *Request) limitClass() LimitClass {
+	switch {
+	case r.route.Limit != PerCaller:
+		return r.route.Limit
+	case r.caller == (assay.Caller{}):
+		return PerAddress
+	}
+	return PerKey
 }
 
 var errCrossOrigin = &assay.Error{

@@ -28,6 +28,7 @@ const (
 	Unlimited  LimitClass = iota
 	PerAddress            // by client address, before authentication
 	PerKey                // by key, after authentication
+	PerCaller             // by key, or by address without one
 )
 
 // Group is routes that serve the same callers.
