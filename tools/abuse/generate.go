@@ -88,19 +88,20 @@ func (g *generator) request(d draw, f form, id string) *request {
 	}
 	g.mutate(d, r, f)
 	r.write()
-	r.broken = r.broken || len(r.raw)-len(r.body) > mostHeader ||
-		f == byClient && !isPath(r.target)
+	r.broken = r.broken || len(r.raw)-len(r.body) > mostHeader
+	if f == byClient && strings.HasPrefix(r.target, "//") {
+		r.sendAsAddress()
+	}
 	return r
 }
 
-// isPath tells whether the client of net/http can send a request target as a path. It sends one that begins with two
-// slashes as an address, whose host must not be escaped.
-func isPath(target string) bool {
-	if !strings.HasPrefix(target, "//") {
-		return true
+// sendAsAddress writes a request target that begins with two slashes as the client of net/http sends it: as an address,
+// whose host must not be escaped.
+func (r *request) sendAsAddress() {
+	r.target = "http:" + r.target
+	if _, err := url.ParseRequestURI(r.target); err != nil {
+		r.broken = true
 	}
-	_, err := url.ParseRequestURI("http:" + target)
-	return err == nil
 }
 
 // fillParameters gives the path and the query valid values. Optional parameters are left out now and then.
