@@ -92,13 +92,17 @@ func transactionRate(transactions int, start time.Time) string {
 // verifyGC lets the heap grow further before a collection, and verifyMemory says how far.
 const (
 	verifyGC     = 400
-	verifyMemory = 160 << 20
+	verifyMemory = 128 << 20
 )
 
 func verifyDatabase(
 	ctx context.Context, location databaseLocation, o verify.Options,
 ) (report verify.Report, err error) {
 	err = withDatabase(ctx, location, func(db *store.DB) error {
+		// Nothing is written, but SQLite lets connections use what others leave of their caches.
+		if err := db.ReleaseMemory(ctx); err != nil {
+			return err
+		}
 		if o.GPU != "" {
 			if err := checkGPU(ctx, db, o.GPU); err != nil {
 				return err

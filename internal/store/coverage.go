@@ -189,11 +189,12 @@ type Cover struct {
 // overlap, then the restatements in the order of their versions.
 type Covers map[CoverageKey][]Cover
 
-// readCovers reads what each version determined.
-func readCovers(tx *tx) (Covers, error) {
+// readCovers reads what each version determined, of the GPUs that the condition selects.
+func readCovers(tx *tx, where string) (Covers, error) {
 	c := Covers{}
-	err := tx.each(`SELECT gpu_name, grain, from_ms, to_ms, version, published_at, receipt, reason IS NOT NULL
-		FROM publication_covers JOIN publications USING (version) JOIN gpus USING (gpu_id)`, nil, func(scan scanFunc) error {
+	query := `SELECT gpu_name, grain, from_ms, to_ms, version, published_at, receipt, reason IS NOT NULL
+		FROM publication_covers JOIN publications USING (version) JOIN gpus USING (gpu_id) ` + where
+	err := tx.each(query, nil, func(scan scanFunc) error {
 		var key CoverageKey
 		var cover Cover
 		err := scan(&key.GPU, (*grainText)(&key.Grain), &cover.From, &cover.To, &cover.Version, &cover.PublishedAt,

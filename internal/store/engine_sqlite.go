@@ -100,6 +100,7 @@ func (e *sqliteEngine) pool(connections int, cache func() int64, lock string, pr
 	}
 	db := sql.OpenDB(&sqliteConnector{Connector: connector, engine: e, cache: cache})
 	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
 	return db, nil
 }
 
@@ -326,8 +327,21 @@ func (e *sqliteEngine) copyTo(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = e.writer.ExecContext(ctx, `VACUUM INTO $1`, file); err == nil {
+	if err = e.vacuumInto(ctx, file); err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// vacuumInto copies the database. It goes through it in order and needs no large cache, and both sides have one.
+func (e *sqliteEngine) vacuumInto(ctx context.Context, file string) error {
+	conn, err := e.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = conn.ExecContext(ctx, cacheSize(smallCache)); err == nil {
+		_, err = conn.ExecContext(ctx, `VACUUM INTO $1`, file)
+	}
+	_, restored := conn.ExecContext(context.WithoutCancel(ctx), cacheSize(e.writerCache.Load()))
+	return errors.Join(err, restored, conn.Close())
 }

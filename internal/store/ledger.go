@@ -117,7 +117,7 @@ func (l *Ledger) readPublished(tx *tx) (err error) {
 	if l.Publications, err = readPublications(tx); err != nil {
 		return err
 	}
-	if l.Covers, err = readCovers(tx); err != nil {
+	if l.Covers, err = readCovers(tx, ``); err != nil {
 		return err
 	}
 	if l.Coverage, err = readCoverage(tx); err != nil {

@@ -269,15 +269,15 @@ type Late struct {
 // EachLate calls f for everything late that no restatement has included yet, in the order of arrival.
 func (db *DB) EachLate(ctx context.Context, f func(*Late) error) error {
 	return db.read(ctx, func(tx *tx) error {
-		covers, err := readCovers(tx)
+		entries, err := readLate(tx)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		covers, err := readCovers(tx, `WHERE gpu_id IN (SELECT gpu_id FROM late)`)
 		if err != nil {
 			return err
 		}
 		d, err := readDictionary(tx)
-		if err != nil {
-			return err
-		}
-		entries, err := readLate(tx)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (o *Options) period() store.Span {
 // A chunk has several days if they are small, to spread the cost of a query. A day that is large is split by GPU.
 const (
 	chunkDays = 4
-	maxRows   = 200_000 // transactions and records in memory, of all workers together: about 100 MB
+	maxRows   = 150_000 // transactions and records in memory, of all workers together: about 75 MB
 	maxGroups = 1000
 )
 

@@ -20,14 +20,14 @@ import (
 type catchUp struct {
 	prints  int
 	memory  int64
-	longest time.Duration // that another writer waited
+	longest time.Duration // that another writer waited for its turn
 }
 
 // missedHours is how long no publisher ran; every line has two transactions in each of them.
 const missedHours = 8
 
-// measureCatchUp starts a publisher on a database with the transactions of some hours that were not printed, and writes
-// to the database meanwhile.
+// measureCatchUp starts a publisher on a database with the transactions of some hours that were not printed, and asks
+// for the write lock meanwhile.
 func measureCatchUp(ctx context.Context, o options) (c catchUp, err error) {
 	fmt.Println("growth: real-time prints that were missed")
 	dir, err := os.MkdirTemp("", "assay-growth")
@@ -77,14 +77,23 @@ func (d *database) watchCatchUp(ctx context.Context, db *store.DB, last time.Tim
 		return c, err
 	}
 	defer p.Stop()
+	writer, err := d.openRaw()
+	if err != nil {
+		return c, err
+	}
+	defer writer.Close()
 	tick := time.NewTicker(keyPause)
 	defer tick.Stop()
 	for begun := time.Now(); ; <-tick.C {
 		before := time.Now()
-		if err := db.SetSetting(ctx, "growth", before.String()); err != nil {
+		tx, err := writer.BeginTx(ctx, nil)
+		if err != nil {
 			return c, err
 		}
 		c.longest = max(c.longest, time.Since(before))
+		if err := tx.Rollback(); err != nil {
+			return c, err
+		}
 		counters, err := db.Counters(ctx)
 		if err != nil {
 			return c, err
@@ -134,12 +143,19 @@ func (c *catchUp) text() string {
 		"another writer waited at most %s.\n", missedHours, thousands(c.prints), c.memory>>20, milliseconds(c.longest))
 }
 
-// maxCatchUp is how much memory a publisher may have while it makes prints that it has missed.
-const maxCatchUp = 1 << 30
+// maxCatchUp is how much memory a publisher may have while it makes prints that it has missed, and maxWait how long it
+// may let another writer wait.
+const (
+	maxCatchUp = 1 << 30
+	maxWait    = time.Second
+)
 
-func (c *catchUp) check() error {
-	if c.prints == 0 {
+func (c *catchUp) check(short bool) error {
+	switch {
+	case c.prints == 0:
 		return errors.New("no real-time prints were made")
+	case c.longest > maxWait && !short:
+		return fmt.Errorf("another writer waited %s, more than %s", milliseconds(c.longest), milliseconds(maxWait))
 	}
 	if c.memory > maxCatchUp {
 		return fmt.Errorf("missed prints take %d MB, more than %d MB", c.memory>>20, maxCatchUp>>20)

@@ -95,9 +95,14 @@ func (d *database) fillTables(ctx context.Context) error {
 	return d.fillInSQL(ctx, keyCount, usageCount)
 }
 
+// openRaw opens the database beside the store.
+func (d *database) openRaw() (*sql.DB, error) {
+	return sql.Open("sqlite", filepath.Join(d.folder(), store.FileName)+"?_txlock=immediate&_pragma=busy_timeout(30000)")
+}
+
 // fillInSQL adds what would take the store one transaction each.
 func (d *database) fillInSQL(ctx context.Context, keyCount, usageCount int) error {
-	db, err := sql.Open("sqlite", filepath.Join(d.folder(), store.FileName)+"?_pragma=busy_timeout(30000)")
+	db, err := d.openRaw()
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,12 @@ var limits = map[string]struct {
 	"serve, until ready":  {linear, 0},
 }
 
-// leastCPU and leastLatency are below what can be measured: what takes less is taken as that.
+// leastCPU and leastLatency are below what can be measured: what takes less is taken as that. maxNewKey is how long a
+// new key may take to be accepted.
 const (
 	leastCPU     = 100 * time.Millisecond
 	leastLatency = 5 * time.Millisecond
+	maxNewKey    = 200 * time.Millisecond
 	bytesAValue  = 400 // of the server's memory, beyond what it has without any
 	emptyServer  = 400 << 20
 )
@@ -55,6 +57,10 @@ func check(all []*measured, short bool) error {
 	var before *measured
 	for _, m := range all {
 		reasons := m.oversized()
+		if m.newKey > maxNewKey && !short {
+			reasons = append(reasons, fmt.Sprintf("a new key was accepted after %s, more than %s",
+				milliseconds(m.newKey), milliseconds(maxNewKey)))
+		}
 		if before != nil && !short {
 			reasons = append(reasons, m.grownSince(before)...)
 		}

@@ -97,7 +97,7 @@ func run(ctx context.Context, o options) error {
 	}
 	text := tables(all) + "\n" + missed.text()
 	fmt.Print(text)
-	if err := errors.Join(check(all, o.short), missed.check()); err != nil {
+	if err := errors.Join(check(all, o.short), missed.check(o.short)); err != nil {
 		return err
 	}
 	if o.update == "" {
