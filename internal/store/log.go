@@ -64,6 +64,7 @@ type logWriter struct {
 	tail    [][]byte     // the new entries after the last bundle
 	edge    *merkle.Edge // up to the last bundle; nil before the first new one
 	records []logRecord
+	packer  packer
 }
 
 // logRecord is a row of log_records.
@@ -130,18 +131,29 @@ func (w *logWriter) publications() error {
 	return w.advance(proof.PublicationKind, newest)
 }
 
+// recordsOf appends the records of a publication, some series at a time: it may have those of years.
 func (w *logWriter) recordsOf(version int64) error {
+	groups, err := seriesGroups(w.tx, version)
+	if err != nil {
+		return err
+	}
 	var entries [][]byte
-	err := eachRecordEntry(w.tx, version, func(hash assay.Hash, entry []byte) {
-		w.records = append(w.records, logRecord{recordPrefix(hash), w.size + int64(len(entries))})
-		entries = append(entries, bytes.Clone(entry))
-	})
-	for _, entry := range entries {
-		if err == nil {
-			err = w.add(entry)
+	for _, group := range groups {
+		entries = entries[:0]
+		err := eachRecordEntry(w.tx, version, group, func(hash assay.Hash, entry []byte) {
+			w.records = append(w.records, logRecord{recordPrefix(hash), w.size + int64(len(entries))})
+			entries = append(entries, bytes.Clone(entry))
+		})
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			if err := w.add(entry); err != nil {
+				return err
+			}
 		}
 	}
-	return err
+	return nil
 }
 
 // recordPrefix is how log_records lists a record.
@@ -224,7 +236,7 @@ func (w *logWriter) completeTile() (err error) {
 		}
 	}
 	w.tail = w.tail[:0]
-	packed, err := pack(bundle)
+	packed, err := w.packer.pack(bundle)
 	if err != nil {
 		return err
 	}

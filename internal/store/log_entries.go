@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
@@ -44,14 +46,54 @@ func publicationEntry(tx *tx, salt proof.Salt, version int64) (entry []byte, err
 	return proof.AppendPublicationEntry(nil, salt, &p, covers), err
 }
 
-// eachRecordEntry calls f for the entry of each record of a publication. The entry is reused.
-func eachRecordEntry(tx *tx, version int64, f func(hash assay.Hash, entry []byte)) error {
+// A group of series has about groupRecords records, and not too many series for the parameters of a query.
+const (
+	groupRecords = 20_000
+	groupSeries  = 500
+)
+
+// seriesGroups divides the series of a publication into groups, in the order of its records.
+func seriesGroups(tx *tx, version int64) (groups [][]any, err error) {
+	var records int64
+	err = tx.each(`SELECT `+seriesNames+`, series_id, p.first_at, p.last_at FROM publication_series p
+		JOIN series USING (series_id) `+joinSeriesNames+`
+		WHERE p.version = $1 ORDER BY gpu_name, region_name, grain`, []any{version}, func(scan scanFunc) error {
+		var key SeriesKey
+		var id, first, last int64
+		if err := scan(&key.GPU, &key.Region, (*grainText)(&key.Grain), &id, &first, &last); err != nil {
+			return err
+		}
+		if n := len(groups); n == 0 || records >= groupRecords || len(groups[n-1]) == groupSeries {
+			groups, records = append(groups, nil), 0
+		}
+		slot := assay.Hour
+		if key.Grain == assay.Daily {
+			slot = assay.Day
+		}
+		records += (last-first)/slot + 1
+		groups[len(groups)-1] = append(groups[len(groups)-1], id)
+		return nil
+	})
+	return groups, err
+}
+
+// eachRecordEntry calls f for the entry of each record of a publication, of these series or, without any, of all. The
+// entry is reused.
+func eachRecordEntry(tx *tx, version int64, series []any, f func(hash assay.Hash, entry []byte)) error {
 	var entry, body []byte
+	var wanted strings.Builder
+	for i := range series {
+		fmt.Fprintf(&wanted, ", $%d", i+2)
+	}
+	condition := ""
+	if len(series) > 0 {
+		condition = ` AND p.series_id IN (` + wanted.String()[2:] + `)`
+	}
 	query := `SELECT ` + seriesNames + `, r.at, r.revision, r.body FROM publication_series p
 		JOIN series USING (series_id) ` + joinSeriesNames + `
 		JOIN records r ON r.series_id = p.series_id AND r.at >= p.first_at AND r.at <= p.last_at
-		WHERE p.version = $1 ORDER BY gpu_name, region_name, grain, r.at, r.revision`
-	return tx.each(query, []any{version}, func(scan scanFunc) error {
+		WHERE p.version = $1` + condition + ` ORDER BY gpu_name, region_name, grain, r.at, r.revision`
+	return tx.each(query, append([]any{version}, series...), func(scan scanFunc) error {
 		var d assay.Determination
 		if err := scan(&d.GPU, &d.Region, (*grainText)(&d.Grain), &d.At, &d.Revision, &body); err != nil {
 			return err
@@ -126,7 +168,7 @@ func (db *DB) EachExpectedEntry(ctx context.Context, l *Ledger, f func(kind stri
 func (db *DB) EachRecordEntry(ctx context.Context, l *Ledger, f func(entry []byte) error) error {
 	return db.read(ctx, func(tx *tx) (err error) {
 		for i := range l.Publications {
-			failed := eachRecordEntry(tx, l.Publications[i].Version, func(_ assay.Hash, entry []byte) {
+			failed := eachRecordEntry(tx, l.Publications[i].Version, nil, func(_ assay.Hash, entry []byte) {
 				if err == nil {
 					err = f(entry)
 				}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/merkle"
@@ -26,8 +27,12 @@ func readLogSalt(tx *tx) (proof.Salt, error) {
 }
 
 // readTail reads the entries after the last bundle of a log of a size.
-func readTail(tx *tx, size int64) (tail [][]byte, err error) {
-	first := size - size%merkle.TileWidth
+func readTail(tx *tx, size int64) ([][]byte, error) {
+	return readEntries(tx, size-size%merkle.TileWidth, size)
+}
+
+// readEntries reads entries after the last bundle, in [first, size).
+func readEntries(tx *tx, first, size int64) (tail [][]byte, err error) {
 	err = tx.each(`SELECT leaf, entry FROM log_tail WHERE leaf >= $1 AND leaf < $2 ORDER BY leaf`, []any{first, size},
 		func(scan scanFunc) error {
 			var leaf int64
@@ -68,14 +73,21 @@ func readTile(tx *tx, t merkle.Tile, size int64) (hashes []byte, err error) {
 // ErrNoTile is the error for a part of the log that does not exist.
 var ErrNoTile = errors.New("the log has no such tile")
 
-func pack(bundle []byte) ([]byte, error) {
+// packer compresses bundles. It is reused: one takes most of a megabyte.
+type packer struct{ flate *flate.Writer }
+
+func (p *packer) pack(bundle []byte) ([]byte, error) {
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
-	if err != nil {
-		return nil, err
+	if p.flate == nil {
+		var err error
+		if p.flate, err = flate.NewWriter(&packed, flate.BestSpeed); err != nil {
+			return nil, err
+		}
 	}
-	if _, err = w.Write(bundle); err == nil {
-		err = w.Close()
+	p.flate.Reset(&packed)
+	_, err := p.flate.Write(bundle)
+	if err == nil {
+		err = p.flate.Close()
 	}
 	return packed.Bytes(), err
 }
@@ -83,12 +95,21 @@ func pack(bundle []byte) ([]byte, error) {
 // maxBundle is the size of the largest bundle.
 const maxBundle = merkle.TileWidth * (2 + merkle.MaxEntry)
 
+// unpackers decompress bundles.
+var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
 func unpack(packed []byte) ([]byte, error) {
-	bundle, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxBundle))
+	r := unpackers.Get().(io.ReadCloser)
+	defer unpackers.Put(r)
+	bundle := bytes.NewBuffer(make([]byte, 0, 64<<10)) // more than most have
+	err := r.(flate.Resetter).Reset(bytes.NewReader(packed), nil)
+	if err == nil {
+		_, err = bundle.ReadFrom(io.LimitReader(r, maxBundle))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: a bundle of the log: %w", ErrDamaged, err)
 	}
-	return bundle, nil
+	return bundle.Bytes(), nil
 }
 
 // LogTile reads a tile of the log's tree, with all hashes that it has.
@@ -154,7 +175,7 @@ func (db *DB) LogResource(ctx context.Context, r merkle.Resource) (data []byte, 
 // ProveRecord proves that the entry of a record is in the log, by the newest checkpoint that was signed by an instant;
 // ok is false if that does not include it.
 func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error) {
-	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, size int64) error {
+	err = db.withKeptTiles(ctx, func(tx *tx, r merkle.Reader, size int64) error {
 		if p.Checkpoint, err = checkpointAt(tx, by); err != nil {
 			return err
 		}
@@ -217,7 +238,7 @@ func findRecord(tx *tx, hash assay.Hash, size int64) (leaf int64, entry []byte, 
 // ProveConsistency proves that the log of the given size begins with that of a smaller one. It also returns how many
 // entries the last checkpoint signs: there is no proof for more.
 func (db *DB) ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, signed int64, err error) {
-	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, _ int64) error {
+	err = db.withKeptTiles(ctx, func(tx *tx, r merkle.Reader, _ int64) error {
 		last, err := lastCheckpoint(tx)
 		if signed = last.Size; err != nil || from < 1 || from > to || to > signed {
 			return err

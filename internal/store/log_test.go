@@ -235,3 +235,28 @@ func TestLog_SaysNothingPrivate(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkProveRecord(b *testing.B) {
+	db := storetest.Open(b)
+	if _, err := db.Publish(b.Context(), ready(b, db, hours("B200", 0, 70_000))); err != nil {
+		b.Fatal(err)
+	}
+	head, err := db.LogHead(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	checkpoint := proof.SignedCheckpoint{Size: head.Size, PublicKey: []byte("key"), Note: "note"}
+	if err := db.AddCheckpoint(b.Context(), checkpoint); err != nil {
+		b.Fatal(err)
+	}
+	records, err := db.AppendRecords(b.Context(), nil, 0, assay.Latest)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := 0; b.Loop(); i++ {
+		hash := records[i*7919%len(records)].Hash
+		if _, ok, err := db.ProveRecord(b.Context(), hash, assay.Latest); !ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+}

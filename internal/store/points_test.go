@@ -52,7 +52,7 @@ func covers(gpu string, from, to int64) store.Coverage {
 
 // ready completes a publication so that the store accepts it: with the newest receipt, and with its records after the
 // heads of their chains.
-func ready(t *testing.T, db *store.DB, p store.Publication) store.Publication {
+func ready(t testing.TB, db *store.DB, p store.Publication) store.Publication {
 	t.Helper()
 	state, err := db.State(t.Context())
 	if err != nil {

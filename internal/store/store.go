@@ -34,6 +34,8 @@ type DB struct {
 	idHash   func(source, id string) int64 // idHash, except in tests that want ids to share hashes
 	movedIDs int                           // how many ids a migration inserts at once; few in tests
 
+	tiles *tileMemory // of the log
+
 	watchMu  sync.Mutex
 	watching bool          // the watcher was started, or must not be any more; guarded by watchMu
 	changed  chan struct{} // closed at the next commit the watcher sees; guarded by watchMu
@@ -43,7 +45,10 @@ type DB struct {
 }
 
 func newDB(e engine) *DB {
-	db := &DB{engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs, changed: make(chan struct{})}
+	db := &DB{
+		engine: e, Now: time.Now, idHash: idHash, movedIDs: usualMovedIDs, tiles: newTileMemory(),
+		changed: make(chan struct{}),
+	}
 	db.until, db.stop = context.WithCancel(context.Background())
 	return db
 }
