@@ -81,8 +81,10 @@ func turn(ctx context.Context, reading chan struct{}) (done func(), err error) {
 }
 
 // readLog calls read when few others read the same.
-func (c *Console) readLog(r *web.Request, reading chan struct{}, read func(context.Context, Log) error) error {
-	ctx, cancel := context.WithTimeout(r.Context(), logPatience)
+func (c *Console) readLog(
+	ctx context.Context, r *web.Request, reading chan struct{}, read func(context.Context, Log) error,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
 	done, err := turn(ctx, reading)
 	if err != nil {
@@ -114,7 +116,7 @@ var (
 // logCheckpoint serves the last checkpoint.
 func (c *Console) logCheckpoint(r *web.Request) (web.Response, error) {
 	var last proof.SignedCheckpoint
-	err := c.readLog(r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
+	err := c.readLog(r.Context(), r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
 		if last, err = log.LastCheckpoint(ctx); err == nil && last.Size == 0 {
 			err = errNoCheckpoint
 		}
@@ -126,7 +128,7 @@ func (c *Console) logCheckpoint(r *web.Request) (web.Response, error) {
 // logKey serves the key that checks checkpoints.
 func (c *Console) logKey(r *web.Request) (web.Response, error) {
 	var key string
-	err := c.readLog(r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
+	err := c.readLog(r.Context(), r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
 		if key, err = log.LogKey(ctx); err == nil && key == "" {
 			err = errNoCheckpoint
 		}
@@ -142,8 +144,9 @@ func (c *Console) logTile(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, noData("The log has no %q: %v.", web.Shown(path), err)
 	}
+	shared := context.WithoutCancel(r.Context()) // others may wait for the tile when this client hangs up
 	body, err := c.log.tiles.Try(resource, func() (body *web.Body, err error) {
-		err = c.readLog(r, c.log.readingTiles, func(ctx context.Context, log Log) error {
+		err = c.readLog(shared, r, c.log.readingTiles, func(ctx context.Context, log Log) error {
 			data, err := log.LogResource(ctx, resource)
 			switch {
 			case err != nil:
@@ -186,7 +189,7 @@ func (c *Console) logInclusion(r *web.Request) (web.Response, error) {
 		return web.Response{}, web.Invalid("record", text, form)
 	}
 	var p proof.Inclusion
-	err = c.readLog(r, c.log.readingProofs, func(ctx context.Context, log Log) error {
+	err = c.readLog(r.Context(), r, c.log.readingProofs, func(ctx context.Context, log Log) error {
 		found, ok, err := log.ProveRecord(ctx, assay.Hash(raw), assay.Latest)
 		if p = found; err == nil && !ok {
 			err = noData("The log that the last checkpoint signs has no record with the hash %s.", text)
@@ -217,7 +220,7 @@ func (c *Console) logConsistency(r *web.Request) (web.Response, error) {
 		return web.Response{}, err
 	}
 	var hashes []assay.Hash
-	err = c.readLog(r, c.log.readingProofs, func(ctx context.Context, log Log) error {
+	err = c.readLog(r.Context(), r, c.log.readingProofs, func(ctx context.Context, log Log) error {
 		found, signed, err := log.ProveConsistency(ctx, int64(from), int64(to))
 		if hashes = found; err == nil && int64(to) > signed {
 			err = noData("The last checkpoint of the log signs %d entries, not %d.", signed, to)

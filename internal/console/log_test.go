@@ -1,11 +1,13 @@
 package console_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -192,6 +194,18 @@ func TestLog_SignedOnly(t *testing.T) {
 	}
 	if full := r.ok("/log/tile/0/000"); !strings.HasPrefix(full, got.Text) || len(full) != 256*tlog.HashSize {
 		t.Errorf("the full tile has %d bytes, and does not begin with its part", len(full))
+	}
+}
+
+// A client that hangs up takes nothing from others that wait for the same tile.
+func TestLog_HangUp(t *testing.T) {
+	t.Parallel()
+	r := newLoggedRig(t, 300)
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	request := httptest.NewRequest(http.MethodGet, "/log/tile/0/000", nil).WithContext(ctx)
+	if got := r.Send(request); got.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", got.StatusCode, got.Text)
 	}
 }
 

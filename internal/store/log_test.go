@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/tools/testenv"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -233,6 +235,44 @@ func TestLog_SaysNothingPrivate(t *testing.T) {
 				t.Errorf("the log has %s", entry)
 			}
 		}
+	}
+}
+
+// The records of a long publication are read in several pieces, and are in the log in one order.
+func TestLog_LongPublication(t *testing.T) {
+	t.Parallel()
+	testenv.OneGoroutine(t)
+	db := storetest.Open(t)
+	p := hours("H200", 0, 11_000)
+	for _, gpu := range []string{"B200", "A100 SXM4"} {
+		more := hours(gpu, 0, 11_000)
+		p.Series = append(p.Series, more.Series...)
+		maps.Copy(p.Covers, more.Covers)
+	}
+	if _, err := db.Publish(t.Context(), ready(t, db, p)); err != nil {
+		t.Fatal(err)
+	}
+	var last, lastGPU string
+	records := 0
+	for _, entry := range logEntries(t, db) {
+		if proof.EntryKind([]byte(entry)) != proof.RecordKind {
+			continue
+		}
+		var e struct {
+			GPU string `json:"gpu_type"`
+			At  string `json:"timestamp"`
+		}
+		if err := json.Unmarshal([]byte(entry), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.GPU < lastGPU || e.GPU == lastGPU && e.At <= last {
+			t.Fatalf("%s at %s follows %s at %s", e.GPU, e.At, lastGPU, last)
+		}
+		last, lastGPU = e.At, e.GPU
+		records++
+	}
+	if records != 33_000 {
+		t.Errorf("the log has %d records, want 33000", records)
 	}
 }
 
