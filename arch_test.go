@@ -87,7 +87,8 @@ var packages = map[string]struct {
 		may: ". internal/family internal/registry internal/snapshot internal/store",
 		why: "it moves points from the store into the snapshot, and computes none",
 	},
-	"internal/proof": {may: ".", why: "what is hashed and signed must be checkable with nothing else"},
+	"verifier":       {may: "", why: "readers who trust no one use it in their own programs"},
+	"internal/proof": {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
 	"internal/publish": {
 		may: ". internal/index internal/proof internal/store",
 		why: "it writes for readers that may be other processes",
@@ -123,7 +124,7 @@ var packages = map[string]struct {
 	},
 	"internal/console": {
 		may: ". internal/access internal/account internal/api internal/cache internal/factor internal/keys " +
-			"internal/limit/sharedlimit internal/merkle internal/oidc internal/proof internal/usage internal/web",
+			"internal/limit/sharedlimit internal/merkle internal/oidc internal/proof internal/usage internal/web verifier",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"internal/apitest": {
@@ -191,7 +192,7 @@ var pure = map[string]string{
 var purePackages = []string{
 	"internal/index", "internal/appendonly", "internal/family", "internal/registry", "internal/memory",
 	"internal/coding", "internal/tokens", "internal/sites", "internal/proof", "internal/access",
-	"internal/snapshot", "internal/limit", "internal/cache", "internal/redact",
+	"internal/snapshot", "internal/limit", "internal/cache", "internal/redact", "internal/merkle", "verifier",
 }
 
 // clock lists the functions of package time that read the clock or wait for it.

@@ -15,6 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/merkle"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/verifier"
 )
 
 // Log is the log in the database.
@@ -165,15 +166,6 @@ func (c *Console) logTile(r *web.Request) (web.Response, error) {
 	return web.Ready(body).As(binary).Immutable(), err
 }
 
-// inclusionJSON proves that an entry is in the log that the checkpoint signs.
-type inclusionJSON struct {
-	LeafIndex  int64    `json:"leaf_index"`
-	Entry      string   `json:"entry"`
-	Hashes     []string `json:"hashes"`
-	TreeSize   int64    `json:"tree_size"`
-	Checkpoint string   `json:"checkpoint"`
-}
-
 // logInclusion proves that a record is in the log.
 func (c *Console) logInclusion(r *web.Request) (web.Response, error) {
 	text, err := r.Param("record")
@@ -202,8 +194,8 @@ func (c *Console) logInclusion(r *web.Request) (web.Response, error) {
 	return logProof(newInclusion(&p))
 }
 
-func newInclusion(p *proof.Inclusion) *inclusionJSON {
-	return &inclusionJSON{
+func newInclusion(p *proof.Inclusion) *verifier.Inclusion {
+	return &verifier.Inclusion{
 		LeafIndex: p.Leaf, Entry: string(p.Entry), Hashes: hexHashes(p.Hashes), TreeSize: p.Checkpoint.Size,
 		Checkpoint: p.Checkpoint.Note,
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/assaydata/assay/internal/merkle"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/verifier"
 )
 
 // loggedRig is a server whose log has records.
@@ -255,13 +256,7 @@ func TestLog_Unsigned(t *testing.T) {
 
 // proven is the body of a proof.
 type proven struct {
-	Data struct {
-		LeafIndex  int64    `json:"leaf_index"`
-		Entry      string   `json:"entry"`
-		Hashes     []string `json:"hashes"`
-		TreeSize   int64    `json:"tree_size"`
-		Checkpoint string   `json:"checkpoint"`
-	} `json:"data"`
+	Data verifier.Inclusion `json:"data"`
 }
 
 func (r *loggedRig) proof(path string) (p proven, hashes []tlog.Hash) {

@@ -2,13 +2,10 @@ package proof
 
 import (
 	"crypto/ed25519"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/verifier"
 	"golang.org/x/mod/sumdb/note"
 )
 
@@ -17,11 +14,7 @@ import (
 // shows different histories.
 
 // Checkpoint is what a checkpoint says.
-type Checkpoint struct {
-	Origin string // the name of the log
-	Size   int64
-	Root   assay.Hash
-}
+type Checkpoint = verifier.Checkpoint
 
 // SignedCheckpoint is a checkpoint with its signature.
 type SignedCheckpoint struct {
@@ -39,53 +32,31 @@ type Inclusion struct {
 	Checkpoint SignedCheckpoint
 }
 
-// text is what is signed.
-func (c *Checkpoint) text() string {
-	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(c.Root[:]) + "\n"
-}
-
 // SignCheckpoint signs a checkpoint.
 func SignCheckpoint(c Checkpoint, key ed25519.PrivateKey) (signed string, err error) {
-	verifier, err := checkpointVerifier(c.Origin, key.Public().(ed25519.PublicKey))
+	text, err := VerifierKey(c.Origin, key.Public().(ed25519.PublicKey))
 	if err != nil {
 		return "", err
 	}
-	text, err := note.Sign(&note.Note{Text: c.text()}, &signer{verifier, key})
-	return string(text), err
+	public, err := note.NewVerifier(text)
+	if err != nil {
+		return "", err
+	}
+	signedNote, err := note.Sign(&note.Note{Text: c.Text()}, &signer{public, key})
+	return string(signedNote), err
 }
 
 // OpenCheckpoint checks the signature of a checkpoint of a log and returns what it says.
 func OpenCheckpoint(signed, origin string, publicKey []byte) (c Checkpoint, err error) {
-	verifier, err := checkpointVerifier(origin, publicKey)
+	key, err := VerifierKey(origin, publicKey)
 	if err != nil {
 		return c, err
 	}
-	opened, err := note.Open([]byte(signed), note.VerifierList(verifier))
+	log, err := verifier.NewLog(key)
 	if err != nil {
 		return c, err
 	}
-	return ParseCheckpoint(opened.Text)
-}
-
-var errCheckpoint = errors.New("a checkpoint has three lines: the log's name, its size and its hash")
-
-// ParseCheckpoint parses the text of a checkpoint whose signature has been checked.
-func ParseCheckpoint(text string) (c Checkpoint, err error) {
-	lines := strings.Split(text, "\n")
-	if len(lines) < 4 || lines[0] == "" { // extensions may follow
-		return c, errCheckpoint
-	}
-	c.Origin = lines[0]
-	c.Size, err = strconv.ParseInt(lines[1], 10, 64)
-	if err != nil || c.Size < 0 || strconv.FormatInt(c.Size, 10) != lines[1] {
-		return c, errCheckpoint
-	}
-	root, err := base64.StdEncoding.DecodeString(lines[2])
-	if err != nil || len(root) != len(c.Root) {
-		return c, errCheckpoint
-	}
-	copy(c.Root[:], root)
-	return c, nil
+	return log.Open(signed)
 }
 
 // VerifierKey is the text by which other programs know the key of a log.
@@ -94,14 +65,6 @@ func VerifierKey(origin string, publicKey []byte) (string, error) {
 		return "", fmt.Errorf("a public key has %d bytes, and this one %d", ed25519.PublicKeySize, len(publicKey))
 	}
 	return note.NewEd25519VerifierKey(origin, publicKey)
-}
-
-func checkpointVerifier(origin string, publicKey []byte) (note.Verifier, error) {
-	text, err := VerifierKey(origin, publicKey)
-	if err != nil {
-		return nil, err
-	}
-	return note.NewVerifier(text)
 }
 
 // signer signs notes with a key that we have in another form than the note package reads.

@@ -49,19 +49,3 @@ func TestCheckpoint(t *testing.T) {
 		}
 	}
 }
-
-func TestParseCheckpoint_Wrong(t *testing.T) {
-	t.Parallel()
-	const root = "AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
-	for _, text := range []string{
-		"", "\n1\n" + root, "log\n" + root, "log\n-1\n" + root, "log\n01\n" + root, "log\n+1\n" + root, "log\nx\n" + root,
-		"log\n1\nAQID\n", "log\n1\n?\n", "log\n99999999999999999999\n" + root,
-	} {
-		if c, err := ParseCheckpoint(text); err == nil {
-			t.Errorf("%q: %+v, want an error", text, c)
-		}
-	}
-	if c, err := ParseCheckpoint("log\n1\n" + root + "an extension\n"); err != nil || c.Size != 1 {
-		t.Errorf("with an extension: %+v, %v", c, err)
-	}
-}

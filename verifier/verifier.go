@@ -1,0 +1,257 @@
+// Package verifier checks what a server of Assay says about a value, without trusting the server. It needs no database:
+// only the response, and the key of the server's log, which a reader gets once and keeps.
+//
+// A published value has a record of how it was determined. The record's hash is in an entry of an append-only log, and
+// the log's operator signs checkpoints of it. So a value is proven in these steps, each of which can fail:
+//
+//  1. The hash in the record is that of its text.
+//  2. The entry of the log names this record.
+//  3. The entry is in the tree of the checkpoint.
+//  4. The operator has signed the checkpoint.
+//  5. The checkpoint is consistent with the last one that the reader has seen: the operator has not rewritten the log.
+//
+// CheckRecord takes the first four steps, CheckConsistency the last. What remains is that the operator could show
+// another log to another reader: compare checkpoints, or let witnesses sign them.
+//
+// Hashes and proofs are those of RFC 6962, checkpoints those of C2SP's tlog-checkpoint; docs/proof.md describes the
+// rest to the byte.
+package verifier
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Log is a log whose key is known.
+type Log struct{ key note.Verifier }
+
+// NewLog takes the key of a log, as /log/vkey serves it.
+func NewLog(key string) (*Log, error) {
+	v, err := note.NewVerifier(strings.TrimSuffix(key, "\n"))
+	if err != nil {
+		return nil, fmt.Errorf("the key of the log: %w", err)
+	}
+	return &Log{v}, nil
+}
+
+// Checkpoint says how many entries a log has, and what the hash of the tree over them is.
+type Checkpoint struct {
+	Origin string // the name of the log
+	Size   int64
+	Root   [32]byte
+}
+
+// Text is what is signed.
+func (c Checkpoint) Text() string {
+	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(c.Root[:]) + "\n"
+}
+
+// Open checks the signature of a checkpoint, and returns what it says.
+func (l *Log) Open(signed string) (c Checkpoint, err error) {
+	opened, err := note.Open([]byte(signed), note.VerifierList(l.key))
+	if err != nil {
+		return c, fmt.Errorf("the checkpoint: %w", err)
+	}
+	if c, err = ParseCheckpoint(opened.Text); err != nil {
+		return c, err
+	}
+	if c.Origin != l.key.Name() {
+		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %s, the key of %s", c.Origin, l.key.Name())
+	}
+	return c, nil
+}
+
+var errCheckpoint = errors.New("a checkpoint has three lines: the log's name, its size and its hash")
+
+// ParseCheckpoint parses the text of a checkpoint, whose signature it does not check.
+func ParseCheckpoint(text string) (c Checkpoint, err error) {
+	lines := strings.Split(text, "\n")
+	if len(lines) < 4 || lines[0] == "" { // extensions may follow
+		return c, errCheckpoint
+	}
+	size, err := strconv.ParseInt(lines[1], 10, 64)
+	if err != nil || size < 0 || strconv.FormatInt(size, 10) != lines[1] {
+		return c, errCheckpoint
+	}
+	root, err := base64.StdEncoding.DecodeString(lines[2])
+	if err != nil || len(root) != len(c.Root) {
+		return c, errCheckpoint
+	}
+	return Checkpoint{Origin: lines[0], Size: size, Root: [32]byte(root)}, nil
+}
+
+// Inclusion is the proof that the log has an entry, as /api/log/inclusion and the responses with records have it.
+type Inclusion struct {
+	LeafIndex  int64    `json:"leaf_index"`
+	Entry      string   `json:"entry"`
+	Hashes     []string `json:"hashes"`
+	TreeSize   int64    `json:"tree_size"`
+	Checkpoint string   `json:"checkpoint"`
+}
+
+// CheckInclusion checks that an entry is in the log that a signed checkpoint describes.
+func (l *Log) CheckInclusion(p *Inclusion) (c Checkpoint, err error) {
+	if c, err = l.Open(p.Checkpoint); err != nil {
+		return c, err
+	}
+	if c.Size != p.TreeSize {
+		return c, fmt.Errorf("the proof is for %d entries, the checkpoint signs %d", p.TreeSize, c.Size)
+	}
+	hashes, err := parseHashes(p.Hashes)
+	if err != nil {
+		return c, err
+	}
+	if p.LeafIndex < 0 || p.LeafIndex >= c.Size {
+		return c, fmt.Errorf("the checkpoint has no entry %d", p.LeafIndex)
+	}
+	err = tlog.CheckRecord(hashes, c.Size, tlog.Hash(c.Root), p.LeafIndex, tlog.RecordHash([]byte(p.Entry)))
+	if err != nil {
+		return c, fmt.Errorf("entry %d is not in the log: %w", p.LeafIndex, err)
+	}
+	return c, nil
+}
+
+func parseHashes(texts []string) (hashes []tlog.Hash, err error) {
+	for _, text := range texts {
+		raw, err := hex.DecodeString(text)
+		if err != nil || len(raw) != tlog.HashSize {
+			return nil, fmt.Errorf("%.80q is not a hash", text)
+		}
+		hashes = append(hashes, tlog.Hash(raw))
+	}
+	return hashes, nil
+}
+
+// CheckConsistency checks that a log has only grown from an old checkpoint to a new one. The hashes are those of
+// /api/log/consistency.
+func CheckConsistency(from, to Checkpoint, hashes []string) error {
+	if from.Origin != to.Origin {
+		return fmt.Errorf("the checkpoints are of two logs, %s and %s", from.Origin, to.Origin)
+	}
+	if from.Size < 1 || from.Size > to.Size {
+		return fmt.Errorf("a log of %d entries cannot begin with %d", to.Size, from.Size)
+	}
+	p, err := parseHashes(hashes)
+	if err != nil {
+		return err
+	}
+	if err := tlog.CheckTree(p, to.Size, tlog.Hash(to.Root), from.Size, tlog.Hash(from.Root)); err != nil {
+		return fmt.Errorf("the log of %d entries does not begin with that of %d: %w", to.Size, from.Size, err)
+	}
+	return nil
+}
+
+// Record is how a value was determined. Fields that prove nothing by themselves are left out; Text has all of them.
+type Record struct {
+	GPU         string       `json:"gpu_type"`
+	Region      string       `json:"region"`
+	Granularity string       `json:"granularity"`
+	Timestamp   string       `json:"timestamp"`
+	Revision    int          `json:"revision"`
+	Value       *json.Number `json:"index_value"` // nil: no value was published
+	Methodology string       `json:"methodology"`
+	PublishedAt string       `json:"published_at"`
+	Hash        string       `json:"hash"`
+
+	Text string `json:"-"` // the whole record, as it was served
+}
+
+// entry is the entry of a record in the log.
+type entry struct {
+	Type        string `json:"type"`
+	GPU         string `json:"gpu_type"`
+	Region      string `json:"region"`
+	Granularity string `json:"granularity"`
+	Timestamp   string `json:"timestamp"`
+	Revision    int    `json:"revision"`
+	Publication int64  `json:"publication"`
+	Hash        string `json:"hash"`
+}
+
+// ErrNotLogged is the error for a record that no checkpoint includes yet, which takes seconds after its publication.
+var ErrNotLogged = errors.New("the record is in no checkpoint of the log yet")
+
+// CheckRecord proves a response of /api/gpu/{gpuName}/determination. It returns the record, and the checkpoint that
+// includes it, which the caller compares with the last one that it has seen.
+func (l *Log) CheckRecord(response []byte) (r Record, c Checkpoint, err error) {
+	var body struct {
+		Inclusion *Inclusion      `json:"inclusion"`
+		Data      json.RawMessage `json:"data"`
+	}
+	if err := parse(response, &body); err != nil {
+		return r, c, fmt.Errorf("the response: %w", err)
+	}
+	if err := parse(body.Data, &r); err != nil {
+		return r, c, fmt.Errorf("the record: %w", err)
+	}
+	r.Text = string(body.Data)
+	if err := r.checkHash(); err != nil {
+		return r, c, err
+	}
+	if body.Inclusion == nil {
+		return r, c, ErrNotLogged
+	}
+	if c, err = l.CheckInclusion(body.Inclusion); err != nil {
+		return r, c, err
+	}
+	return r, c, r.checkEntry(body.Inclusion.Entry)
+}
+
+// checkHash checks the hash of a record, which is the last field of its text: it is that of the text without the field.
+func (r *Record) checkHash() error {
+	text, ok := strings.CutSuffix(r.Text, `,"hash":"`+r.Hash+`"}`)
+	if hash := sha256.Sum256([]byte(text + "}")); !ok || hex.EncodeToString(hash[:]) != r.Hash {
+		return fmt.Errorf("the hash of the record is not that of its text: %.80q", r.Hash)
+	}
+	return nil
+}
+
+// checkEntry checks that an entry of the log is about the record.
+func (r *Record) checkEntry(text string) error {
+	var e entry
+	if err := parse([]byte(text), &e); err != nil {
+		return fmt.Errorf("the entry of the log: %w", err)
+	}
+	want := entry{"record", r.GPU, r.Region, r.Granularity, r.Timestamp, r.Revision, e.Publication, r.Hash}
+	if e != want {
+		return fmt.Errorf("the entry of the log is about another record: %.400s", text)
+	}
+	return nil
+}
+
+// parse parses a JSON object that every other program understands in the same way. One that has a name twice, or names
+// that differ only in case, means different things to different programs: an operator could show one value to some
+// readers and prove another.
+func parse(text []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return errors.Join(errors.New("it is not a JSON object"), err)
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string)
+		if seen[name] || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			return fmt.Errorf("the name %.80q is there twice, or is not in lower case", name)
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(text, to) // it also refuses what follows the object
+}
