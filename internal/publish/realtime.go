@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
@@ -15,10 +16,12 @@ const realtimeBack = assay.Day
 
 // Missed prints may be millions. realtimeLoad is the time whose transactions are in memory at once, besides those of
 // the window before it, and realtimePiece about how many prints one transaction of the database stores: few enough to
-// hold the write lock for less than a second.
+// hold the write lock for less than a second. realtimePause follows a large one: a writer that waits for SQLite's lock
+// tries ten times a second, and would hardly ever find the moment between two transactions.
 const (
 	realtimeLoad  = assay.Hour
 	realtimePiece = 30_000
+	realtimePause = 150 * time.Millisecond
 )
 
 // Realtime makes the prints of the minutes that are due since the last print. A minute waits for rows that are on their
@@ -92,8 +95,22 @@ func (p *Publisher) print(
 			if err := p.Store.AppendRealtime(ctx, prints, at); err != nil {
 				return err
 			}
+			if len(prints) >= realtimePiece {
+				if err := pause(ctx, realtimePause); err != nil {
+					return err
+				}
+			}
 			prints = prints[:0]
 		}
 	}
 	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
