@@ -16,10 +16,14 @@ func TestDetermination(t *testing.T) {
 			t.Errorf("%s as %q: %d %.600s\nwant %d %s", query, caller, got.StatusCode, got.Text, status, want)
 		}
 	}
-	const restated = "region=us-east&date=2026-01-30"
-	f("premium", restated, 200, `"granularity":"daily","revisions":2,"inclusion":null,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":1,`)
-	f("premium", restated+"&revision=0", 200, `"revisions":2,"inclusion":null,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":0,`)
-	f("premium", restated+"&as_of=2026-02-02T09:59:59.999Z", 200, `"revisions":1,"inclusion":null,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily","timestamp":"2026-01-30T21:00:00.000Z","revision":0,`)
+	const (
+		restated = "region=us-east&date=2026-01-30"
+		slot     = `"inclusion":null,"data":{"gpu_type":"H100 SXM","region":"us-east","granularity":"daily",` +
+			`"timestamp":"2026-01-30T21:00:00.000Z",`
+	)
+	f("premium", restated, 200, `"granularity":"daily","revisions":2,`+slot+`"revision":1,`)
+	f("premium", restated+"&revision=0", 200, `"revisions":2,`+slot+`"revision":0,`)
+	f("premium", restated+"&as_of=2026-02-02T09:59:59.999Z", 200, `"revisions":1,`+slot+`"revision":0,`)
 	f("premium", restated+"&as_of=2026-02-02T10:00:00Z", 200, `"revisions":2`)
 	f("premium", restated+"&as_of=2030-01-01", 200, `"revisions":2`)
 	f("premium", "region=us-east&date=2026-01-29", 200, `"index_value":null,"transactions":0,"gpu_hours":0,"providers":0,"hhi":0,"lowest_price":null,"highest_price":null,"median_price":null,"excluded":{"unverified":2,"withdrawn":1}`)

@@ -15,7 +15,7 @@ type Resource struct {
 }
 
 // ErrPath is the error for a path that names nothing.
-var ErrPath = errors.New("the path names no tile: it is like tile/0/x001/234, tile/1/000.p/5 or tile/entries/x001/234")
+var ErrPath = errors.New("a path is like tile/0/x001/234, tile/1/000.p/5 or tile/entries/x001/234")
 
 // maxLevel is the highest level that tlog-tiles knows.
 const maxLevel = 63

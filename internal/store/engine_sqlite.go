@@ -313,14 +313,14 @@ func (e *sqliteEngine) Backup(ctx context.Context, file string) error {
 		err = os.Rename(partial, file)
 	}
 	if err != nil {
-		_ = os.Remove(partial)
+		_ = removeCopy(partial)
 		return fmt.Errorf("backup to %s: %w", file, err)
 	}
 	return nil
 }
 
 func (e *sqliteEngine) copyTo(ctx context.Context, file string) error {
-	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := removeCopy(file); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // VACUUM would let everyone read it
@@ -331,6 +331,16 @@ func (e *sqliteEngine) copyTo(ctx context.Context, file string) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// removeCopy removes what an earlier copy has left: its file, and the journal that SQLite keeps on a full disk.
+func removeCopy(file string) error {
+	for _, left := range []string{file, file + "-journal"} {
+		if err := os.Remove(left); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // vacuumInto copies the database. It goes through it in order and needs no large cache, and both sides have one.
