@@ -51,7 +51,7 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 	b = strconv.AppendInt(append(b, `,"revisions":`...), int64(revisions), 10)
 	b = append(append(b, `,"inclusion":`...), inclusion...)
 	b = proof.AppendJSON(append(b, `,"data":`...), record)
-	response := slot.Expires(web.Ready(web.NewBody(append(b, '}'), record.PublishedAt)))
+	response := slot.Expires(web.Once(append(b, '}'), record.PublishedAt))
 	if string(inclusion) == "null" { // it is signed in a moment
 		response = response.ShortLived()
 	}

@@ -123,7 +123,7 @@ func (c *Console) logCheckpoint(r *web.Request) (web.Response, error) {
 		}
 		return err
 	})
-	return web.Ready(web.NewBody([]byte(last.Note), last.SignedAt)).As(plainText), err
+	return web.Once([]byte(last.Note), last.SignedAt).As(plainText), err
 }
 
 // logKey serves the key that checks checkpoints.
@@ -135,7 +135,7 @@ func (c *Console) logKey(r *web.Request) (web.Response, error) {
 		}
 		return err
 	})
-	return web.Ready(web.NewBody([]byte(key+"\n"), 0)).As(plainText), err
+	return web.Once([]byte(key+"\n"), 0).As(plainText), err
 }
 
 // logTile serves a tile of hashes or a bundle of entries. Only what is signed is served, so it never changes.

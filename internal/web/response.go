@@ -12,8 +12,8 @@ import (
 	"github.com/assaydata/assay/internal/cache"
 )
 
-// Response is what a handler returns. Its constructors make the only forms there are: a ready body, rows in one piece,
-// rows appended one by one, an object that no cache may keep, a redirect.
+// Response is what a handler returns. Its constructors make the only forms there are: a ready body, a text or rows in
+// one piece, rows appended one by one, an object that no cache may keep, a redirect.
 type Response struct {
 	form        responseForm
 	body        *Body // of ready and unstored
@@ -54,13 +54,16 @@ type Version struct {
 // Ready responds with a body.
 func Ready(b *Body) Response { return Response{form: ready, body: b} }
 
+// Once responds with a text that was made for this request, so it is compressed only if and as this caller wants it;
+// modified is an instant, or 0.
+func Once(text []byte, modified int64) Response {
+	return Response{form: piece, rows: rows{version: Version{Tag(text), modified}, text: text}}
+}
+
 // Object responds with the JSON of a small value; modified is an instant, or 0.
 func Object(v any, modified int64) (Response, error) {
 	raw, err := json.Marshal(v)
-	if err != nil {
-		return Response{}, err
-	}
-	return Ready(NewBody(raw, modified)), nil
+	return Once(raw, modified), err
 }
 
 // ObjectBody is the body of Object, for a value that can always be encoded.
@@ -93,7 +96,7 @@ func NoStore(status int, v any) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	return Response{form: unstored, status: status, body: NewBody(raw, 0)}, nil
+	return Response{form: unstored, status: status, body: NewPlainBody(raw)}, nil
 }
 
 // Redirect sends the browser to another address.
