@@ -16,9 +16,12 @@
 // # Memory
 //
 // Keys live in shards, each with its own lock, map and list from the most to the least recently seen. A key that called
-// once costs a ring of four times; the ring doubles as needed. Every call also drops a few keys from the far end of its
-// shard's list if their whole window has passed, so the memory of a flood is given back by the calls that follow it.
-// Dropping such a key changes no decision.
+// once costs a ring of four times; the ring doubles as needed. All times of a key lie within one window, so 32 bits tell
+// them apart: the clocks advance in ticks, of which a window has at most 2^31. For a window of a minute they are
+// microseconds.
+//
+// Every call also drops a few keys from the far end of its shard's list if their whole window has passed, so the memory
+// of a flood is given back by the calls that follow it. Dropping such a key changes no decision.
 //
 // A full shard forgets its least recently seen key although that key may still have requests in its window; should it
 // come back, it starts with an empty window. This is the one way to exceed the limit, and it takes a flood: more keys
@@ -46,7 +49,8 @@ const (
 // Limiter admits at most limit requests of each key in any span of window. It is safe for concurrent use.
 type Limiter[K comparable] struct {
 	limit  int
-	window int64 // nanoseconds
+	window int64 // nanoseconds, whole ticks
+	tick   tick
 	hash   func(K) uint64
 	shards []shard[K] // a power of two of them
 }
@@ -73,7 +77,8 @@ func New[K comparable](limit int, window time.Duration, maxKeys int, hash func(K
 	for shards < maxShards && maxKeys/(2*shards) >= minShardKeys {
 		shards *= 2
 	}
-	l := &Limiter[K]{limit: limit, window: int64(window), hash: hash, shards: make([]shard[K], shards)}
+	t := tickFor(int64(window))
+	l := &Limiter[K]{limit: limit, window: t.ceil(int64(window)), tick: t, hash: hash, shards: make([]shard[K], shards)}
 	for i := range l.shards {
 		l.shards[i].init(maxKeys / shards)
 	}
@@ -114,13 +119,13 @@ func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.clock = max(s.clock, now)
+	s.clock = max(s.clock, l.tick.floor(now))
 	seen := &s.touchLocked(key).seen
-	seen.expire(s.clock, l.window)
+	seen.expire(s.clock, l.window, l.tick)
 	surplus := seen.count + cost - most
 	if surplus <= 0 {
 		for range cost {
-			seen.add(s.clock, most)
+			seen.add(s.clock, most, l.tick)
 		}
 	}
 	// From here on the key has a time in its window, so the cleaning cannot take it.
@@ -128,7 +133,7 @@ func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) Decision {
 	return Decision{
 		Allowed:   surplus <= 0,
 		Remaining: max(0, most-seen.count), // less than nothing after the limit was lowered
-		Reset:     time.Duration(seen.at(max(0, surplus-1)) + l.window - now),
+		Reset:     time.Duration(seen.at(max(0, surplus-1), l.tick) + l.window - now),
 	}
 }
 
@@ -143,20 +148,20 @@ func (l *Limiter[K]) RefusedUpTo(key K, now int64, cost, most int) (d Decision, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.clock = max(s.clock, now)
+	s.clock = max(s.clock, l.tick.floor(now))
 	e := s.entries[key]
 	if e == nil {
 		return Decision{}, false
 	}
 	gone := 0
-	for gone < e.seen.count && expired(e.seen.at(gone), s.clock, l.window) {
+	for gone < e.seen.count && expired(e.seen.at(gone, l.tick), s.clock, l.window) {
 		gone++
 	}
 	remaining := most - (e.seen.count - gone)
 	if cost <= remaining {
 		return Decision{}, false
 	}
-	last := e.seen.at(gone + cost - remaining - 1) // that has to leave the window
+	last := e.seen.at(gone+cost-remaining-1, l.tick) // that has to leave the window
 	return Decision{Remaining: max(0, remaining), Reset: time.Duration(last + l.window - now)}, true
 }
 
@@ -169,9 +174,11 @@ func (l *Limiter[K]) Refund(key K) {
 	if e == nil {
 		return
 	}
-	if e.seen.count--; e.seen.count == 0 {
+	if e.seen.count == 1 {
 		s.dropLocked(e)
+		return
 	}
+	e.seen.removeNewest(l.tick)
 }
 
 // A shard is a part of the keys under one lock, which guards all its fields.
@@ -225,8 +232,8 @@ func (s *shard[K]) dropIdleLocked(window int64) {
 			return
 		}
 		last := s.list.prev
-		if newest := last.seen.newest(); !expired(newest, s.clock, window) {
-			s.lastAlive = newest
+		if !expired(last.seen.newest, s.clock, window) {
+			s.lastAlive = last.seen.newest
 			return
 		}
 		s.dropLocked(last)
@@ -247,49 +254,75 @@ func (s *shard[K]) dropLocked(e *entry[K]) {
 
 func (e *entry[K]) unlink() { e.prev.next, e.next.prev = e.next, e.prev }
 
-// A ring holds the times of a key's counted requests, oldest first, in times[head], times[head+1] and so on, around the
-// end. A ring in the shard's list is never empty: a call leaves at least one time in it.
+// A tick is the step of a limiter's clocks, in nanoseconds.
+type tick int64
+
+// tickFor is a nanosecond, a microsecond or more: the first of which a window has at most 2^31.
+func tickFor(window int64) (t tick) {
+	for t = 1; window/int64(t) > 1<<31; {
+		t *= 1000
+	}
+	return t
+}
+
+// of is the number of the tick that an instant is in. The clock of the process begins at 0.
+func (t tick) of(at int64) int64 { return at / int64(t) }
+
+func (t tick) floor(at int64) int64 { return t.of(at) * int64(t) }
+
+// ceil is for windows, which are positive.
+func (t tick) ceil(window int64) int64 { return (window-1)/int64(t)*int64(t) + int64(t) }
+
+// A ring holds the times of a key's counted requests, oldest first, in ticks[head], ticks[head+1] and so on, around the
+// end. All were in the window when the newest came, so the low bits of their ticks say how long before it they were. A
+// ring in the shard's list is never empty: a call leaves at least one time in it.
 type ring struct {
-	times       []int64
+	newest      int64
+	ticks       []uint32
 	head, count int
 }
 
-func (r *ring) oldest() int64 { return r.times[r.head] }
-func (r *ring) newest() int64 { return r.at(r.count - 1) }
-
 // at is the time at a position, counted from the oldest.
-func (r *ring) at(position int) int64 { return r.times[r.index(position)] }
+func (r *ring) at(position int, t tick) int64 {
+	before := uint32(t.of(r.newest)) - r.ticks[r.index(position)]
+	return r.newest - int64(before)*int64(t)
+}
 
 // index is where the time at a position is held.
 func (r *ring) index(position int) int {
 	i := r.head + position
-	if i >= len(r.times) {
-		i -= len(r.times)
+	if i >= len(r.ticks) {
+		i -= len(r.ticks)
 	}
 	return i
 }
 
 // expire forgets the times that have left the window.
-func (r *ring) expire(now, window int64) {
-	for r.count > 0 && expired(r.oldest(), now, window) {
-		r.head++
-		if r.head == len(r.times) {
-			r.head = 0
-		}
+func (r *ring) expire(now, window int64, t tick) {
+	for r.count > 0 && expired(r.at(0, t), now, window) {
+		r.head = r.index(1)
 		r.count--
 	}
 }
 
-// add appends a time, growing the ring up to limit; the caller has made sure that fewer than limit are held.
-func (r *ring) add(now int64, limit int) {
-	if r.count == len(r.times) {
-		larger := make([]int64, min(limit, max(firstRing, 2*len(r.times))))
-		n := copy(larger, r.times[r.head:])
-		copy(larger[n:], r.times[:r.head])
-		r.times, r.head = larger, 0
+// add appends a time, growing the ring up to limit; the caller has made sure that fewer than limit are held, all of them
+// in the window.
+func (r *ring) add(now int64, limit int, t tick) {
+	if r.count == len(r.ticks) {
+		larger := make([]uint32, min(limit, max(firstRing, 2*len(r.ticks))))
+		n := copy(larger, r.ticks[r.head:])
+		copy(larger[n:], r.ticks[:r.head])
+		r.ticks, r.head = larger, 0
 	}
-	r.times[r.index(r.count)] = now
+	r.newest = now
+	r.ticks[r.index(r.count)] = uint32(t.of(now))
 	r.count++
+}
+
+// removeNewest forgets the last time; there is one before it.
+func (r *ring) removeNewest(t tick) {
+	r.count--
+	r.newest = r.at(r.count-1, t)
 }
 
 // expired reports whether a time has left the window that ends at now, which is not before it. The difference is taken

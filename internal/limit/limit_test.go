@@ -22,12 +22,13 @@ const (
 type oracle struct {
 	limit    int
 	window   int64
+	tick     int64
 	clock    int64
 	admitted map[byte][]int64
 }
 
 func (o *oracle) allow(key byte, now int64, cost int) Decision {
-	o.clock = max(o.clock, now)
+	o.clock = max(o.clock, now/o.tick*o.tick)
 	counted := func() (in []int64) {
 		for _, at := range o.admitted[key] {
 			if at > o.clock-o.window {
@@ -51,11 +52,12 @@ type call struct {
 	cost int
 }
 
-// checkCalls compares every decision with the oracle's, and then checks the limit on the admitted times.
-func checkCalls(t *testing.T, limit int, window int64, calls []call) {
+// checkCalls compares every decision with the oracle's, and then checks the limit on the admitted times. The window is
+// one of whole ticks.
+func checkCalls(t *testing.T, limit int, window, tick int64, calls []call) {
 	t.Helper()
 	l := New[byte](limit, time.Duration(window), 256, nil) // one shard, hence one clock, and no eviction
-	o := &oracle{limit: limit, window: window, clock: math.MinInt64, admitted: map[byte][]int64{}}
+	o := &oracle{limit: limit, window: window, tick: tick, clock: math.MinInt64, admitted: map[byte][]int64{}}
 	for i, c := range calls {
 		cost := min(limit, c.cost)
 		foretold, refused := l.Refused(c.key, c.now, cost)
@@ -80,8 +82,14 @@ func checkCalls(t *testing.T, limit int, window int64, calls []call) {
 func TestAllow_AgainstOracle(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
-		limit, window := 1+rng.IntN(70), 1+rng.Int64N(1000)
+	for round := range 400 {
+		limit, window, tick := 1+rng.IntN(70), 1+rng.Int64N(1000), int64(1)
+		switch round % 4 {
+		case 0:
+			window, tick = minute, 1000
+		case 1:
+			window, tick = 24*60*minute, 1_000_000
+		}
 		pace := 1 + rng.Int64N(1+3*window/int64(limit)) // from far too fast to slow enough
 		calls, now := make([]call, 500), rng.Int64N(2000)-1000
 		for i := range calls {
@@ -92,7 +100,7 @@ func TestAllow_AgainstOracle(t *testing.T) {
 			late := max(0, rng.Int64N(20)-16)
 			calls[i] = call{key: byte(rng.IntN(3)), now: now - late, cost: 1 + max(0, rng.IntN(20)-10)}
 		}
-		checkCalls(t, limit, window, calls)
+		checkCalls(t, limit, window, tick, calls)
 	}
 }
 
@@ -105,7 +113,7 @@ func FuzzAllow(f *testing.F) {
 			now += int64(step>>2) - 4 // at times a little backwards
 			calls[i] = call{key: step & 3, now: now, cost: 1 + i%4}
 		}
-		checkCalls(t, 1+int(limit), 1+int64(window), calls)
+		checkCalls(t, 1+int(limit), 1+int64(window), 1, calls)
 	})
 }
 
