@@ -28,6 +28,7 @@ func downgrade(t *testing.T, db *sql.DB) {
 		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
 		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`,
 		`DELETE FROM counters WHERE name IN ('log', 'checkpoint')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
+		`DROP INDEX conflicts_by_receipt`, `DROP INDEX utilization_by_receipt`,
 		`DELETE FROM migrations WHERE number >= 16`,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {

@@ -70,7 +70,7 @@ func readOutcome(t *testing.T, db *store.DB) outcome {
 	for i := range s.transactions {
 		s.transactions[i].Receipt = 0
 	}
-	index.Order(s.transactions)
+	index.Order(s.transactions, nil)
 	s.coverage, errs[1] = db.Coverage(ctx)
 	s.seed, errs[2] = db.Setting(ctx, settingSeed)
 	s.fed, errs[3] = db.Setting(ctx, settingFed)

@@ -105,7 +105,7 @@ func (s *script) fromWindow(slot indextest.Slot) (assay.Determination, bool) {
 
 func (s *script) fromStream(slot indextest.Slot) (found assay.Determination, ok bool) {
 	var calculator Calculator
-	Order(s.loaded)
+	Order(s.loaded, nil)
 	calculator.Load(s.loaded)
 	err := NewWindows(Schedule{s.methodology}, slot.Grain).Each(s.loaded, func(w Window) error {
 		if w.Line == slot.Line && w.At == slot.At {

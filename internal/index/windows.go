@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/assaydata/assay"
 )
@@ -110,21 +111,50 @@ func (o *openWindows) close(f func(Window) error) error {
 }
 
 // Order sorts transactions into the order in which they are computed and hashed: time, source, id. A transaction that
-// was corrected stands before its correction.
-func Order(batch []assay.Transaction) {
-	inOrder := func(a, b assay.Transaction) int {
-		return cmp.Or(
-			cmp.Compare(a.ExecutedAt, b.ExecutedAt), cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID),
-			cmp.Compare(a.Receipt, b.Receipt),
-		)
-	}
-	for i := 1; i < len(batch); i++ {
-		a, b := &batch[i-1], &batch[i]
-		if a.ExecutedAt > b.ExecutedAt || a.ExecutedAt == b.ExecutedAt && inOrder(*a, *b) > 0 {
-			slices.SortFunc(batch, inOrder)
-			return
+// was corrected stands before its correction. Their digests, if given, are moved with them. Hours that are in order
+// stay as they are, so that reading what is stored costs little.
+func Order(batch []assay.Transaction, digests []assay.Hash) {
+	for first := 0; first < len(batch); {
+		end, ordered := first+1, true
+		for ; end < len(batch) && batch[end].ExecutedAt/assay.Hour == batch[first].ExecutedAt/assay.Hour; end++ {
+			ordered = ordered && compare(&batch[end-1], &batch[end]) <= 0
 		}
+		if end < len(batch) && batch[end].ExecutedAt < batch[first].ExecutedAt {
+			first, end, ordered = 0, len(batch), false
+		}
+		if !ordered {
+			part := ordering{batch: batch[first:end]}
+			if len(digests) > 0 {
+				part.digests = digests[first:end]
+			}
+			sort.Sort(part)
+		}
+		first = end
 	}
+}
+
+// ordering sorts transactions together with their digests.
+type ordering struct {
+	batch   []assay.Transaction
+	digests []assay.Hash // may be empty
+}
+
+func (o ordering) Len() int           { return len(o.batch) }
+func (o ordering) Less(i, j int) bool { return compare(&o.batch[i], &o.batch[j]) < 0 }
+
+func (o ordering) Swap(i, j int) {
+	o.batch[i], o.batch[j] = o.batch[j], o.batch[i]
+	if len(o.digests) > 0 {
+		o.digests[i], o.digests[j] = o.digests[j], o.digests[i]
+	}
+}
+
+// compare compares transactions in the order of a window.
+func compare(a, b *assay.Transaction) int {
+	if byTime := cmp.Compare(a.ExecutedAt, b.ExecutedAt); byTime != 0 {
+		return byTime
+	}
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Receipt, b.Receipt))
 }
 
 // Known reduces a batch of transactions, as received, to what was known at a receipt: it drops later transactions and

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -189,6 +190,9 @@ func TestOrder(t *testing.T) {
 		{ExecutedAt: 2, Source: "a", ID: "a"},
 		{ExecutedAt: 2, Source: "b", ID: "1"},
 		{ExecutedAt: 3, Source: "a", ID: "1"},
+		{ExecutedAt: assay.Hour + 1, Source: "b", ID: "1"},
+		{ExecutedAt: assay.Hour + 2, Source: "a", ID: "1"},
+		{ExecutedAt: 5 * assay.Hour, Source: "a", ID: "1"},
 	}
 	for seed := range uint64(200) {
 		got := slices.Clone(want)
@@ -198,12 +202,24 @@ func TestOrder(t *testing.T) {
 			got = slices.Clone(want)
 			got[seed], got[seed+1] = got[seed+1], got[seed]
 		}
-		Order(got)
+		digest := func(t *assay.Transaction) assay.Hash {
+			return sha256.Sum256(fmt.Append(nil, t.ExecutedAt, t.Source, t.ID))
+		}
+		digests := make([]assay.Hash, len(got))
+		for i := range got {
+			digests[i] = digest(&got[i])
+		}
+		Order(got, digests)
 		if !slices.Equal(got, want) {
 			t.Fatalf("got %v", got)
 		}
+		for i := range got {
+			if digests[i] != digest(&got[i]) {
+				t.Fatalf("the digest of %v was not moved with it", got[i])
+			}
+		}
 	}
-	Order(nil)
+	Order(nil, nil)
 }
 
 func TestKnown(t *testing.T) {
@@ -320,8 +336,8 @@ func TestSlots_OrderDoesNotMatter(t *testing.T) {
 		batch, m := randomStream(rng, 200), randomRules(rng)
 		shuffled := slices.Clone(batch)
 		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		Order(batch)
-		Order(shuffled)
+		Order(batch, nil)
+		Order(shuffled, nil)
 		for _, grain := range assay.Grains {
 			got, want := slots(t, m, grain, shuffled), slots(t, m, grain, batch)
 			if !maps.Equal(got, want) {

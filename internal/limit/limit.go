@@ -16,8 +16,8 @@
 // # Memory
 //
 // Keys live in shards, each with its own lock, map and list from the most to the least recently seen. A key that called
-// once costs a ring of four times; the ring doubles as needed. All times of a key lie within one window, so 32 bits tell
-// them apart: the clocks advance in ticks, of which a window has at most 2^31. For a window of a minute they are
+// once costs a ring of four times; the ring doubles as needed. All times of a key lie within one window, so 32 bits
+// tell them apart: the clocks advance in ticks, of which a window has at most 2^31. For a window of a minute they are
 // microseconds.
 //
 // Every call also drops a few keys from the far end of its shard's list if their whole window has passed, so the memory
@@ -305,8 +305,8 @@ func (r *ring) expire(now, window int64, t tick) {
 	}
 }
 
-// add appends a time, growing the ring up to limit; the caller has made sure that fewer than limit are held, all of them
-// in the window.
+// add appends a time, growing the ring up to limit; the caller has made sure that fewer than limit are held, all of
+// them in the window.
 func (r *ring) add(now int64, limit int, t tick) {
 	if r.count == len(r.ticks) {
 		larger := make([]uint32, min(limit, max(firstRing, 2*len(r.ticks))))

@@ -35,12 +35,21 @@ func (s Salt) commit(kind string, number int64, content []byte) assay.Hash {
 
 // The kinds of entries.
 const (
-	StartKind       = "start"
-	RecordKind      = "record"
-	PublicationKind = "publication"
-	ManifestKind    = "manifest"
-	MethodologyKind = "methodology"
-	AuditKind       = "audit"
+	StartKind        = "start"
+	RecordKind       = "record"
+	PublicationKind  = "publication"
+	ManifestKind     = "manifest"
+	MethodologyKind  = "methodology"
+	CatalogKind      = "catalog"
+	AuditKind        = "audit"
+	ReceiptKind      = "receipt"
+	TransactionsKind = "transactions"
+	VerificationKind = "verification"
+	CorrectionKind   = "correction"
+	ConflictsKind    = "conflicts"
+	ObservationsKind = "observations"
+	UtilizationKind  = "utilization"
+	RealtimeKind     = "realtime"
 )
 
 // EntryKind returns the kind of an entry; it is empty if that cannot be read.

@@ -17,18 +17,19 @@ func (p *Publisher) Sign(ctx context.Context) error {
 	if p.Key == nil {
 		return nil
 	}
-	if err := p.signDays(ctx); err != nil {
+	signed, err := p.signDays(ctx)
+	if err != nil {
 		return err
 	}
-	return p.signLog(ctx)
+	return p.signLog(ctx, signed)
 }
 
-func (p *Publisher) signDays(ctx context.Context) error {
+func (p *Publisher) signDays(ctx context.Context) (signed bool, err error) {
 	for {
 		now := p.Now().UnixMilli()
 		u, ok, err := p.Store.NextUnsigned(ctx, now)
 		if err != nil || !ok {
-			return err
+			return signed, err
 		}
 		m := assay.Manifest{
 			Day: u.Day, Revision: u.Revision, Publication: u.Publication, Receipt: u.Receipt,
@@ -38,8 +39,9 @@ func (p *Publisher) signDays(ctx context.Context) error {
 		proof.Sign(&m, p.Key)
 		err = p.Store.AddManifest(ctx, u, m)
 		if err != nil && !errors.Is(err, store.ErrOvertaken) {
-			return err
+			return signed, err
 		}
+		signed = signed || err == nil
 	}
 }
 
@@ -48,8 +50,13 @@ func (p *Publisher) signDays(ctx context.Context) error {
 var ErrRewritten = errors.New(
 	"the log no longer begins with what its last checkpoint signed: 'assay verify' says what differs")
 
-// signLog signs a checkpoint if the log has grown since the last one.
-func (p *Publisher) signLog(ctx context.Context) error {
+// signEvery is how long what is no publication may wait for a checkpoint: the log grows every minute, and every
+// checkpoint is kept.
+const signEvery = 10 * assay.Minute
+
+// signLog signs a checkpoint if the log has grown since the last one: at once if something was published or a day was
+// signed, and some time later otherwise.
+func (p *Publisher) signLog(ctx context.Context, signedDay bool) error {
 	head, err := p.Store.LogHead(ctx)
 	if err != nil {
 		return err
@@ -62,7 +69,9 @@ func (p *Publisher) signLog(ctx context.Context) error {
 		if head.Size < signed.Size || head.SignedRoot != signed.Root {
 			return ErrRewritten
 		}
-		if head.Size == signed.Size {
+		age := p.Now().UnixMilli() - last.SignedAt
+		urgent := signedDay || head.PublishedAt >= last.SignedAt || age < 0 || age >= signEvery
+		if head.Size == signed.Size || !urgent {
 			return nil
 		}
 	}

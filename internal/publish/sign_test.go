@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
@@ -152,6 +153,8 @@ func TestSign_Log(t *testing.T) {
 		t.Errorf("without a key, a checkpoint of %d entries was made", got.Size)
 	}
 	p.Key = signingKey
+	signing := time.UnixMilli(head().PublishedAt + 1)
+	p.Now = func() time.Time { return signing }
 	sign(t, p)
 	first := head()
 	said, err := proof.OpenCheckpoint(first.Signed.Note, first.Origin, signingKey.Public().(ed25519.PublicKey))
@@ -161,6 +164,16 @@ func TestSign_Log(t *testing.T) {
 	sign(t, p)
 	if again := head(); again.Signed.Note != first.Signed.Note {
 		t.Errorf("the same log was signed again:\n%s\n%s", first.Signed.Note, again.Signed.Note)
+	}
+	if err := db.SetGPUFree(t.Context(), "B200", true); err != nil {
+		t.Fatal(err)
+	}
+	for _, wait := range []int64{signEvery - 1, signEvery} {
+		signing = time.UnixMilli(first.Signed.SignedAt + wait)
+		sign(t, p)
+		if signed := head().Signed.Size > first.Signed.Size; signed != (wait == signEvery) {
+			t.Errorf("a change of the catalog is signed after %d ms: %v", wait, signed)
+		}
 	}
 	storetest.Exec(t, db, `UPDATE log_tail SET entry = 'another' WHERE leaf = (SELECT max(leaf) FROM log_tail)`)
 	if err := p.Sign(t.Context()); !errors.Is(err, ErrRewritten) {

@@ -93,7 +93,7 @@ func Known(
 		return nil, err
 	}
 	batch = index.Known(batch, amendments, receipt)
-	index.Order(batch)
+	index.Order(batch, nil)
 	return batch, nil
 }
 

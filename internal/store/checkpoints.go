@@ -29,6 +29,8 @@ type LogHead struct {
 	Size   int64
 	Root   assay.Hash
 
+	PublishedAt int64 // of the last publication; 0 if there is none
+
 	Signed     proof.SignedCheckpoint // the last one; its Size is 0 if there is none
 	SignedRoot assay.Hash             // the hash over as many entries, as they are now
 }
@@ -41,6 +43,11 @@ func (db *DB) LogHead(ctx context.Context) (h LogHead, err error) {
 			return err
 		}
 		if h.Signed, err = lastCheckpoint(tx); err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(tx.ctx, `SELECT coalesce((SELECT published_at FROM publications ORDER BY version DESC
+			LIMIT 1), 0)`).Scan(&h.PublishedAt)
+		if err != nil {
 			return err
 		}
 		root, err := tlog.TreeHash(size, r)

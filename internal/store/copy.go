@@ -14,6 +14,7 @@ var ErrNotEmpty = errors.New("the database to copy into is not empty")
 var (
 	seeded = []string{
 		"counters", "gpus", "regions", "labs", "memory_types", "coding_products", "settings", "log_tail",
+		"log_progress",
 	}
 	copied = []string{
 		"hidden", "sources", "expected_sources", "providers", "receipts", "segments", "transaction_ids",
@@ -22,7 +23,7 @@ var (
 		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
 		"organizations", "floors", "members", "grants", "sessions", "devices", "totp", "passkeys",
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",
-		"log_tiles", "log_bundles", "log_records", "log_progress", "log_methodologies", "checkpoints",
+		"log_tiles", "log_bundles", "log_records", "log_methodologies", "checkpoints",
 	}
 )
 
@@ -147,7 +148,7 @@ func eachRow(tx *tx, query string, begin func(columns []string) error, f func(va
 }
 
 func createPartitionsFor(from, into *tx) error {
-	numbers, err := segmentNumbers(from)
+	numbers, err := segmentNumbers(from, ``)
 	if err != nil {
 		return err
 	}

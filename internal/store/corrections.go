@@ -61,7 +61,7 @@ func correctTransactions(tx *tx, batch []assay.Transaction, why Justification) (
 	if err := c.insertSegments(); err != nil {
 		return result, err
 	}
-	if err := tx.addReceipt(c.receipt, len(c.rows)); err != nil {
+	if err := tx.receive(c.receipt, len(c.rows), c.segments); err != nil {
 		return result, err
 	}
 	// From now on a program that knows no corrections would count both transactions.
@@ -134,12 +134,12 @@ func (c *corrector) replace(r *row) error {
 	return insertLate(c.tx, c.receipt, stored.ExecutedAt, r.source, r.ID, c.dictionary.gpus.ids[stored.GPU], c.change)
 }
 
-// readCorrections lists the corrections of transactions that had been executed in [from, to), oldest first.
-func readCorrections(tx *tx, from, to int64) (list []assay.Correction, err error) {
+// readCorrections lists the corrections that a condition selects, oldest first.
+func readCorrections(tx *tx, where string, args ...any) (list []assay.Correction, err error) {
 	err = tx.each(`SELECT correction, hash, segment, coalesce(source, ''), id, executed_at, actor, reason, receipt,
 		coalesce(received_at, 0), c.checksum
 		FROM corrections c LEFT JOIN sources USING (source_id) LEFT JOIN receipts USING (receipt)
-		WHERE executed_at >= $1 AND executed_at < $2 ORDER BY correction`, []any{from, to}, func(scan scanFunc) error {
+		WHERE `+where+` ORDER BY correction`, args, func(scan scanFunc) error {
 		var c assay.Correction
 		var segment segmentNumber
 		var hash, sum int64
@@ -173,10 +173,11 @@ func (db *DB) Amendments(ctx context.Context, from, to int64) (a assay.Amendment
 }
 
 func readAmendments(tx *tx, from, to int64) (a assay.Amendments, err error) {
-	if a.Verifications, err = readVerifications(tx, from, to); err != nil {
+	const executed = `executed_at >= $1 AND executed_at < $2`
+	if a.Verifications, err = readVerifications(tx, executed, from, to); err != nil {
 		return a, err
 	}
-	a.Corrections, err = readCorrections(tx, from, to)
+	a.Corrections, err = readCorrections(tx, executed, from, to)
 	return a, err
 }
 

@@ -36,7 +36,7 @@ type Ledger struct {
 type LedgerLog struct {
 	Origin      string
 	Size        int64
-	Audited     int64 // the newest entry of the audit log
+	Listed      map[string]int64 // by the name of a numbered kind: the newest number
 	Checkpoints []proof.SignedCheckpoint
 }
 
@@ -215,10 +215,14 @@ func (l *Ledger) readLog(tx *tx) (err error) {
 		return fmt.Errorf("%w: the last checkpoint of the log should have %d entries, but it has %d",
 			ErrDamaged, l.Counters.Checkpoint, last)
 	}
-	err = tx.QueryRowContext(tx.ctx, `SELECT (SELECT value FROM settings WHERE name = $1),
-		(SELECT coalesce(max(audit_id), 0) FROM audit)`, logOrigin).Scan(&l.Log.Origin, &l.Log.Audited)
-	if err != nil {
+	if l.Log.Origin, err = readLogOrigin(tx); err != nil {
 		return err
+	}
+	l.Log.Listed = map[string]int64{}
+	for _, k := range append([]numberedKind{receiptEntries}, otherEntries...) {
+		if l.Log.Listed[k.name], err = k.newest(tx); err != nil {
+			return err
+		}
 	}
 	return l.checkLogged(tx)
 }
@@ -237,18 +241,15 @@ func (l *Ledger) checkLogged(tx *tx) error {
 	if err != nil {
 		return err
 	}
-	for _, kind := range []struct {
-		name  string
-		there int64
-	}{
-		{proof.PublicationKind, l.Counters.Publication},
-		{proof.ManifestKind, l.Counters.Manifest},
-		{proof.AuditKind, l.Log.Audited},
-		{proof.MethodologyKind, l.Counters.Methodology},
-	} {
-		if listed[kind.name] != kind.there {
+	there := maps.Clone(l.Log.Listed)
+	there[proof.CatalogKind] = l.Counters.Catalog
+	there[proof.PublicationKind] = l.Counters.Publication
+	there[proof.ManifestKind] = l.Counters.Manifest
+	there[proof.MethodologyKind] = l.Counters.Methodology
+	for _, kind := range slices.Sorted(maps.Keys(there)) {
+		if listed[kind] != there[kind] {
 			return fmt.Errorf("%w: the log lists everything of type %s up to number %d, but the last number is %d",
-				ErrDamaged, kind.name, listed[kind.name], kind.there)
+				ErrDamaged, kind, listed[kind], there[kind])
 		}
 	}
 	return nil

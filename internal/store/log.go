@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
-	"math"
 	"slices"
 
 	"github.com/assaydata/assay"
@@ -94,7 +93,7 @@ func newLogWriter(tx *tx) (*logWriter, error) {
 
 // appendNew appends what is not in the log.
 func (w *logWriter) appendNew() error {
-	return inOrder(w.methodologies, w.publications, w.manifests, w.auditLog, w.finish)
+	return inOrder(w.methodologies, w.catalog, w.received, w.publications, w.manifests, w.others, w.finish)
 }
 
 func (w *logWriter) methodologies() error {
@@ -173,11 +172,60 @@ func (w *logWriter) manifests() error {
 	return w.advance(proof.ManifestKind, after+int64(len(list)))
 }
 
-func (w *logWriter) auditLog() error {
-	last := w.progress[proof.AuditKind]
+// catalog appends the catalog if it has changed.
+func (w *logWriter) catalog() error {
+	version, err := w.tx.counter("catalog")
+	if err != nil || version == w.progress[proof.CatalogKind] {
+		return err
+	}
+	entry, err := catalogEntry(w.tx, version)
+	if err != nil || entry == nil {
+		return err
+	}
+	if err := w.add(entry); err != nil {
+		return err
+	}
+	return w.advance(proof.CatalogKind, version)
+}
+
+// received appends receipts, and the transactions that came with them.
+func (w *logWriter) received() error {
+	after := w.progress[proof.ReceiptKind]
+	newest, err := w.tx.counter("receipt")
+	if err != nil || newest == after {
+		return err
+	}
+	if err := w.numbered(&receiptEntries); err != nil {
+		return err
+	}
+	numbers := w.tx.received.segments
+	if w.tx.received.first != after+1 { // there are more than those of this transaction
+		if numbers, err = segmentNumbers(w.tx, `WHERE `+receiptColumn+` > $1`, after); err != nil {
+			return err
+		}
+	}
+	return eachTransactionsEntry(w.tx, w.salt, numbers, func(entry []byte) error { return w.add(bytes.Clone(entry)) })
+}
+
+// others appends what is listed by number.
+func (w *logWriter) others() error {
+	for i := range otherEntries {
+		if err := w.numbered(&otherEntries[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbered appends the new entries of a kind.
+func (w *logWriter) numbered(k *numberedKind) error {
+	newest, err := k.newest(w.tx)
+	last := w.progress[k.name]
+	if err != nil || newest == last {
+		return err
+	}
 	var entries [][]byte
-	err := eachAuditEntry(w.tx, w.salt, last, math.MaxInt64, func(number int64, entry []byte) error {
-		last = number
+	err = k.each(w.tx, w.salt, last, newest, func(entry []byte) error {
 		entries = append(entries, bytes.Clone(entry))
 		return nil
 	})
@@ -189,7 +237,7 @@ func (w *logWriter) auditLog() error {
 	if err != nil {
 		return err
 	}
-	return w.advance(proof.AuditKind, last)
+	return w.advance(k.name, newest)
 }
 
 // advance records that everything of a kind is in the log up to a number.

@@ -112,24 +112,8 @@ func eachRecordEntry(tx *tx, version int64, series []any, f func(hash assay.Hash
 	})
 }
 
-// eachAuditEntry calls f for the entries of the audit log with numbers in (after, upTo]. The entry is reused.
-func eachAuditEntry(
-	tx *tx, salt proof.Salt, after, upTo int64, f func(number int64, entry []byte) error,
-) error {
-	var entry []byte
-	return tx.each(`SELECT audit_id, at, actor, action, subject, detail FROM audit
-		WHERE audit_id > $1 AND audit_id <= $2 ORDER BY audit_id`, []any{after, upTo}, func(scan scanFunc) error {
-		var a proof.AuditEntry
-		if err := scan(&a.ID, &a.At, &a.Actor, &a.Action, &a.Subject, &a.Detail); err != nil {
-			return err
-		}
-		entry = proof.AppendAuditEntry(entry[:0], salt, &a)
-		return f(a.ID, entry)
-	})
-}
-
-// EachExpectedEntry calls f for each entry that the log must have, as of a moment, except for those of records. The
-// entry is reused.
+// EachExpectedEntry calls f for each entry that the log must have, as of a moment, except for those of records and of
+// transactions. The entry is reused.
 func (db *DB) EachExpectedEntry(ctx context.Context, l *Ledger, f func(kind string, entry []byte) error) error {
 	return db.read(ctx, func(tx *tx) error {
 		salt, err := readLogSalt(tx)
@@ -158,9 +142,62 @@ func (db *DB) EachExpectedEntry(ctx context.Context, l *Ledger, f func(kind stri
 				return err
 			}
 		}
-		return eachAuditEntry(tx, salt, math.MinInt64, l.Log.Audited, func(_ int64, entry []byte) error {
-			return f(proof.AuditKind, entry)
-		})
+		for _, k := range append([]numberedKind{receiptEntries}, otherEntries...) {
+			if k.name == proof.RealtimeKind {
+				continue // see EachKeptEntry
+			}
+			err := k.each(tx, salt, math.MinInt64, l.Log.Listed[k.name], func(entry []byte) error {
+				return f(proof.EntryKind(entry), entry)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// EachKeptEntry calls f for each entry that the log must have of what changes or is deleted in the database, and of
+// which the log therefore has more: the catalog and real-time prints. It returns since when all prints are there. The
+// entry is reused.
+func (db *DB) EachKeptEntry(ctx context.Context, l *Ledger, f func(entry []byte) error) (since int64, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		salt, err := readLogSalt(tx)
+		if err != nil {
+			return err
+		}
+		now, err := readCounters(tx)
+		if err != nil {
+			return err
+		}
+		if now.Catalog == l.Counters.Catalog { // it has not been changed meanwhile
+			entry, err := catalogEntry(tx, now.Catalog)
+			if err == nil {
+				err = f(entry)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		since = now.Realtime - realtimeRetention
+		return eachRealtimeEntry(tx, salt, math.MinInt64, l.Counters.Realtime, f)
+	})
+	return since, err
+}
+
+// EachTransactionsEntry calls f for each entry of transactions that the log must have, as of a moment. The entry is
+// reused.
+func (db *DB) EachTransactionsEntry(ctx context.Context, l *Ledger, f func(entry []byte) error) error {
+	return db.read(ctx, func(tx *tx) error {
+		salt, err := readLogSalt(tx)
+		if err != nil {
+			return err
+		}
+		numbers, err := segmentNumbers(tx, `WHERE `+receiptColumn+` <= $1`, l.Counters.Receipt)
+		if err != nil {
+			return err
+		}
+		return eachTransactionsEntry(tx, salt, numbers, f)
 	})
 }
 

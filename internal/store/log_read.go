@@ -26,6 +26,15 @@ func readLogSalt(tx *tx) (proof.Salt, error) {
 	return hex.DecodeString(text)
 }
 
+// LogSalt returns the secret behind the log's commitments.
+func (db *DB) LogSalt(ctx context.Context) (s proof.Salt, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		s, err = readLogSalt(tx)
+		return err
+	})
+	return s, err
+}
+
 // readTail reads the entries after the last bundle of a log of a size.
 func readTail(tx *tx, size int64) ([][]byte, error) {
 	return readEntries(tx, size-size%merkle.TileWidth, size)

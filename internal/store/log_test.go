@@ -74,8 +74,8 @@ func TestLog_HasEveryChange(t *testing.T) {
 				t.Errorf("%s added %q, want one entry of type %s", what, after[len(before):], kind)
 			}
 		}
-		if entries := logEntries(t, db); len(entries) != 1 || proof.EntryKind([]byte(entries[0])) != proof.StartKind {
-			t.Errorf("a new log has the entries %q, want its start", entries)
+		if got := kinds(logEntries(t, db)); !maps.Equal(got, map[string]int{proof.StartKind: 1, proof.CatalogKind: 1}) {
+			t.Errorf("a new log has %v, want its start and the catalog", got)
 		}
 		f("a methodology", proof.MethodologyKind, func() error {
 			return db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1", Effective: 1, Text: "text"})
@@ -86,6 +86,42 @@ func TestLog_HasEveryChange(t *testing.T) {
 		})
 		f("a manifest", proof.ManifestKind, func() error { signDay(t, db, 0); return nil })
 		f("a key", proof.AuditKind, func() error { _, err := db.CreateKey(t.Context(), key("aaaaaa")); return err })
+		f("a catalog", proof.CatalogKind, func() error { return db.SetGPUFree(t.Context(), "B200", true) })
+		rental := assay.Transaction{
+			Source: "desk", ID: "1", ExecutedAt: 5, GPU: "B200", Price: 1, GPUs: 1, HourMicros: 1, Provider: "Alder",
+			Verified: true,
+		}
+		receive := func() error { _, err := db.AppendTransactions(t.Context(), []assay.Transaction{rental}); return err }
+		f("a receipt", proof.ReceiptKind, receive)
+		rental.ID = "2"
+		f("transactions", proof.TransactionsKind, receive)
+		rental.Price++
+		f("a conflict", proof.ConflictsKind, receive)
+		f("a correction", proof.CorrectionKind, func() error {
+			_, err := db.CorrectTransactions(t.Context(), []assay.Transaction{rental}, store.Justification{})
+			return err
+		})
+		f("a withdrawal", proof.VerificationKind, func() error {
+			_, err := db.AddVerifications(t.Context(), assay.Verification{Source: "desk", ID: "1"})
+			return err
+		})
+		for family := range assay.NumFamilies {
+			f(family.String(), proof.ObservationsKind, func() error {
+				_, err := db.AppendObservations(t.Context(), family, []store.Observation{{Key: "a", Body: []byte("{}")}}, true)
+				return err
+			})
+		}
+		f("utilization", proof.UtilizationKind, func() error {
+			_, err := db.AppendUtilization(t.Context(), []assay.UtilizationReading{{Source: "desk", GPU: "B200", Tracked: 1}})
+			return err
+		})
+		f("a real-time print", proof.RealtimeKind, func() error {
+			print := store.LinePrint{
+				Line:          assay.Line{GPU: "B200", Region: assay.Global},
+				RealtimePrint: assay.RealtimePrint{At: assay.Minute},
+			}
+			return db.AppendRealtime(t.Context(), []store.LinePrint{print}, assay.Minute)
+		})
 	})
 }
 
@@ -115,7 +151,7 @@ func TestLog_Proofs(t *testing.T) {
 			sizes, roots = append(sizes, head.Size), append(roots, head.Root)
 		}
 		entries := logEntries(t, db)
-		want := map[string]int{proof.StartKind: 1, proof.PublicationKind: 5, proof.RecordKind: 1160}
+		want := map[string]int{proof.StartKind: 1, proof.CatalogKind: 1, proof.PublicationKind: 5, proof.RecordKind: 1160}
 		if got := kinds(entries); !maps.Equal(got, want) {
 			t.Fatalf("the log has %v, want %v", got, want)
 		}
@@ -204,6 +240,7 @@ func TestLog_OfAnUpgradedDatabase(t *testing.T) {
 		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
 		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`,
 		`DELETE FROM counters WHERE name IN ('log', 'checkpoint')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
+		`DROP INDEX conflicts_by_receipt`, `DROP INDEX utilization_by_receipt`,
 		`DELETE FROM migrations WHERE number >= 19`,
 	} {
 		storetest.Exec(t, db, statement)

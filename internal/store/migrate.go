@@ -31,6 +31,7 @@ func migrate(tx *tx, pending []migration, progress func(migration string, number
 		}
 	}
 	if existing == 0 {
+		tx.logDue = true
 		return insertCatalog(tx, assay.DefaultCatalog())
 	}
 	return nil
@@ -85,7 +86,7 @@ func (m migration) run(tx *tx) error {
 
 // usableBy has, for each migration since there is the column, the oldest schema whose programs can use the tables after
 // it. It must not be later than the schema of the last release, so that nodes can be upgraded one after another.
-var usableBy = map[int]int{12: 6, 13: 6, 14: 6, 15: 6, 16: 6, 17: 6, 18: 6, 19: 6}
+var usableBy = map[int]int{12: 6, 13: 6, 14: 6, 15: 6, 16: 6, 17: 6, 18: 6, 19: 6, 20: 6}
 
 const firstUsableBy = 12
 
@@ -99,6 +100,9 @@ var moves = map[string]func(*tx) error{
 
 	"migrations/sqlite/019_log.sql":   startLog,
 	"migrations/postgres/019_log.sql": startLog,
+
+	"migrations/sqlite/020_log_of_everything.sql":   (*tx).appendLog,
+	"migrations/postgres/020_log_of_everything.sql": (*tx).appendLog,
 }
 
 // useSessionsNow lets sessions count as used now: it is not known when they were.

@@ -70,6 +70,7 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 	if a.Inserted == 0 {
 		return a, nil
 	}
+	tx.logDue = true
 	return a, tx.exec(`INSERT INTO counters (name, value) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, family.String(), received)
 }

@@ -26,6 +26,7 @@ func (db *DB) AppendRealtime(ctx context.Context, prints []LinePrint, upTo int64
 		if err != nil {
 			return err
 		}
+		tx.logDue = true
 		printed, err := tx.counter("realtime")
 		if err != nil {
 			return err

@@ -73,6 +73,10 @@ func (db *DB) LongestSilence(ctx context.Context, period Span) (longest int64, e
 type Tally struct {
 	Received []int // by receipt
 	IDs      IDSum
+
+	// Segment is called with the transactions of each receipt and hour, all of them and as they are stored, unless it is
+	// nil. The list is reused.
+	Segment func(receipt, hour int64, list []assay.Transaction)
 }
 
 // NewTally returns a tally of what was received up to a receipt.
@@ -154,7 +158,7 @@ func (db *DB) FindMisplaced(ctx context.Context) (misplaced string, err error) {
 		if err != nil {
 			return err
 		}
-		numbers, err := segmentNumbers(tx)
+		numbers, err := segmentNumbers(tx, ``)
 		if err != nil {
 			return err
 		}
@@ -172,8 +176,9 @@ func (db *DB) FindMisplaced(ctx context.Context) (misplaced string, err error) {
 	return misplaced, err
 }
 
-func segmentNumbers(tx *tx) (numbers []segmentNumber, err error) {
-	err = tx.each(`SELECT segment FROM segments ORDER BY segment`, nil, func(scan scanFunc) error {
+// segmentNumbers lists the segments that a condition selects.
+func segmentNumbers(tx *tx, where string, args ...any) (numbers []segmentNumber, err error) {
+	err = tx.each(`SELECT segment FROM segments `+where+` ORDER BY segment`, args, func(scan scanFunc) error {
 		var number segmentNumber
 		err := scan((*int64)(&number))
 		numbers = append(numbers, number)

@@ -321,6 +321,7 @@ func (db *DB) AppendWindow(ctx context.Context, dst []assay.Transaction, from, t
 type Part struct {
 	Span
 	Wants func(gpu string) bool // nil wants all
+	Other bool                  // there is another part of the same time, which is the first of them
 }
 
 // AppendPart is AppendWindow for a part. Unless the tally is nil, it also counts the transactions there; then the part
@@ -346,6 +347,15 @@ func (db *DB) AppendPart(
 			}
 			if tally != nil {
 				tally.add(db, s.number, dst[begin:])
+			}
+			if tally != nil && tally.Segment != nil && !p.Other {
+				whole := dst[begin:]
+				if p.Wants != nil {
+					if whole, err = d.appendSegment(nil, &s); err != nil {
+						return err
+					}
+				}
+				tally.Segment(s.number.receipt(), s.number.hour(), whole)
 			}
 			if hour := s.number.hour(); hour < p.From || hour+assay.Hour > p.To { // only partly in the window
 				inside := slices.DeleteFunc(dst[begin:], func(t assay.Transaction) bool { return !p.holds(t.ExecutedAt) })

@@ -183,7 +183,9 @@ type tx struct {
 	engine engine
 	ctx    context.Context
 	now    int64
-	logDue bool // something was written that belongs in the log
+
+	logDue   bool // something was written that belongs in the log
+	received received
 }
 
 type scanFunc func(dest ...any) error

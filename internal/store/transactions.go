@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -82,12 +83,14 @@ type appender struct {
 	tx         *tx
 	dictionary dictionary
 	receipt    int64
-	rows       []row // in the order of their hashes
-	inserted   []row // the new rows
-	known      []row // rows whose hash existed before the batch
-	rest       []row // rows whose hash is that of an earlier row of the batch, or of another id
+	rows       []row           // in the order of their hashes
+	inserted   []row           // the new rows
+	known      []row           // rows whose hash existed before the batch
+	rest       []row           // rows whose hash is that of an earlier row of the batch, or of another id
+	segments   []segmentNumber // of the inserted rows
 	finder     finder
 	change     string // how the rows are listed that are late
+	conflicted int64  // the received_at of conflicts; 0 before the first
 	appended   Appended
 }
 
@@ -196,11 +199,26 @@ func (ap *appender) compare(r row, stored assay.Transaction) error {
 		return nil
 	}
 	ap.appended.Conflicts = append(ap.appended.Conflicts, r.position)
+	if err := ap.beginConflicts(); err != nil {
+		return err
+	}
 	return ap.tx.exec(`INSERT INTO conflicts (source_id, id, checksum, executed_at, gpu_id, region_id, provider_id,
 		price_nanos, gpus, hour_micros, verified, received_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`,
 		r.source, r.ID, contentSum(r.Transaction), r.ExecutedAt, r.gpu, r.region, r.provider, int64(r.Price), r.GPUs,
-		r.HourMicros, boolInt(r.Verified), ap.tx.now)
+		r.HourMicros, boolInt(r.Verified), ap.conflicted)
+}
+
+// beginConflicts dates the conflicts of the batch after all earlier ones, so that the log finds them.
+func (ap *appender) beginConflicts() error {
+	if ap.conflicted != 0 {
+		return nil
+	}
+	var last sql.NullInt64
+	err := ap.tx.QueryRowContext(ap.tx.ctx, `SELECT max(received_at) FROM conflicts`).Scan(&last)
+	ap.conflicted = max(ap.tx.now, last.Int64+1)
+	ap.tx.logDue = true
+	return err
 }
 
 // contentSum distinguishes the conflicts of one id by their content.
@@ -286,6 +304,7 @@ func (ap *appender) insertSegments() error {
 		if err := insert.add(int64(s.number), s.rows, s.checksum, slices.Clone(s.body)); err != nil {
 			return err
 		}
+		ap.segments = append(ap.segments, number)
 		rest = rest[n:]
 	}
 	ap.appended.Inserted = len(ap.inserted)
@@ -335,7 +354,23 @@ func (ap *appender) result() (Appended, error) {
 		return ap.appended, nil
 	}
 	ap.appended.Receipt = ap.receipt
-	return ap.appended, ap.tx.addReceipt(ap.receipt, ap.appended.Inserted)
+	return ap.appended, ap.tx.receive(ap.receipt, ap.appended.Inserted, ap.segments)
+}
+
+// received is what a transaction of the database has received.
+type received struct {
+	first    int64 // receipt
+	segments []segmentNumber
+}
+
+// receive adds the next receipt, and lets the log list it with its segments.
+func (tx *tx) receive(receipt int64, rows int, segments []segmentNumber) error {
+	if tx.received.first == 0 {
+		tx.received.first = receipt
+	}
+	tx.received.segments = append(tx.received.segments, segments...)
+	tx.logDue = true
+	return tx.addReceipt(receipt, rows)
 }
 
 // addReceipt adds the next receipt.

@@ -45,6 +45,7 @@ func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, er
 	if a.Inserted == 0 {
 		return a, nil
 	}
+	tx.logDue = true
 	return a, tx.exec(`UPDATE counters SET value = $1 WHERE name = 'utilization'`, received)
 }
 

@@ -75,7 +75,7 @@ func (r *verifier) add(v assay.Verification) (late bool, err error) {
 	if verified == v.Verified {
 		return false, fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrNoChange)
 	}
-	if err := tx.addReceipt(receipt+1, 0); err != nil {
+	if err := tx.receive(receipt+1, 0, nil); err != nil {
 		return false, err
 	}
 	v.ExecutedAt, v.Receipt = t.ExecutedAt, receipt+1
@@ -185,12 +185,12 @@ func readMissed(tx *tx, d *dictionary, within Span, receipt int64) (list []assay
 	return list, err
 }
 
-// readVerifications lists the events about transactions executed in [from, to), oldest first.
-func readVerifications(tx *tx, from, to int64) (list []assay.Verification, err error) {
+// readVerifications lists the events that a condition selects, oldest first.
+func readVerifications(tx *tx, where string, args ...any) (list []assay.Verification, err error) {
 	err = tx.each(`SELECT event, coalesce(source, ''), id, executed_at, verified, actor, reason, receipt,
 		coalesce(received_at, 0), v.checksum
 		FROM verifications v LEFT JOIN sources USING (source_id) LEFT JOIN receipts USING (receipt)
-		WHERE executed_at >= $1 AND executed_at < $2 ORDER BY event`, []any{from, to}, func(scan scanFunc) error {
+		WHERE `+where+` ORDER BY event`, args, func(scan scanFunc) error {
 		var v assay.Verification
 		var verified, sum int64
 		err := scan(&v.Event, &v.Source, &v.ID, &v.ExecutedAt, &verified, &v.Actor, &v.Reason, &v.Receipt,

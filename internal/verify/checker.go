@@ -19,7 +19,6 @@ type checker struct {
 	// Of the current chunk:
 	windows    *index.Windows
 	calculator index.Calculator
-	digests    []assay.Hash
 	newest     int64                           // receipt
 	expected   map[publish.Slot][]store.Record // parts of the chunk's records
 
@@ -62,11 +61,15 @@ func (c *checker) check(k *chunk) error {
 }
 
 func (c *checker) load(k *chunk) {
-	index.Order(k.transactions)
-	c.digests, c.newest = c.digests[:0], 0
+	index.Order(k.transactions, k.digests)
+	c.newest = 0
 	for i := range k.transactions {
 		c.newest = max(c.newest, k.transactions[i].Receipt)
-		c.digests = append(c.digests, proof.Transaction(&k.transactions[i]))
+	}
+	if len(k.digests) == 0 {
+		for i := range k.transactions {
+			k.digests = append(k.digests, proof.Transaction(&k.transactions[i]))
+		}
 	}
 	c.calculator.Load(k.transactions)
 	clear(c.expected)
@@ -119,7 +122,7 @@ func (c *checker) window(w index.Window, k *chunk) error {
 // determine computes a window as it was known at a receipt. Nearly always that is all of it.
 func (c *checker) determine(w index.Window, k *chunk, receipt int64) (d assay.Determination, published bool) {
 	if k.amendments.None() && c.newest <= receipt {
-		return publish.Determine(&c.calculator, c.schedule, w, k.transactions, c.digests)
+		return publish.Determine(&c.calculator, c.schedule, w, k.transactions, k.digests)
 	}
 	c.partBatch, c.partDigests, c.partRows = c.partBatch[:0], c.partDigests[:0], c.partRows[:0]
 	for _, row := range w.Rows {

@@ -82,6 +82,8 @@ var locations = map[string]*regexp.Regexp{
 	"receipt":      regexp.MustCompile(`receipt \d+`),
 	"verification": regexp.MustCompile(`verification (\d+|of transaction)`),
 	"correction":   regexp.MustCompile(`correction (\d+|of transaction)`),
+	"conflict":     regexp.MustCompile(`the conflict of transaction \S+`),
+	"observation":  regexp.MustCompile(`(memory|models|coding|sites) \S*, revision \d`),
 	"publication":  regexp.MustCompile(`publication \d+`),
 	"methodology":  regexp.MustCompile(`methodology`),
 	"count":        regexp.MustCompile(`there should be \d+ rows of type`),       // rows at the end of a list are missing
@@ -129,14 +131,24 @@ var tables = []struct {
 	{name: "sources", where: "1", locations: "transaction verification"},
 	{name: "providers", where: "1", locations: "transaction"},
 	{
-		name: "gpus", where: "gpu_name IN ('H100 SXM', 'H200', 'B200')", locations: "transaction publication series",
-		except: []string{"free"}, // whether it is readable without a key
+		name: "gpus", where: "gpu_name IN ('H100 SXM', 'H200', 'B200')", locations: "transaction publication series log",
 	},
-	{name: "regions", where: "region IN ('us-east', 'eu-west')", locations: "transaction slot series"},
+	{name: "gpus", where: "1", locations: "transaction publication series log", except: []string{"gpu_id"}},
+	{name: "regions", where: "region IN ('us-east', 'eu-west')", locations: "transaction slot series log"},
+	{name: "regions", where: "1", locations: "transaction slot series log", except: []string{"region_id"}},
+	// Their numbers are only an order.
+	{name: "labs", where: "1", locations: "log", except: []string{"lab_id"}},
+	{name: "memory_types", where: "1", locations: "log", except: []string{"position"}},
+	{name: "coding_products", where: "1", locations: "log", except: []string{"position", "series_label", "series_label2"}},
+	{name: "hidden", where: "1", locations: "log"},
+	{name: "conflicts", where: "1", locations: "conflict log"},
+	{name: "utilization", where: "1", locations: "log"},
+	{name: "observations", where: "1", locations: "observation log", except: []string{"observation"}}, // only an order
+	{name: "realtime", where: "1", locations: "log"},
 	{name: "receipts", where: "1", locations: "receipt verification count"},
 	{name: "transaction_ids", where: "1", locations: "transaction ids"},
-	{name: "verifications", where: "1", locations: "verification receipt"},
-	{name: "corrections", where: "1", locations: "correction receipt transaction count"},
+	{name: "verifications", where: "1", locations: "verification receipt log"},
+	{name: "corrections", where: "1", locations: "correction receipt transaction count log"},
 	{name: "methodologies", where: "1", locations: "methodology count"},
 	{name: "publications", where: "1", locations: "publication count"},
 	{name: "publication_covers", where: "1", locations: "publication"},
@@ -352,11 +364,11 @@ func TestDatabase_AnyExtraRow(t *testing.T) {
 	f("receipts", `INSERT INTO receipts SELECT max(receipt) + 1, received_at, rows, checksum FROM receipts`, "count")
 	f("verifications", `INSERT INTO verifications
 		SELECT max(event) + 1, executed_at, source_id, id, verified, actor, reason, receipt, checksum FROM verifications`,
-		"verification receipt")
+		"verification receipt log")
 	f("corrections", `INSERT INTO corrections
 		SELECT max(correction) + 1, hash, segment, executed_at, source_id, id, actor, reason, receipt, checksum
 		FROM corrections`,
-		"correction receipt")
+		"correction receipt log")
 	f("methodologies", `INSERT INTO methodologies
 		SELECT version || 'x', effective_at + 1, adopted_at, text, checksum FROM methodologies LIMIT 1`, "count")
 	f("publications", `INSERT INTO publications
@@ -396,7 +408,8 @@ func TestDatabase_InsertedWithOldReceipt(t *testing.T) {
 	f := func(gpu string, at int64, receipt int, wanted string) {
 		t.Helper()
 		m := newTampered(t)
-		for _, table := range []string{"receipts", "counters"} {
+		changed := []string{"receipts", "counters", "log_progress", "log_tail", "log_tiles", "log_bundles"}
+		for _, table := range changed {
 			m.save(table)
 		}
 		m.exec(`DELETE FROM receipts WHERE receipt >= $1`, receipt)
@@ -404,7 +417,7 @@ func TestDatabase_InsertedWithOldReceipt(t *testing.T) {
 		if _, err := m.db.AppendTransactions(t.Context(), []assay.Transaction{late(gpu, at, 99)}); err != nil {
 			t.Fatal(err)
 		}
-		for _, table := range []string{"receipts", "counters"} {
+		for _, table := range changed {
 			m.restore(table)
 		}
 		m.wantDifference("inserted", wanted)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -67,8 +68,12 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 	if err := checkLedger(&ledger, schedule); err != nil {
 		return report, err
 	}
+	salt, err := db.LogSalt(ctx)
+	if err != nil {
+		return report, err
+	}
 	v := &verification{
-		Options: o, db: db, schedule: schedule, ledger: &ledger, findings: newFindings(ledger.Manifests),
+		Options: o, db: db, salt: salt, schedule: schedule, ledger: &ledger, findings: newFindings(ledger.Manifests),
 		tally: store.NewTally(ledger.Counters.Receipt), entryKey: newEntryKey(),
 	}
 	for _, check := range []func(context.Context) error{
@@ -85,6 +90,7 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 type verification struct {
 	Options
 	db       *store.DB
+	salt     proof.Salt
 	schedule index.Schedule
 	ledger   *store.Ledger // as of the start
 	parts    []store.Part  // one for each chunk, in the order of time
@@ -103,6 +109,8 @@ type verification struct {
 	failure error
 	tally   *store.Tally
 	records entrySum // of their entries in the log
+
+	received entrySum // of the entries of transactions
 }
 
 // split divides the requested time into chunks, each from a fixing to a fixing. Time without any data gets none.
@@ -157,6 +165,7 @@ func (v *verification) addParts(ctx context.Context, from, end int64) (to int64,
 	for group := range groups {
 		v.parts = append(v.parts, store.Part{
 			Span:  store.Span{From: from, To: to},
+			Other: group > 0,
 			Wants: func(gpu string) bool { return int64(crc32.ChecksumIEEE([]byte(gpu)))%groups == group },
 		})
 	}
@@ -192,6 +201,10 @@ func (v *verification) checkChunks(ctx context.Context) error {
 func (v *verification) work(ctx context.Context) {
 	checker := newChecker(v.schedule, v.ledger.Covers, v.period())
 	tally := store.NewTally(v.ledger.Counters.Receipt)
+	received := receivedSum{
+		key: &v.entryKey, newest: v.ledger.Counters.Receipt, groups: proof.NewTransactionGroups(v.salt),
+	}
+	tally.Segment = received.segment
 	var records entrySum
 	var c chunk
 	for {
@@ -199,7 +212,11 @@ func (v *verification) work(ctx context.Context) {
 		if !ok {
 			break
 		}
+		received.digests = c.digests[:0]
 		err := v.read(ctx, &c, tally, v.parts[i])
+		if c.digests = received.digests; v.parts[i].Wants != nil {
+			c.digests = c.digests[:0] // they are of all GPUs
+		}
 		if err == nil {
 			err = checker.check(&c)
 		}
@@ -212,6 +229,7 @@ func (v *verification) work(ctx context.Context) {
 	defer v.mu.Unlock()
 	v.tally.Join(tally)
 	v.records.join(records)
+	v.received.join(received.sum)
 }
 
 func (v *verification) take() (i int, ok bool) {

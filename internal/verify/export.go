@@ -341,7 +341,7 @@ func (e *exporter) writeTransactions(ctx context.Context, from, to int64, row fu
 		return err
 	}
 	list = slices.DeleteFunc(list, func(t assay.Transaction) bool { return t.Receipt > e.ledger.Counters.Receipt })
-	index.Order(list)
+	index.Order(list, nil)
 	for i := range list {
 		t := &list[i]
 		hours := assay.Nanos(t.HourMicros * 1000).String()

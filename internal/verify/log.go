@@ -59,13 +59,45 @@ func (k *entryKey) recordSum(records []store.Record) (sum entrySum) {
 	return sum
 }
 
+// receivedSum sums the entries of transactions, and makes their digests on the way.
+type receivedSum struct {
+	key     *entryKey
+	newest  int64 // receipt
+	groups  *proof.TransactionGroups
+	sum     entrySum
+	digests []assay.Hash // of all transactions since they were emptied
+	entry   []byte
+}
+
+func (r *receivedSum) segment(receipt, hour int64, list []assay.Transaction) {
+	first := len(r.digests)
+	for i := range list {
+		r.digests = append(r.digests, proof.Transaction(&list[i]))
+	}
+	if receipt > r.newest { // it came after the verification had begun
+		return
+	}
+	r.entry = r.groups.AppendEntry(r.entry[:0], receipt, hour, list, r.digests[first:])
+	r.sum.join(r.key.sum(r.entry))
+}
+
 // checkLog checks that the log lists what the database holds, no more and no less, that its tree is that over its
 // entries, and its checkpoints. It needs everything to be read.
 func (v *verification) checkLog(ctx context.Context) error {
 	if !v.everything() {
 		return nil
 	}
-	w := &logWalk{v: v, checkpoints: v.ledger.Log.Checkpoints, sums: map[string]entrySum{}}
+	w := &logWalk{
+		v: v, checkpoints: v.ledger.Log.Checkpoints, sums: map[string]entrySum{}, kept: map[entrySum]string{},
+	}
+	var err error
+	w.printedSince, err = v.db.EachKeptEntry(ctx, v.ledger, func(entry []byte) error {
+		w.kept[v.entryKey.sum(entry)] = string(entry)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	w.same = func(t merkle.Tile, hashes []byte) error { return w.checkTile(ctx, t, hashes) }
 	if err := v.db.EachLogEntry(ctx, v.ledger.Log.Size, w.entry); err != nil {
 		return err
@@ -73,8 +105,8 @@ func (v *verification) checkLog(ctx context.Context) error {
 	if err := w.finish(ctx); err != nil {
 		return err
 	}
-	wanted := map[string]entrySum{proof.RecordKind: v.records}
-	err := v.db.EachExpectedEntry(ctx, v.ledger, func(kind string, entry []byte) error {
+	wanted := map[string]entrySum{proof.RecordKind: v.records, proof.TransactionsKind: v.received}
+	err = v.db.EachExpectedEntry(ctx, v.ledger, func(kind string, entry []byte) error {
 		sum := wanted[kind]
 		sum.join(v.entryKey.sum(entry))
 		wanted[kind] = sum
@@ -99,9 +131,13 @@ type logWalk struct {
 	same        func(merkle.Tile, []byte) error
 	checkpoints []proof.SignedCheckpoint // that have not been reached
 	sums        map[string]entrySum
+	kept        map[entrySum]string // entries that the log must have, and that have not been reached
 	records     store.LogRecordSum
-	published   int // publications in the log
-	signed      int // publications in the part that is signed
+
+	printedSince int64 // from when on the database has all real-time prints
+
+	published int // publications in the log
+	signed    int // publications in the part that is signed
 }
 
 func (w *logWalk) entry(leaf int64, entry []byte) error {
@@ -118,6 +154,8 @@ func (w *logWalk) entry(leaf int64, entry []byte) error {
 	switch kind {
 	case proof.StartKind:
 		return nil // no table has it
+	case proof.CatalogKind, proof.RealtimeKind:
+		return w.keptEntry(leaf, kind, entry)
 	case proof.PublicationKind:
 		w.published++
 	case proof.RecordKind:
@@ -131,6 +169,24 @@ func (w *logWalk) entry(leaf int64, entry []byte) error {
 	sum.join(w.v.entryKey.sum(entry))
 	w.sums[kind] = sum
 	return nil
+}
+
+// keptEntry checks an entry of what the log has more of than the database.
+func (w *logWalk) keptEntry(leaf int64, kind string, entry []byte) error {
+	sum := w.v.entryKey.sum(entry)
+	_, found := w.kept[sum]
+	delete(w.kept, sum)
+	if found || kind == proof.CatalogKind {
+		return nil
+	}
+	if at, ok := proof.PrintedAt(entry); !ok || at > w.printedSince {
+		return notInDatabase(leaf, entry)
+	}
+	return nil
+}
+
+func notInDatabase(leaf int64, entry []byte) error {
+	return differs("entry %d of the log is %s, and the database does not have that", leaf, entry)
 }
 
 // recordHash is the hash of a record in its entry, which ends with it.
@@ -192,6 +248,9 @@ func (w *logWalk) finish(ctx context.Context) error {
 	if err := w.edge.Incomplete(w.same); err != nil {
 		return err
 	}
+	if len(w.kept) > 0 {
+		return differs("the log does not have %s", slices.Min(slices.Collect(maps.Values(w.kept))))
+	}
 	stored, err := w.v.db.LogRecordSum(ctx, w.edge.Size())
 	if err != nil {
 		return err
@@ -237,9 +296,12 @@ func (v *verification) findUnlogged(ctx context.Context, kind string) error {
 		delete(inLog, sum)
 		return nil
 	}
-	if kind == proof.RecordKind {
+	switch kind {
+	case proof.RecordKind:
 		err = v.db.EachRecordEntry(ctx, v.ledger, func(entry []byte) error { return compare(kind, entry) })
-	} else {
+	case proof.TransactionsKind:
+		err = v.db.EachTransactionsEntry(ctx, v.ledger, func(entry []byte) error { return compare(kind, entry) })
+	default:
 		err = v.db.EachExpectedEntry(ctx, v.ledger, compare)
 	}
 	if err != nil {
@@ -251,7 +313,7 @@ func (v *verification) findUnlogged(ctx context.Context, kind string) error {
 	}
 	return v.db.EachLogEntry(ctx, v.ledger.Log.Size, func(leaf int64, entry []byte) error {
 		if leaf == first {
-			return differs("entry %d of the log is %s, and the database does not have that", leaf, entry)
+			return notInDatabase(leaf, entry)
 		}
 		return nil
 	})

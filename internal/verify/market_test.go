@@ -216,6 +216,41 @@ func (b *marketBuilder) build() {
 	b.receive(late("H100 SXM", instant(9, 3), 5))     // not restated
 	b.verify(first("H100 SXM", instant(9, 5), true), false)
 	b.correct(first("H100 SXM", instant(9, 6), true), func(t *assay.Transaction) { t.Provider = "Elm" }) // not restated
+	b.others()
+}
+
+// others adds what is no GPU value: conflicts, the other families, utilization, prints, and hidden entries.
+func (b *marketBuilder) others() {
+	for n := range int64(2) {
+		conflict := first("H200", instant(9, int(n)), true)
+		conflict.Price += assay.Nanos(n) + 1
+		b.receive(conflict)
+		b.do(func() error {
+			_, err := b.db.AppendUtilization(b.ctx, []assay.UtilizationReading{
+				{Source: "desk", At: b.clock, GPU: "H200", Region: "us-east", Rented: 5, Tracked: 9},
+				{Source: "desk", At: b.clock, GPU: "B200", Rented: n, Tracked: 9},
+			})
+			return err
+		})
+		for family := range assay.NumFamilies {
+			b.do(func() error {
+				_, err := b.db.AppendObservations(b.ctx, family, []store.Observation{
+					{Key: "a", Body: fmt.Appendf(nil, `{"n":%d}`, n)}, {Key: fmt.Sprint("b", n), Body: []byte(`{}`)},
+				}, true)
+				return err
+			})
+		}
+		b.do(func() error {
+			line := assay.Line{GPU: "H200", Region: assay.Global}
+			return b.db.AppendRealtime(b.ctx, []store.LinePrint{
+				{Line: line, RealtimePrint: assay.RealtimePrint{At: b.clock, Value: 2 * assay.One, Transactions: 3, HourMicros: 7}},
+				{Line: line, RealtimePrint: assay.RealtimePrint{At: b.clock + 1, Value: 3 * assay.One}},
+			}, b.clock+1)
+		})
+		b.do(func() error {
+			return b.db.Hide(b.ctx, assay.CatalogEntry{Kind: "gpu", Name: []string{"A100 SXM4", "RTX 5090"}[n]})
+		})
+	}
 }
 
 // marketFile makes the market once; it is the content of the database's file.

@@ -53,6 +53,7 @@ type Progress func(done float64, transactions int)
 // amendments of them, and the records of the slots that end after the chunk's start and up to its end.
 type chunk struct {
 	transactions []assay.Transaction
+	digests      []assay.Hash // of the transactions, in their order; empty if they are not made yet
 	amendments   assay.Amendments
 	records      []store.Record // that are checked, slot by slot in the order of their revisions
 	listed       []store.Record // that manifests list: also those of GPUs that are not checked
