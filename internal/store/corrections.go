@@ -61,7 +61,7 @@ func correctTransactions(tx *tx, batch []assay.Transaction, why Justification) (
 	if err := c.insertSegments(); err != nil {
 		return result, err
 	}
-	if err := tx.receive(c.receipt, len(c.rows), c.segments); err != nil {
+	if err := tx.receive(c.receipt, len(c.rows), c.entries); err != nil {
 		return result, err
 	}
 	// From now on a program that knows no corrections would count both transactions.

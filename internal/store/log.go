@@ -198,13 +198,19 @@ func (w *logWriter) received() error {
 	if err := w.numbered(&receiptEntries); err != nil {
 		return err
 	}
-	numbers := w.tx.received.segments
-	if w.tx.received.first != after+1 { // there are more than those of this transaction
-		if numbers, err = segmentNumbers(w.tx, `WHERE `+receiptColumn+` > $1`, after); err != nil {
-			return err
+	if w.tx.received.first == after+1 { // all that are missing came with this transaction
+		for _, entry := range w.tx.received.entries {
+			if err := w.add(entry); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return eachTransactionsEntry(w.tx, w.salt, numbers, func(entry []byte) error { return w.add(bytes.Clone(entry)) })
+	numbers, err := segmentNumbers(w.tx, `WHERE `+receiptColumn+` > $1`, after)
+	if err != nil {
+		return err
+	}
+	return eachTransactionsEntry(w.tx, numbers, w.add)
 }
 
 // others appends what is listed by number.

@@ -185,19 +185,14 @@ func (db *DB) EachKeptEntry(ctx context.Context, l *Ledger, f func(entry []byte)
 	return since, err
 }
 
-// EachTransactionsEntry calls f for each entry of transactions that the log must have, as of a moment. The entry is
-// reused.
+// EachTransactionsEntry calls f for each entry of transactions that the log must have, as of a moment.
 func (db *DB) EachTransactionsEntry(ctx context.Context, l *Ledger, f func(entry []byte) error) error {
 	return db.read(ctx, func(tx *tx) error {
-		salt, err := readLogSalt(tx)
-		if err != nil {
-			return err
-		}
 		numbers, err := segmentNumbers(tx, `WHERE `+receiptColumn+` <= $1`, l.Counters.Receipt)
 		if err != nil {
 			return err
 		}
-		return eachTransactionsEntry(tx, salt, numbers, f)
+		return eachTransactionsEntry(tx, numbers, f)
 	})
 }
 

@@ -94,37 +94,56 @@ func eachReceiptEntry(tx *tx, _ proof.Salt, after, upTo int64, f entryFunc) erro
 	})
 }
 
-// eachTransactionsEntry calls f for the transactions of segments.
-func eachTransactionsEntry(tx *tx, s proof.Salt, numbers []segmentNumber, f entryFunc) error {
-	if len(numbers) == 0 {
-		return nil
+// segmentEntries makes the entries of segments.
+type segmentEntries struct {
+	groups  *proof.TransactionGroups
+	list    []assay.Transaction
+	digests []assay.Hash
+}
+
+func newSegmentEntries(tx *tx) (*segmentEntries, error) {
+	salt, err := readLogSalt(tx)
+	return &segmentEntries{groups: proof.NewTransactionGroups(salt)}, err
+}
+
+// of is the entry of the rows of a segment.
+func (e *segmentEntries) of(number segmentNumber, rows []row) []byte {
+	e.list = e.list[:0]
+	for i := range rows {
+		e.list = append(e.list, *rows[i].Transaction)
 	}
+	return e.entry(number)
+}
+
+// entry is the entry of the list.
+func (e *segmentEntries) entry(number segmentNumber) []byte {
+	e.digests = e.digests[:0]
+	for i := range e.list {
+		e.digests = append(e.digests, proof.Transaction(&e.list[i]))
+	}
+	return e.groups.AppendEntry(nil, number.receipt(), number.hour(), e.list, e.digests)
+}
+
+// eachTransactionsEntry calls f for the transactions of segments, with an entry that it may keep.
+func eachTransactionsEntry(tx *tx, numbers []segmentNumber, f entryFunc) error {
 	d, err := readDictionary(tx)
 	if err != nil {
 		return err
 	}
-	groups := proof.NewTransactionGroups(s)
-	var list []assay.Transaction
-	var digests []assay.Hash
-	var entry []byte
+	e, err := newSegmentEntries(tx)
 	for _, number := range numbers {
-		err := tx.eachSegment(`WHERE segment = $1`, []any{int64(number)}, func(s *segment) error {
-			list, err = d.appendSegment(list[:0], s)
+		if err != nil {
+			break
+		}
+		err = tx.eachSegment(`WHERE segment = $1`, []any{int64(number)}, func(s *segment) error {
+			e.list, err = d.appendSegment(e.list[:0], s)
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		digests = digests[:0]
-		for i := range list {
-			digests = append(digests, proof.Transaction(&list[i]))
-		}
-		entry = groups.AppendEntry(entry[:0], number.receipt(), number.hour(), list, digests)
-		if err := f(entry); err != nil {
-			return err
+		if err == nil {
+			err = f(e.entry(number))
 		}
 	}
-	return nil
+	return err
 }
 
 func eachVerificationEntry(tx *tx, s proof.Salt, after, upTo int64, f entryFunc) error {

@@ -87,7 +87,7 @@ type appender struct {
 	inserted   []row           // the new rows
 	known      []row           // rows whose hash existed before the batch
 	rest       []row           // rows whose hash is that of an earlier row of the batch, or of another id
-	segments   []segmentNumber // of the inserted rows
+	entries    [][]byte // of the log, about the inserted rows
 	finder     finder
 	change     string // how the rows are listed that are late
 	conflicted int64  // the received_at of conflicts; 0 before the first
@@ -293,6 +293,10 @@ func (ap *appender) insertSegments() error {
 		return err
 	}
 	defer insert.close()
+	entries, err := newSegmentEntries(ap.tx)
+	if err != nil {
+		return err
+	}
 	var w segmentWriter
 	for rest := ap.inserted; len(rest) > 0; {
 		number := ap.segment(&rest[0])
@@ -304,7 +308,7 @@ func (ap *appender) insertSegments() error {
 		if err := insert.add(int64(s.number), s.rows, s.checksum, slices.Clone(s.body)); err != nil {
 			return err
 		}
-		ap.segments = append(ap.segments, number)
+		ap.entries = append(ap.entries, entries.of(number, rest[:n]))
 		rest = rest[n:]
 	}
 	ap.appended.Inserted = len(ap.inserted)
@@ -354,21 +358,21 @@ func (ap *appender) result() (Appended, error) {
 		return ap.appended, nil
 	}
 	ap.appended.Receipt = ap.receipt
-	return ap.appended, ap.tx.receive(ap.receipt, ap.appended.Inserted, ap.segments)
+	return ap.appended, ap.tx.receive(ap.receipt, ap.appended.Inserted, ap.entries)
 }
 
 // received is what a transaction of the database has received.
 type received struct {
-	first    int64 // receipt
-	segments []segmentNumber
+	first   int64    // receipt
+	entries [][]byte // of the log, about the transactions
 }
 
-// receive adds the next receipt, and lets the log list it with its segments.
-func (tx *tx) receive(receipt int64, rows int, segments []segmentNumber) error {
+// receive adds the next receipt, with the entries of its transactions for the log.
+func (tx *tx) receive(receipt int64, rows int, entries [][]byte) error {
 	if tx.received.first == 0 {
 		tx.received.first = receipt
 	}
-	tx.received.segments = append(tx.received.segments, segments...)
+	tx.received.entries = append(tx.received.entries, entries...)
 	tx.logDue = true
 	return tx.addReceipt(receipt, rows)
 }
