@@ -83,10 +83,10 @@ type appender struct {
 	tx         *tx
 	dictionary dictionary
 	receipt    int64
-	rows       []row           // in the order of their hashes
-	inserted   []row           // the new rows
-	known      []row           // rows whose hash existed before the batch
-	rest       []row           // rows whose hash is that of an earlier row of the batch, or of another id
+	rows       []row    // in the order of their hashes
+	inserted   []row    // the new rows
+	known      []row    // rows whose hash existed before the batch
+	rest       []row    // rows whose hash is that of an earlier row of the batch, or of another id
 	entries    [][]byte // of the log, about the inserted rows
 	finder     finder
 	change     string // how the rows are listed that are late
