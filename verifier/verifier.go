@@ -11,7 +11,8 @@
 //  5. The checkpoint is consistent with the last one that the reader has seen: the operator has not rewritten the log.
 //
 // CheckRecord takes the first four steps, CheckConsistency the last. What remains is that the operator could show
-// another log to another reader: compare checkpoints, or let witnesses sign them.
+// another log to another reader. Require lets CheckRecord also check that witnesses have signed the checkpoint, who
+// sign one history only.
 //
 // Hashes and proofs are those of RFC 6962, checkpoints those of C2SP's tlog-checkpoint; docs/proof.md describes the
 // rest to the byte.
@@ -25,6 +26,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +35,11 @@ import (
 )
 
 // Log is a log whose key is known.
-type Log struct{ key note.Verifier }
+type Log struct {
+	key       note.Verifier
+	witnesses []*Witness
+	required  int // how many of them must have signed
+}
 
 // NewLog takes the key of a log, as /log/vkey serves it.
 func NewLog(key string) (*Log, error) {
@@ -41,7 +47,7 @@ func NewLog(key string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key of the log: %w", err)
 	}
-	return &Log{v}, nil
+	return &Log{key: v}, nil
 }
 
 // Checkpoint says how many entries a log has, and what the hash of the tree over them is.
@@ -58,12 +64,24 @@ func (c Checkpoint) Text() string {
 
 // Open checks the signature of a checkpoint, and returns what it says.
 func (l *Log) Open(signed string) (c Checkpoint, err error) {
-	opened, err := note.Open([]byte(signed), note.VerifierList(l.key))
+	keys := []note.Verifier{l.key}
+	for _, w := range l.witnesses {
+		keys = append(keys, w)
+	}
+	opened, err := note.Open([]byte(signed), note.VerifierList(keys...))
 	if err != nil {
 		return c, fmt.Errorf("the checkpoint: %w", err)
 	}
+	if !slices.ContainsFunc(opened.Sigs, func(s note.Signature) bool {
+		return s.Name == l.key.Name() && s.Hash == l.key.KeyHash()
+	}) {
+		return c, errors.New("the checkpoint is not signed with the key of the log")
+	}
 	if c, err = ParseCheckpoint(opened.Text); err != nil {
 		return c, err
+	}
+	if err := l.checkWitnesses(opened); err != nil {
+		return Checkpoint{}, err
 	}
 	if c.Origin != l.key.Name() {
 		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %s, the key of %s", c.Origin, l.key.Name())
