@@ -87,8 +87,10 @@ var packages = map[string]struct {
 		may: ". internal/family internal/registry internal/snapshot internal/store",
 		why: "it moves points from the store into the snapshot, and computes none",
 	},
-	"verifier":       {may: "", why: "readers who trust no one use it in their own programs"},
-	"internal/proof": {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
+	"verifier":         {may: "", why: "readers who trust no one use it in their own programs"},
+	"internal/logtest": {may: "", why: "a log that judges ours is made without our code"},
+	"internal/witness": {may: "internal/files verifier", why: "a witness knows nothing of a log but its checkpoints"},
+	"internal/proof":   {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
 	"internal/publish": {
 		may: ". internal/index internal/proof internal/store",
 		why: "it writes for readers that may be other processes",
@@ -359,7 +361,7 @@ func inModule(path string) string {
 }
 
 // testHelpers are the packages under internal that only tests import.
-var testHelpers = []string{"internal/apitest", "internal/store/storetest"}
+var testHelpers = []string{"internal/apitest", "internal/logtest", "internal/store/storetest"}
 
 func TestArch_TheProductDoesNotImportTools(t *testing.T) {
 	t.Parallel()

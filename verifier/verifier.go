@@ -50,6 +50,9 @@ func NewLog(key string) (*Log, error) {
 	return &Log{key: v}, nil
 }
 
+// Name is the name of the log, with which its checkpoints begin.
+func (l *Log) Name() string { return l.key.Name() }
+
 // Checkpoint says how many entries a log has, and what the hash of the tree over them is.
 type Checkpoint struct {
 	Origin string // the name of the log

@@ -1,9 +1,7 @@
 package verifier_test
 
 import (
-	"crypto/ed25519"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,93 +9,18 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/sumdb/note"
-	"golang.org/x/mod/sumdb/tlog"
-
+	"github.com/assaydata/assay/internal/logtest"
 	"github.com/assaydata/assay/verifier"
 )
 
-// history is a log in memory, made without any code of this project.
-type history struct {
-	t       *testing.T
-	name    string
-	key     string
-	signer  note.Signer
-	entries []string
-	hashes  []tlog.Hash // as tlog stores them
-}
-
-func newHistory(t *testing.T, name string) *history {
-	t.Helper()
-	seed := sha256.Sum256([]byte(name))
-	private := ed25519.NewKeyFromSeed(seed[:])
-	key, err := note.NewEd25519VerifierKey(name, private.Public().(ed25519.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.Split(key, "+")
-	secret := base64.StdEncoding.EncodeToString(append([]byte{1}, seed[:]...))
-	signer, err := note.NewSigner("PRIVATE+KEY+" + parts[0] + "+" + parts[1] + "+" + secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &history{t: t, name: name, key: key, signer: signer}
-}
-
-// ReadHashes is of tlog.HashReader.
-func (h *history) ReadHashes(indexes []int64) (list []tlog.Hash, err error) {
-	for _, i := range indexes {
-		list = append(list, h.hashes[i])
-	}
-	return list, nil
-}
-
-func (h *history) add(entry string) {
-	h.t.Helper()
-	more, err := tlog.StoredHashes(int64(len(h.entries)), []byte(entry), h)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.entries, h.hashes = append(h.entries, entry), append(h.hashes, more...)
-}
-
-func (h *history) size() int64 { return int64(len(h.entries)) }
-
-// checkpoint signs the first entries.
-func (h *history) checkpoint(size int64) string {
-	h.t.Helper()
-	root, err := tlog.TreeHash(size, h)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	text := fmt.Sprintf("%s\n%d\n%s\n", h.name, size, root)
-	signed, err := note.Sign(&note.Note{Text: text}, h.signer)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return string(signed)
-}
-
-func texts(hashes []tlog.Hash) []string {
-	list := make([]string, len(hashes))
-	for i, hash := range hashes {
-		list[i] = hex.EncodeToString(hash[:])
-	}
-	return list
-}
-
 // response is the response with a record, and the proof of an entry.
-func (h *history) response(record string, leaf int64) string {
-	h.t.Helper()
-	p, err := tlog.ProveRecord(h.size(), leaf, h)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+func response(t *testing.T, l *logtest.Log, record string, leaf int64) string {
+	t.Helper()
 	inclusion, err := json.Marshal(verifier.Inclusion{
-		LeafIndex: leaf, Entry: h.entries[leaf], Hashes: texts(p), TreeSize: h.size(), Checkpoint: h.checkpoint(h.size()),
+		LeafIndex: leaf, Entry: l.Entries[leaf], Hashes: l.Inclusion(leaf), TreeSize: l.Size(), Checkpoint: l.Checkpoint(l.Size()),
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return fmt.Sprintf(`{"success":true,"access":"full","inclusion":%s,"data":%s}`, inclusion, record)
 }
@@ -119,16 +42,16 @@ func entryOf(hash string) string {
 }
 
 // logged is a log in which one of several entries is that of a record.
-func logged(t *testing.T, text string) (h *history, record string, leaf int64) {
+func logged(t *testing.T, text string) (h *logtest.Log, record string, leaf int64) {
 	t.Helper()
-	h = newHistory(t, "assay/test")
+	h = logtest.New(t, "assay/test")
 	record, hash := sealed(text)
 	for i := range 300 {
 		if i == 170 {
-			h.add(entryOf(hash))
+			h.Add(entryOf(hash))
 			continue
 		}
-		h.add(fmt.Sprintf(`{"type":"audit","number":%d}`, i))
+		h.Add(fmt.Sprintf(`{"type":"audit","number":%d}`, i))
 	}
 	return h, record, 170
 }
@@ -145,11 +68,11 @@ func mustLog(t *testing.T, key string) *verifier.Log {
 func TestCheckRecord(t *testing.T) {
 	t.Parallel()
 	h, record, leaf := logged(t, recordText)
-	r, c, err := mustLog(t, h.key+"\n").CheckRecord([]byte(h.response(record, leaf)))
+	r, c, err := mustLog(t, h.Key+"\n").CheckRecord([]byte(response(t, h, record, leaf)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.GPU != "H100 SXM" || r.Value == nil || r.Value.String() != "2.3541" || r.Text != record || c.Size != 300 || c.Origin != h.name {
+	if r.GPU != "H100 SXM" || r.Value == nil || r.Value.String() != "2.3541" || r.Text != record || c.Size != 300 || c.Origin != h.Name {
 		t.Errorf("the record is %+v in %+v", r, c)
 	}
 }
@@ -158,8 +81,8 @@ func TestCheckRecord(t *testing.T) {
 func TestCheckRecord_Changed(t *testing.T) {
 	t.Parallel()
 	h, record, leaf := logged(t, recordText)
-	log := mustLog(t, h.key)
-	honest := h.response(record, leaf)
+	log := mustLog(t, h.Key)
+	honest := response(t, h, record, leaf)
 	f := func(what, response, want string) {
 		t.Helper()
 		if response == honest {
@@ -176,7 +99,7 @@ func TestCheckRecord_Changed(t *testing.T) {
 	f("the value and its hash", replace(record, other), "about another record")
 	_, before := sealed(recordText)
 	f("the entry as well", strings.ReplaceAll(replace("2.3541", "2.3542"), before, hash), "is not in the log")
-	f("another entry", h.response(record, leaf+1), "about another record")
+	f("another entry", response(t, h, record, leaf+1), "about another record")
 	f("the number of the entry", replace(`"leaf_index":170`, `"leaf_index":171`), "entry 171 is not in the log")
 	f("a number that is too large", replace(`"leaf_index":170`, `"leaf_index":300`), "no entry 300")
 	f("a negative number", replace(`"leaf_index":170`, `"leaf_index":-1`), "no entry -1")
@@ -197,7 +120,7 @@ func TestCheckRecord_Ambiguous(t *testing.T) {
 		`,"index_value":9}`, `,"Index_Value":9}`, `,"INDEX_VALUE":9}`, `,"\u0069ndex_value":9}`, `,"ındex_value":9}`,
 	} {
 		h, record, leaf := logged(t, strings.TrimSuffix(recordText, "}")+more)
-		if _, _, err := mustLog(t, h.key).CheckRecord([]byte(h.response(record, leaf))); err == nil ||
+		if _, _, err := mustLog(t, h.Key).CheckRecord([]byte(response(t, h, record, leaf))); err == nil ||
 			!strings.Contains(err.Error(), "is there twice") {
 			t.Errorf("%s: %v", more, err)
 		}
@@ -207,7 +130,7 @@ func TestCheckRecord_Ambiguous(t *testing.T) {
 func TestCheckRecord_NotLogged(t *testing.T) {
 	t.Parallel()
 	h, record, _ := logged(t, recordText)
-	_, _, err := mustLog(t, h.key).CheckRecord([]byte(`{"inclusion":null,"data":` + record + `}`))
+	_, _, err := mustLog(t, h.Key).CheckRecord([]byte(`{"inclusion":null,"data":` + record + `}`))
 	if !errors.Is(err, verifier.ErrNotLogged) {
 		t.Errorf("%v, want %v", err, verifier.ErrNotLogged)
 	}
@@ -215,18 +138,18 @@ func TestCheckRecord_NotLogged(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	h, other := newHistory(t, "assay/test"), newHistory(t, "assay/other")
-	h.add("a")
-	other.add("a")
-	log := mustLog(t, h.key)
-	if c, err := log.Open(h.checkpoint(1)); err != nil || c.Size != 1 || c.Origin != h.name {
+	h, other := logtest.New(t, "assay/test"), logtest.New(t, "assay/other")
+	h.Add("a")
+	other.Add("a")
+	log := mustLog(t, h.Key)
+	if c, err := log.Open(h.Checkpoint(1)); err != nil || c.Size != 1 || c.Origin != h.Name {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := log.Open(other.checkpoint(1)); err == nil {
+	if _, err := log.Open(other.Checkpoint(1)); err == nil {
 		t.Error("the checkpoint of another log is accepted")
 	}
-	h.name = "assay/renamed" // signed with the key of another name
-	if _, err := log.Open(h.checkpoint(1)); err == nil || !strings.Contains(err.Error(), "of the log assay/renamed") {
+	h.Name = "assay/renamed" // signed with the key of another name
+	if _, err := log.Open(h.Checkpoint(1)); err == nil || !strings.Contains(err.Error(), "of the log assay/renamed") {
 		t.Errorf("the checkpoint of a renamed log: %v", err)
 	}
 	if _, err := verifier.NewLog("assay/test"); err == nil {
@@ -252,31 +175,27 @@ func TestParseCheckpoint(t *testing.T) {
 
 func TestCheckConsistency(t *testing.T) {
 	t.Parallel()
-	h, fork := newHistory(t, "assay/test"), newHistory(t, "assay/test")
+	h, fork := logtest.New(t, "assay/test"), logtest.New(t, "assay/test")
 	for i := range 300 {
-		h.add(fmt.Sprint(i))
+		h.Add(fmt.Sprint(i))
 		if i == 100 {
-			fork.add("something else")
+			fork.Add("something else")
 			continue
 		}
-		fork.add(fmt.Sprint(i))
+		fork.Add(fmt.Sprint(i))
 	}
-	log := mustLog(t, h.key)
-	at := func(h *history, size int64) verifier.Checkpoint {
+	log := mustLog(t, h.Key)
+	at := func(h *logtest.Log, size int64) verifier.Checkpoint {
 		t.Helper()
-		c, err := log.Open(h.checkpoint(size))
+		c, err := log.Open(h.Checkpoint(size))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	prove := func(h *history, from, to int64) []string {
+	prove := func(h *logtest.Log, from, to int64) []string {
 		t.Helper()
-		p, err := tlog.ProveTree(to, from, h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return texts(p)
+		return logtest.Texts(h.Consistency(from, to))
 	}
 	for _, sizes := range [][2]int64{{1, 1}, {1, 300}, {100, 101}, {255, 257}, {256, 300}, {300, 300}} {
 		if err := verifier.CheckConsistency(at(h, sizes[0]), at(h, sizes[1]), prove(h, sizes[0], sizes[1])); err != nil {

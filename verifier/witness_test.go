@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assaydata/assay/internal/logtest"
 	"github.com/assaydata/assay/verifier"
 )
 
@@ -56,10 +57,10 @@ func (c cosigner) backdated(signed string, at uint64) string {
 
 func TestRequire(t *testing.T) {
 	t.Parallel()
-	h := newHistory(t, "example.com/log")
-	h.add("one")
-	signed := h.checkpoint(1)
-	log := mustLog(t, h.key)
+	h := logtest.New(t, "example.com/log")
+	h.Add("one")
+	signed := h.Checkpoint(1)
+	log := mustLog(t, h.Key)
 	a, b, c := newCosigner("a.example"), newCosigner("b.example"), newCosigner("c.example")
 	two, err := log.Require(2, a.vkey(), b.vkey(), c.vkey())
 	if err != nil {
@@ -97,7 +98,7 @@ var errAny = errors.New("any error")
 
 func TestRequire_Refuses(t *testing.T) {
 	t.Parallel()
-	log := mustLog(t, newHistory(t, "example.com/log").key)
+	log := mustLog(t, logtest.New(t, "example.com/log").Key)
 	a := newCosigner("a.example").vkey()
 	f := func(want string, witnesses int, keys ...string) {
 		t.Helper()
@@ -110,16 +111,16 @@ func TestRequire_Refuses(t *testing.T) {
 	f("twice", 1, a, a)
 	f("twice", 1, a, cosigner{"other", newCosigner("a.example").key}.vkey())
 	f("is not the key of a witness", 1, "")
-	f("is not the key of a witness", 1, newHistory(t, "example.com/log").key) // of a log
+	f("is not the key of a witness", 1, logtest.New(t, "example.com/log").Key) // of a log
 	f("is not that of its name and key", 1, strings.Replace(a, "a.example", "b.example", 1))
 	f("no name for a witness", 1, "+"+strings.SplitN(a, "+", 2)[1])
 }
 
 func TestCosign(t *testing.T) {
 	t.Parallel()
-	h := newHistory(t, "example.com/log")
-	h.add("one")
-	signed := h.checkpoint(1)
+	h := logtest.New(t, "example.com/log")
+	h.Add("one")
+	signed := h.Checkpoint(1)
 	c := newCosigner("w.example/1")
 	text, _, _ := strings.Cut(signed, "\n\n")
 	line, err := verifier.Cosign(c.name, c.key, text+"\n", 1_700_000_000)

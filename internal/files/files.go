@@ -5,6 +5,7 @@ package files
 import (
 	"errors"
 	"os"
+	"path/filepath"
 )
 
 // private is the mode of a file that only its owner can read and write.
@@ -55,4 +56,29 @@ func Write(name string, content []byte) error {
 	}
 	_, err = file.Write(content)
 	return errors.Join(err, file.Close())
+}
+
+// Replace writes a file that only its owner can read, in place of the one of that name. When it returns, the disk has
+// the new one; after a crash there is the old one or the new one, and never a part.
+func Replace(name string, content []byte) (err error) {
+	next := name + ".next"
+	file, err := Create(next)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	if err := os.Rename(next, name); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }

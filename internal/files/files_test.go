@@ -54,3 +54,25 @@ func TestCreate_LeavesDevicesAlone(t *testing.T) {
 		t.Errorf("the mode was %v and is %v (%v)", before.Mode(), after.Mode(), err)
 	}
 }
+
+// Replacing leaves the old content or the new one, and no other file.
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "state")
+	for _, content := range []string{"the first and longer content", "second"} {
+		if err := files.Replace(name, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != content {
+			t.Errorf("the file has %q (%v), want %q", got, err, content)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("the folder has %v (%v), want one file", left, err)
+	}
+	missing := filepath.Join(dir, "missing", "state")
+	if err := files.Replace(missing, []byte("x")); err == nil {
+		t.Errorf("%s was written", missing)
+	}
+}

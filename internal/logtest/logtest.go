@@ -1,0 +1,111 @@
+// Package logtest makes logs for tests: in memory, and with x/mod's own code, so that they can judge this project's.
+package logtest
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Log is a log in memory.
+type Log struct {
+	Name    string
+	Key     string // as a reader knows it
+	Entries []string
+
+	t      testing.TB
+	signer note.Signer
+	hashes []tlog.Hash // as tlog stores them
+}
+
+// New makes an empty log. Its key follows from its name.
+func New(t testing.TB, name string) *Log {
+	t.Helper()
+	seed := sha256.Sum256([]byte(name))
+	private := ed25519.NewKeyFromSeed(seed[:])
+	key, err := note.NewEd25519VerifierKey(name, private.Public().(ed25519.PublicKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(key, "+")
+	secret := base64.StdEncoding.EncodeToString(append([]byte{1}, seed[:]...))
+	signer, err := note.NewSigner("PRIVATE+KEY+" + parts[0] + "+" + parts[1] + "+" + secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Log{t: t, Name: name, Key: key, signer: signer}
+}
+
+// ReadHashes is of tlog.HashReader.
+func (l *Log) ReadHashes(indexes []int64) (list []tlog.Hash, err error) {
+	for _, i := range indexes {
+		list = append(list, l.hashes[i])
+	}
+	return list, nil
+}
+
+// Add appends entries.
+func (l *Log) Add(entries ...string) {
+	l.t.Helper()
+	for _, entry := range entries {
+		more, err := tlog.StoredHashes(l.Size(), []byte(entry), l)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.Entries, l.hashes = append(l.Entries, entry), append(l.hashes, more...)
+	}
+}
+
+// Size is how many entries the log has.
+func (l *Log) Size() int64 { return int64(len(l.Entries)) }
+
+// Checkpoint signs the first entries.
+func (l *Log) Checkpoint(size int64) string {
+	l.t.Helper()
+	root, err := tlog.TreeHash(size, l)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s\n%d\n%s\n", l.Name, size, root)
+	signed, err := note.Sign(&note.Note{Text: text}, l.signer)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return string(signed)
+}
+
+// Inclusion proves that an entry is in the log, with hashes in hexadecimal.
+func (l *Log) Inclusion(leaf int64) []string {
+	l.t.Helper()
+	p, err := tlog.ProveRecord(l.Size(), leaf, l)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return Texts(p)
+}
+
+// Consistency proves that the log of one size begins with that of another.
+func (l *Log) Consistency(from, to int64) []tlog.Hash {
+	l.t.Helper()
+	p, err := tlog.ProveTree(to, from, l)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return p
+}
+
+// Texts are hashes in hexadecimal.
+func Texts(hashes []tlog.Hash) []string {
+	list := make([]string, len(hashes))
+	for i, hash := range hashes {
+		list[i] = hex.EncodeToString(hash[:])
+	}
+	return list
+}
