@@ -115,11 +115,12 @@ race: ## tests of all packages with goroutines, under the race detector
 
 # Programs of others that judge the log. They have their own module, as golangci-lint has.
 TESSERA := github.com/transparency-dev/tessera/cmd
-JUDGES  := tools/tessera/bin/fsck tools/tessera/bin/mirror
+JUDGES  := tools/tessera/bin/fsck tools/tessera/bin/mirror tools/tessera/bin/cosigned
 
-$(JUDGES) &: tools/tessera/go.mod tools/tessera/go.sum
+$(JUDGES) &: tools/tessera/go.mod tools/tessera/go.sum tools/tessera/cosigned/main.go
 	cd tools/tessera && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/fsck $(TESSERA)/fsck
 	cd tools/tessera && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/mirror $(TESSERA)/experimental/mirror/posix
+	cd tools/tessera && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/cosigned ./cosigned
 	@touch $(JUDGES)
 
 .PHONY: script

@@ -17,7 +17,8 @@ import (
 func response(t *testing.T, l *logtest.Log, record string, leaf int64) string {
 	t.Helper()
 	inclusion, err := json.Marshal(verifier.Inclusion{
-		LeafIndex: leaf, Entry: l.Entries[leaf], Hashes: l.Inclusion(leaf), TreeSize: l.Size(), Checkpoint: l.Checkpoint(l.Size()),
+		LeafIndex: leaf, Entry: l.Entries[leaf], Hashes: l.Inclusion(leaf), TreeSize: l.Size(),
+		Checkpoint: l.Checkpoint(l.Size()),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/internal/witness"
 )
 
 // node is everything that a serving process responds from. It exists before the store is open, so that /health responds
@@ -163,7 +164,8 @@ func (n *node) load(ctx context.Context) error {
 func (n *node) loops() []func(context.Context) error {
 	loops := append(n.parts, n.status.Watch, n.watchdog, n.reloads)
 	if n.config.node.role.Publishes() {
-		loops = append(loops, n.publisher.Run)
+		collector := &witness.Collector{Store: n.store, Peers: n.config.node.witnesses, Log: n.log}
+		loops = append(loops, n.publisher.Run, collector.Run)
 	}
 	if n.config.node.role.Reads() {
 		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.accounts.RunUse, n.counter.Run)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/internal/witness"
 )
 
 // nodeConfig is how a node works with others. The demo is always a single node.
@@ -19,6 +20,8 @@ type nodeConfig struct {
 	init    bool             // create a missing database
 	upgrade bool             // bring the tables of an earlier release up to date
 	horizon time.Duration    // how far past the newest transaction to publish
+
+	witnesses []witness.Peer // that sign checkpoints
 }
 
 // maxHorizon is as good as none.
@@ -47,9 +50,29 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 	flags.BoolVar(&c.upgrade, "upgrade", false, "upgrade the tables of an earlier release, as assay db upgrade does")
 	addDurationFlag(flags, &c.horizon, "publish-horizon", time.Hour, maxHorizon,
 		"`TIME` past the newest transaction up to which hours are published, even if they are empty")
+	parsedFlag(flags, "witness", listFlag, "",
+		"`KEY=URL,…` of witnesses that sign the checkpoints of the log, with the keys that assay witness prints",
+		c.setWitnesses)
 	addAddressFlag(flags, &c.replica.store, "store-read",
 		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ",
 		store.CheckAddress)
+}
+
+func (c *nodeConfig) setWitnesses(text string) error {
+	c.witnesses = nil
+	names := map[string]bool{}
+	for _, part := range splitList(text) {
+		peer, err := witness.ParsePeer(part)
+		if err != nil {
+			return err
+		}
+		if name := peer.Witness.Name(); names[name] {
+			return fmt.Errorf("the witness %s is there twice", name)
+		}
+		names[peer.Witness.Name()] = true
+		c.witnesses = append(c.witnesses, peer)
+	}
+	return nil
 }
 
 // check refuses settings that contradict each other. It does not show addresses, which may contain a password.
@@ -57,6 +80,8 @@ func (c *nodeConfig) check(location databaseLocation) error {
 	switch {
 	case c.init && !c.role.Publishes():
 		return usagef("--init is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
+	case len(c.witnesses) > 0 && !c.role.Publishes():
+		return usagef("--witness is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
 	case c.replica.store == "":
 		return nil
 	case !c.role.Reads():

@@ -114,13 +114,54 @@ func (db *DB) AddCheckpoint(ctx context.Context, c proof.SignedCheckpoint) error
 	})
 }
 
-// LastCheckpoint returns the newest checkpoint; its Size is 0 if there is none.
+// LastCheckpoint returns the newest checkpoint, with the signatures of witnesses; its Size is 0 if there is none.
 func (db *DB) LastCheckpoint(ctx context.Context) (c proof.SignedCheckpoint, err error) {
 	err = db.read(ctx, func(tx *tx) error {
-		c, err = lastCheckpoint(tx)
-		return err
+		if c, err = lastCheckpoint(tx); err != nil {
+			return err
+		}
+		return addCosignatures(tx, &c, assay.Latest)
 	})
 	return c, err
+}
+
+// AddCosignature stores the line by which a witness has signed the checkpoint of a size. A second one of the same
+// witness changes nothing.
+func (db *DB) AddCosignature(ctx context.Context, size int64, witness, line string) error {
+	return db.write(ctx, func(tx *tx) error {
+		return tx.exec(`INSERT INTO cosignatures (size, witness, received_at, line) VALUES ($1, $2, $3, $4)
+			ON CONFLICT DO NOTHING`, size, witness, tx.now, line)
+	})
+}
+
+// addCosignatures adds the signatures of witnesses to a checkpoint, as far as they were there at an instant.
+func addCosignatures(tx *tx, c *proof.SignedCheckpoint, by int64) error {
+	return eachCosignature(tx, c.Size, by, func(_, line string) { c.Note += line })
+}
+
+func eachCosignature(tx *tx, size, by int64, f func(witness, line string)) error {
+	return tx.each(`SELECT witness, line FROM cosignatures WHERE size = $1 AND received_at <= $2 ORDER BY witness`,
+		[]any{size, by}, func(scan scanFunc) error {
+			var witness, line string
+			err := scan(&witness, &line)
+			f(witness, line)
+			return err
+		})
+}
+
+// Unwitnessed returns the newest checkpoint as the log has signed it, and the names of the witnesses that have signed
+// it too. The size is 0 if there is none.
+func (db *DB) Unwitnessed(ctx context.Context) (size int64, signed string, witnesses []string, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		witnesses = nil
+		last, err := lastCheckpoint(tx)
+		if err != nil {
+			return err
+		}
+		size, signed = last.Size, last.Note
+		return eachCosignature(tx, size, assay.Latest, func(witness, _ string) { witnesses = append(witnesses, witness) })
+	})
+	return size, signed, witnesses, err
 }
 
 func readCheckpoints(tx *tx) (list []proof.SignedCheckpoint, err error) {

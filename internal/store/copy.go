@@ -23,7 +23,7 @@ var (
 		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
 		"organizations", "floors", "members", "grants", "sessions", "devices", "totp", "passkeys",
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",
-		"log_tiles", "log_bundles", "log_records", "log_methodologies", "checkpoints",
+		"log_tiles", "log_bundles", "log_records", "log_methodologies", "checkpoints", "cosignatures",
 	}
 )
 

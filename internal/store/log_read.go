@@ -195,8 +195,11 @@ func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p pro
 			return nil
 		}
 		hashes, err := tlog.ProveRecord(p.Checkpoint.Size, p.Leaf, r)
+		if err != nil {
+			return err
+		}
 		p.Hashes = plainHashes(hashes)
-		return err
+		return addCosignatures(tx, &p.Checkpoint, by)
 	})
 	return p, ok, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/merkle"
@@ -238,7 +239,7 @@ func TestLog_OfAnUpgradedDatabase(t *testing.T) {
 	want := kinds(logEntries(t, db))
 	for _, statement := range []string{
 		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
-		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`,
+		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`, `DROP TABLE cosignatures`,
 		`DELETE FROM counters WHERE name IN ('log', 'checkpoint')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
 		`DROP INDEX conflicts_by_receipt`, `DROP INDEX utilization_by_receipt`,
 		`DELETE FROM migrations WHERE number >= 19`,
@@ -253,6 +254,53 @@ func TestLog_OfAnUpgradedDatabase(t *testing.T) {
 	if !strings.HasSuffix(entries[0], `,"publications":1}`) {
 		t.Errorf("the log begins with %s, want it to count what is older", entries[0])
 	}
+}
+
+// A checkpoint has the signatures of its witnesses, and as of an instant only those that were there.
+func TestCheckpoint_Cosignatures(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		if _, err := db.Publish(t.Context(), ready(t, db, hours("B200", 0, 3))); err != nil {
+			t.Fatal(err)
+		}
+		head, err := db.LogHead(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size, _, _, err := db.Unwitnessed(t.Context()); err != nil || size != 0 {
+			t.Errorf("without a checkpoint there is one of %d entries, %v", size, err)
+		}
+		checkpoint := proof.SignedCheckpoint{Size: head.Size, SignedAt: 1000, PublicKey: []byte("key"), Note: "note\n"}
+		if err := db.AddCheckpoint(t.Context(), checkpoint); err != nil {
+			t.Fatal(err)
+		}
+		clock := int64(2000)
+		db.Now = func() time.Time { return time.UnixMilli(clock) }
+		for _, c := range [][2]string{{"two", "— two\n"}, {"one", "— one\n"}, {"one", "— again\n"}} {
+			if err := db.AddCosignature(t.Context(), head.Size, c[0], c[1]); err != nil {
+				t.Fatal(err)
+			}
+			clock += 1000
+		}
+		last, err := db.LastCheckpoint(t.Context())
+		if want := "note\n— one\n— two\n"; err != nil || last.Note != want {
+			t.Errorf("the checkpoint is %q (%v), want %q", last.Note, err, want)
+		}
+		size, signed, witnesses, err := db.Unwitnessed(t.Context())
+		if err != nil || size != head.Size || signed != "note\n" || !slices.Equal(witnesses, []string{"one", "two"}) {
+			t.Errorf("to be signed: %d %q by %q, %v", size, signed, witnesses, err)
+		}
+		records, err := db.AppendRecords(t.Context(), nil, 0, assay.Latest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for by, want := range map[int64]string{1999: "note\n", 2000: "note\n— two\n", 3000: "note\n— one\n— two\n"} {
+			p, ok, err := db.ProveRecord(t.Context(), records[0].Hash, by)
+			if err != nil || !ok || p.Checkpoint.Note != want {
+				t.Errorf("as of %d the checkpoint is %q (%v, %v), want %q", by, p.Checkpoint.Note, ok, err, want)
+			}
+		}
+	})
 }
 
 // A reader of the log learns neither who did something nor values.

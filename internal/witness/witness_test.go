@@ -32,7 +32,8 @@ func open(t *testing.T, dir, name string, logs ...string) *witness.Witness {
 		logs = []string{logtest.New(t, logName).Key}
 	}
 	seed := sha256.Sum256([]byte(name))
-	w, err := witness.Open(dir, name, ed25519.NewKeyFromSeed(seed[:]), logs, func() time.Time { return time.Unix(1000, 0) })
+	now := func() time.Time { return time.Unix(1000, 0) }
+	w, err := witness.Open(dir, name, ed25519.NewKeyFromSeed(seed[:]), logs, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestAddCheckpoint_Fork(t *testing.T) {
 	if want := l.Checkpoint(200) + "\n" + fork.Checkpoint(200); err != nil || string(text) != want {
 		t.Errorf("the evidence is %q (%v), want both checkpoints", text, err)
 	}
-	mustSign(t, w, request(200, l.Consistency(200, 300), l.Checkpoint(300)), l.Checkpoint(300)) // the first one goes on
+	mustSign(t, w, request(200, l.Consistency(200, 300), l.Checkpoint(300)), l.Checkpoint(300)) // the first one continues
 }
 
 // A witness that forgets would sign a second history.

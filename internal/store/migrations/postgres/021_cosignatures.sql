@@ -1,0 +1,8 @@
+-- As in SQLite's 021_cosignatures.sql.
+CREATE TABLE cosignatures (
+    size        BIGINT NOT NULL,
+    witness     TEXT   NOT NULL COLLATE "C",
+    received_at BIGINT NOT NULL,
+    line        TEXT   NOT NULL,
+    PRIMARY KEY (size, witness)
+);
