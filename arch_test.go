@@ -90,7 +90,10 @@ var packages = map[string]struct {
 	"verifier":         {may: "", why: "readers who trust no one use it in their own programs"},
 	"internal/logtest": {may: "", why: "a log that judges ours is made without our code"},
 	"internal/witness": {may: ". internal/files verifier", why: "a witness knows nothing of a log but its checkpoints"},
-	"internal/proof":   {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
+	"internal/monitor": {
+		may: "internal/files internal/merkle verifier", why: "it knows of a server what everyone can see",
+	},
+	"internal/proof": {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
 	"internal/publish": {
 		may: ". internal/index internal/proof internal/store",
 		why: "it writes for readers that may be other processes",

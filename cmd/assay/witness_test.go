@@ -135,6 +135,21 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	monitored := func(server string) (out string, code int) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, "monitor", server, "--dir", "monitor", "--once")
+		cmd.Dir = dir
+		text, err := cmd.CombinedOutput()
+		if exit, failed := errors.AsType[*exec.ExitError](err); failed {
+			return string(text), exit.ExitCode()
+		}
+		return string(text), 0
+	}
+	if out, code := monitored(first.url); code != 0 {
+		t.Fatalf("the monitor of the first history: exit code %d: %s", code, out)
+	}
+	kept := checkpointOf(t, first.url)
+
 	rows := "id,source,executed_at,gpu_name,region,price,gpus,hours,provider,verified\n"
 	for hour := range 200 { // so that the second history is the longer one
 		at := time.Date(2025, 6, 12, hour, 0, 0, 0, time.UTC).Format(time.RFC3339)
@@ -171,6 +186,20 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 	}
 	if _, err := careful.Open(checkpointOf(t, first.url)); err != nil {
 		t.Errorf("the first history: %v", err)
+	}
+	out, code := monitored(second.url)
+	if code != exitFailed || !strings.Contains(out, "does not continue that of") {
+		t.Errorf("the monitor of the second history: exit code %d: %s", code, out)
+	}
+	evidence, err := filepath.Glob(filepath.Join(dir, "monitor", "evidence-*"))
+	if err != nil || len(evidence) != 1 {
+		t.Fatalf("the evidence is in %v, %v", evidence, err)
+	}
+	if got := readText(t, filepath.Join(evidence[0], "checkpoint-kept.txt")); got != kept {
+		t.Errorf("the evidence has %s, want %s", got, kept)
+	}
+	if _, err := log.Open(readText(t, filepath.Join(evidence[0], "checkpoint-sent.txt"))); err != nil {
+		t.Errorf("the evidence is not signed by the operator: %v", err)
 	}
 }
 

@@ -40,6 +40,19 @@ func ParsePath(path string) (r Resource, err error) {
 	return r, nil
 }
 
+// Path is the path of the resource, which ParsePath parses.
+func (r *Resource) Path() string {
+	t := tlog.Tile{H: tileHeight, L: r.Level, N: r.Index, W: r.Width}
+	if r.Entries {
+		t.L = -1
+	}
+	rest := strings.TrimPrefix(t.Path(), "tile/8/")
+	if entries, ok := strings.CutPrefix(rest, "data/"); ok {
+		rest = "entries/" + entries
+	}
+	return "tile/" + rest
+}
+
 // Within reports whether the log has the resource when it has so many entries.
 func (r *Resource) Within(entries int64) bool {
 	hashes := entries >> (tileHeight * r.Level)

@@ -1,0 +1,182 @@
+package monitor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"github.com/assaydata/assay/verifier"
+)
+
+// recordEntry is the entry of a record in the log.
+type recordEntry struct {
+	Type        string `json:"type"`
+	GPU         string `json:"gpu_type"`
+	Region      string `json:"region"`
+	Granularity string `json:"granularity"`
+	Timestamp   string `json:"timestamp"`
+	Revision    int    `json:"revision"`
+	Hash        string `json:"hash"`
+}
+
+// slot is the part of a query that says which value is meant.
+func (e *recordEntry) slot() url.Values {
+	query := url.Values{"region": {e.Region}}
+	if e.Region == "global" {
+		query.Del("region")
+	}
+	return query
+}
+
+// sample picks some of the records that pass by. The operator cannot know which.
+type sample struct {
+	most, seen int
+	since      string // without a key: only days from then on are public
+	entries    []recordEntry
+}
+
+// publicFor is how long days are public: somewhat less than three months.
+const publicFor = 85 * 24 * time.Hour
+
+func (m *Monitor) newSample() *sample {
+	s := &sample{most: m.Records}
+	if m.Server.Key == "" {
+		s.since = m.Now().Add(-publicFor).UTC().Format(instantLayout)
+	}
+	return s
+}
+
+const instantLayout = "2006-01-02T15:04:05.000Z"
+
+func (s *sample) add(entry []byte) {
+	if s.most == 0 || !bytes.HasPrefix(entry, []byte(`{"type":"record",`)) {
+		return
+	}
+	var e recordEntry
+	if err := json.Unmarshal(entry, &e); err != nil || len(e.Timestamp) != len(instantLayout) {
+		return // it proves nothing, and a reader of it finds that out
+	}
+	if s.since != "" && (e.Granularity != "daily" || e.Timestamp < s.since) {
+		return
+	}
+	place := s.seen
+	if s.seen++; place >= s.most {
+		if place = rand.IntN(s.seen); place >= s.most { //nolint:gosec // the server does not see the generator
+			return
+		}
+	}
+	if place < len(s.entries) {
+		s.entries[place] = e
+	} else {
+		s.entries = append(s.entries, e)
+	}
+}
+
+// checkRecords requests records of the log, and the values that are served for them.
+func (m *Monitor) checkRecords(ctx context.Context, entries []recordEntry, signed string, r *Report) error {
+	for i := range entries {
+		e := &entries[i]
+		record, err := m.checkRecord(ctx, e, signed)
+		if err != nil {
+			return err
+		}
+		if record == nil {
+			continue // it is not for everyone, or not there at the moment
+		}
+		r.Records++
+		compared, err := m.checkValue(ctx, e, record, signed)
+		if err != nil {
+			return err
+		}
+		if compared {
+			r.Values++
+		}
+	}
+	return nil
+}
+
+// checkRecord requests the record of an entry; nil if the server does not show it.
+func (m *Monitor) checkRecord(ctx context.Context, e *recordEntry, signed string) (*verifier.Record, error) {
+	query := e.slot()
+	if e.Granularity == "daily" {
+		query.Set("date", e.Timestamp[:len("2006-01-02")])
+	} else {
+		query.Set("timestamp", e.Timestamp)
+	}
+	text, status, err := m.Server.get(ctx, "/api/gpu/"+url.PathEscape(e.GPU)+"/determination?"+query.Encode())
+	if err != nil || status != ok {
+		return nil, err
+	}
+	record, _, err := m.Log.CheckRecord(text)
+	switch {
+	case errors.Is(err, verifier.ErrNotLogged), errors.Is(err, verifier.ErrTooFewWitnesses):
+		return nil, nil //nolint:nilnil // it is signed in a moment
+	case err != nil:
+		return nil, m.evidence(fmt.Sprintf("the record of %s is not proven: %v", e, err), signed, text)
+	case record.Timestamp != e.Timestamp || record.Region != e.Region || record.GPU != e.GPU:
+		return nil, m.evidence(fmt.Sprintf("the server shows another record than that of %s", e), signed, text)
+	case record.Revision < e.Revision || record.Revision == e.Revision && record.Hash != e.Hash:
+		return nil, m.evidence(fmt.Sprintf("the server shows another record of %s than the log lists", e), signed, text)
+	}
+	return &record, nil
+}
+
+func (e *recordEntry) String() string {
+	return fmt.Sprintf("%s %s %s at %s", e.GPU, e.Region, e.Granularity, e.Timestamp)
+}
+
+// checkValue compares the value that is served with its record, unless the server does not show it.
+func (m *Monitor) checkValue(
+	ctx context.Context, e *recordEntry, record *verifier.Record, signed string,
+) (compared bool, err error) {
+	day := e.Timestamp[:len("2006-01-02")]
+	query := e.slot()
+	query.Set("granularity", e.Granularity)
+	query.Set("startDate", day)
+	query.Set("endDate", day)
+	text, status, err := m.Server.get(ctx, "/api/gpu/"+url.PathEscape(e.GPU)+"/index-history?"+query.Encode())
+	if err != nil || status != ok {
+		return false, err
+	}
+	var served struct {
+		Access      string `json:"access"`
+		Granularity string `json:"granularity"`
+		Data        []struct {
+			Timestamp string      `json:"timestamp"`
+			Value     json.Number `json:"index_value"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(text, &served); err != nil {
+		return false, fmt.Errorf("the values of %s: %w", e, err)
+	}
+	if served.Granularity != e.Granularity {
+		return false, nil
+	}
+	value := json.Number("")
+	for _, row := range served.Data {
+		if row.Timestamp == e.Timestamp {
+			value = row.Value
+		}
+	}
+	proven := json.Number("")
+	if record.Value != nil {
+		proven = *record.Value
+	}
+	switch {
+	case value == proven:
+		return true, nil
+	case value == "" && served.Access != "full":
+		return false, nil // it is older than what this reader may see
+	}
+	again, err := m.checkRecord(ctx, e, signed)
+	if err != nil || again == nil || again.Hash != record.Hash {
+		return false, err // it was restated between the two requests
+	}
+	what := fmt.Sprintf("the server shows %q for %s, and its record says %q", value, e, proven)
+	return false, m.evidence(what, signed, text)
+}
