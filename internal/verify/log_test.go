@@ -2,8 +2,10 @@ package verify
 
 import (
 	"crypto/ed25519"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
@@ -142,4 +144,60 @@ func TestLog_Unsigned(t *testing.T) {
 	if _, err := Database(t.Context(), m.db, Options{Signatures: accepted}); err != nil {
 		t.Errorf("if days may be unsigned: %v", err)
 	}
+}
+
+// An operator who forges rows makes their checksums right too. Where no published value depends on a row, only the log
+// shows it.
+func TestLog_ForgedRows(t *testing.T) {
+	t.Parallel()
+	future := late("RTX 5090", marketEnd+5*assay.Hour, 77) // nothing is published there
+	receive := func(m *tampered, change func(*assay.Transaction)) {
+		t.Helper()
+		row := future
+		change(&row)
+		if _, err := m.db.AppendTransactions(t.Context(), []assay.Transaction{row}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, change := range map[string]func(*assay.Transaction){
+		"whether it came verified": func(r *assay.Transaction) { r.Verified = false },
+		"the price":                func(r *assay.Transaction) { r.Price++ },
+	} {
+		honest, forged := newTampered(t), newTampered(t)
+		receive(honest, func(*assay.Transaction) {})
+		receive(forged, change)
+		var number, checksum int64
+		var body []byte
+		err := forged.raw.QueryRow(`SELECT segment, checksum, body FROM segments ORDER BY segment DESC LIMIT 1`).
+			Scan(&number, &checksum, &body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		honest.wantIntact()
+		n := honest.exec(`UPDATE segments SET checksum = $1, body = $2 WHERE segment = $3`, checksum, body, number)
+		if n != 1 {
+			t.Fatalf("%d segments were changed", n)
+		}
+		wantLogDifference(t, honest, Options{}, what, `the log does not have {"type":"transactions"`)
+	}
+	observed := newTampered(t)
+	var key, body string
+	var revision, received int64
+	err := observed.raw.QueryRow(`SELECT key, revision, received_at, body FROM observations WHERE family = 'memory'
+		ORDER BY observation LIMIT 1`).Scan(&key, &revision, &received, &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body = strings.Replace(body, "0", "9", 1)
+	observed.exec(`UPDATE observations SET body = $1, checksum = $2 WHERE family = 'memory' AND key = $3 AND revision = $4`,
+		body, observationChecksum("memory", key, revision, received, body), key, revision)
+	wantLogDifference(t, observed, Options{}, "an observation", `the log does not have {"type":"observations"`)
+}
+
+// observationChecksum is how the store makes the checksum of an observation.
+func observationChecksum(family, key string, revision, received int64, body string) int64 {
+	text := func(b []byte, s string) []byte { return append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	b := text(text(nil, family), key)
+	b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(revision)), uint64(received))
+	return int64(crc32.Checksum(text(b, body), crc32.MakeTable(crc32.Castagnoli)))
 }

@@ -95,10 +95,10 @@ type scale struct {
 }
 
 var (
-	// The runtime collects garbage at least every two minutes, and idle connections end after two: a memory that has
-	// settled for longer has nothing left to give back.
+	// Idle connections end after two minutes, and the runtime collects garbage at least every two: a memory that has
+	// settled for more than four has nothing left to give back.
 	fullScale = scale{
-		keys: 100_000, connections: 6000, warmUp: 500_000, settle: 150 * time.Second, quiet: time.Minute,
+		keys: 100_000, connections: 6000, warmUp: 500_000, settle: 250 * time.Second, quiet: time.Minute,
 		attack: 40 * time.Second, flood: 3000,
 	}
 	shortScale = scale{
