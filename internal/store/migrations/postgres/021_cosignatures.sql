@@ -3,6 +3,6 @@ CREATE TABLE cosignatures (
     size        BIGINT NOT NULL,
     witness     TEXT   NOT NULL COLLATE "C",
     received_at BIGINT NOT NULL,
-    line        TEXT   NOT NULL,
+    line        TEXT   NOT NULL COLLATE "C",
     PRIMARY KEY (size, witness)
 );
