@@ -102,7 +102,7 @@ type service struct {
 // servingGC is how far the heap may grow before a collection, in percent of the live heap. A server's heap is
 // long-lived and it makes little garbage: collecting somewhat more often than Go's default saves about a tenth of the
 // memory, at no measurable cost. GOGC in the environment overrides it.
-const servingGC = 70
+const servingGC = 60
 
 // openService listens first, so that a port in use is reported before any work is done. The store is opened when the
 // service runs, because that may take a while: for the database, or for its tables to be upgraded.
