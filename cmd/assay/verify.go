@@ -14,13 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/verify"
 )
 
 func newVerifyCommand(s *streams) *cobra.Command {
 	var location databaseLocation
-	var bundle string
+	var bundle, since string
 	options := verify.Options{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "verify",
@@ -30,12 +31,23 @@ when it was published; follow the hash chain of every series; and check the
 signed manifest of every day. With --bundle, do the same for files that assay
 export wrote, without a database. The exit code is 1 if anything differs.`,
 		Example: `  assay verify --dir data
+  assay verify --dir data --since checkpoint-of-last-year.txt
   assay verify --bundle proof \
     --public-key iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			debug.SetGCPercent(verifyGC)
 			debug.SetMemoryLimit(verifyMemory)
+			if since != "" {
+				if bundle != "" || options.GPU != "" || options.From != 0 || options.To != 0 {
+					return usagef("--since checks the whole log of a database: leave out --bundle, --gpu, --from and --to")
+				}
+				text, err := files.Read(cmd.Context(), since, maxCheckpoint)
+				if err != nil {
+					return err
+				}
+				options.Since = string(text)
+			}
 			bar, start := newProgress(s), time.Now()
 			options.Now = wallTime().UnixMilli()
 			options.Progress = func(done float64, transactions int) {
@@ -65,6 +77,8 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 			options.PublicKeys = append(options.PublicKeys, keys...)
 			return err
 		})
+	flags.StringVar(&since, "since", "",
+		"`FILE` with a checkpoint that you kept, as /log/checkpoint has it: the log must still begin with what it signs")
 	flags.BoolVar(&options.AllowUnsigned, "allow-unsigned", false, "accept days that are over but not signed")
 	flags.StringVar(&options.GPU, "gpu", "", "`NAME` of the only GPU to verify")
 	addInstantFlag(flags, &options.From, "from", "`INSTANT` of the first slot to verify (default: the first)")
@@ -72,6 +86,9 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 	location.register(flags, defaultFolder)
 	return cmd
 }
+
+// maxCheckpoint is larger than a checkpoint with all signatures that it can have.
+const maxCheckpoint = 64 << 10
 
 func parsePublicKeys(text string) (keys [][]byte, err error) {
 	for _, part := range splitList(text) {

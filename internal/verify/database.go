@@ -19,6 +19,7 @@ type Options struct {
 	From, To int64  // slots that end in [From, To); 0 leaves that side open
 	GPU      string // the only GPU to check; empty for all
 	Workers  int    // 0 is 1
+	Since    string // a signed checkpoint that the log must continue; empty for none. Everything must be checked.
 	Signatures
 
 	Progress Progress // may be nil

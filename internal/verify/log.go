@@ -91,6 +91,9 @@ func (v *verification) checkLog(ctx context.Context) error {
 		v: v, checkpoints: v.ledger.Log.Checkpoints, sums: map[string]entrySum{}, kept: map[entrySum]string{},
 	}
 	var err error
+	if w.since, err = v.openSince(); err != nil {
+		return err
+	}
 	w.printedSince, err = v.db.EachKeptEntry(ctx, v.ledger, func(entry []byte) error {
 		w.kept[v.entryKey.sum(entry)] = string(entry)
 		return nil
@@ -135,6 +138,8 @@ type logWalk struct {
 	records     store.LogRecordSum
 
 	printedSince int64 // from when on the database has all real-time prints
+
+	since proof.Checkpoint // that the log must continue; its Size is 0 if there is none
 
 	published int // publications in the log
 	signed    int // publications in the part that is signed
@@ -199,8 +204,45 @@ func recordHash(entry []byte) (hash assay.Hash, ok bool) {
 	return hash, err == nil
 }
 
+// openSince reads the checkpoint that the log must continue. It must be signed with a key that is accepted or, without
+// any, that has signed others: otherwise it says nothing about this log.
+func (v *verification) openSince() (c proof.Checkpoint, err error) {
+	if v.Since == "" {
+		return c, nil
+	}
+	keys := v.PublicKeys
+	if len(keys) == 0 {
+		for _, signed := range v.ledger.Log.Checkpoints {
+			keys = append(keys, signed.PublicKey)
+		}
+	}
+	for _, key := range slices.CompactFunc(keys, bytes.Equal) {
+		if c, err := proof.OpenCheckpoint(v.Since, v.ledger.Log.Origin, key); err == nil {
+			return c, nil
+		}
+	}
+	return c, differs("the checkpoint to continue is not one of the log %s, or not signed with its key",
+		v.ledger.Log.Origin)
+}
+
+// checkSince compares the tree up to here with the checkpoint that the log must continue, if it is of this size.
+func (w *logWalk) checkSince() error {
+	if w.since.Size == 0 || w.since.Size != w.edge.Size() {
+		return nil
+	}
+	root, err := w.edge.Root()
+	if err == nil && assay.Hash(root) != w.since.Root {
+		err = differs("the log does not begin with the %d entries of the checkpoint to continue: it was rewritten",
+			w.since.Size)
+	}
+	return err
+}
+
 // checkpoint checks the checkpoint of the entries up to here, if there is one.
 func (w *logWalk) checkpoint() error {
+	if err := w.checkSince(); err != nil {
+		return err
+	}
 	if len(w.checkpoints) == 0 || w.checkpoints[0].Size != w.edge.Size() {
 		return nil
 	}
@@ -241,6 +283,10 @@ func (w *logWalk) checkTile(ctx context.Context, t merkle.Tile, hashes []byte) e
 func (w *logWalk) finish(ctx context.Context) error {
 	if err := w.checkpoint(); err != nil {
 		return err
+	}
+	if w.since.Size > w.edge.Size() {
+		return differs("the log has %d entries, and the checkpoint to continue %d: its end is missing",
+			w.edge.Size(), w.since.Size)
 	}
 	if len(w.checkpoints) > 0 {
 		return differs("checkpoint of %d entries of the log: there are only %d", w.checkpoints[0].Size, w.edge.Size())

@@ -201,3 +201,38 @@ func observationChecksum(family, key string, revision, received int64, body stri
 	b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(revision)), uint64(received))
 	return int64(crc32.Checksum(text(b, body), crc32.MakeTable(crc32.Castagnoli)))
 }
+
+// Someone who has kept a checkpoint sees whether today's history extends it.
+func TestLog_Since(t *testing.T) {
+	t.Parallel()
+	m := newTampered(t)
+	checkpoints := ledgerOf(t, m.db).Log.Checkpoints
+	kept := checkpoints[0]
+	for _, c := range checkpoints {
+		if _, err := Database(t.Context(), m.db, Options{Since: c.Note}); err != nil {
+			t.Errorf("since the checkpoint of %d entries: %v", c.Size, err)
+		}
+	}
+	wantLogDifference(t, m, Options{Since: "text"}, "no checkpoint", "is not one of the log")
+	accepted := Signatures{PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize)}}
+	wantLogDifference(t, m, Options{Since: kept.Note, Signatures: accepted}, "another key", "")
+
+	origin := ledgerOf(t, m.db).Log.Origin
+	forked := newTampered(t)
+	rewriteLog(t, forked.db) // its first entry is another one
+	publisher := publisherOf(&marketBuilder{db: forked.db, clock: instant(20, 0)})
+	if err := publisher.Sign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Database(t.Context(), forked.db, Options{}); err != nil {
+		t.Fatalf("the second history is not consistent in itself: %v", err)
+	}
+	wantLogDifference(t, forked, Options{Since: kept.Note}, "another history", "it was rewritten")
+
+	longer := proof.Checkpoint{Origin: origin, Size: logSize(t, m.db) + 1}
+	note, err := proof.SignCheckpoint(longer, marketKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLogDifference(t, m, Options{Since: note}, "a longer history", "its end is missing")
+}
