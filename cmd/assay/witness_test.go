@@ -188,7 +188,7 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 	if _, err := careful.Open(shown); !errors.Is(err, verifier.ErrTooFewWitnesses) {
 		t.Errorf("the second history is accepted: %v\n%s", err, shown)
 	}
-	if _, err := careful.Open(checkpointOf(t, first.url)); err != nil {
+	if err := until(patience, 50*time.Millisecond, signedByAll); err != nil {
 		t.Errorf("the first history: %v", err)
 	}
 	out, code := monitored(second.url)
