@@ -87,12 +87,13 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(publisher.kill)
+	var signed string // the last checkpoint that all have signed: a new one may follow at once
 	signedByAll := func() error {
-		text := checkpointOf(t, first.url)
-		if n := strings.Count(text, ".example "); n != 3 {
-			return fmt.Errorf("%d witnesses have signed:\n%s", n, text)
+		signed = checkpointOf(t, first.url)
+		if n := strings.Count(signed, ".example "); n != 3 {
+			return fmt.Errorf("%d witnesses have signed:\n%s", n, signed)
 		}
-		_, err := careful.Open(text)
+		_, err := careful.Open(signed)
 		return err
 	}
 	if err := until(patience, 50*time.Millisecond, signedByAll); err != nil {
@@ -100,7 +101,7 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 	}
 	for _, key := range keys {
 		judge := exec.CommandContext(t.Context(), otherProgram(t, "cosigned"), key)
-		judge.Stdin = strings.NewReader(checkpointOf(t, first.url))
+		judge.Stdin = strings.NewReader(signed)
 		if out, err := judge.CombinedOutput(); err != nil {
 			t.Errorf("transparency-dev's code refuses the signature of %s: %s", key, out)
 		}
@@ -119,7 +120,15 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(fork, keyFile), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := checkpointOf(t, first.url)
+	sizeOf := func(signed string) int64 {
+		t.Helper()
+		c, err := log.Open(signed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Size
+	}
+	before := sizeOf(checkpointOf(t, first.url))
 	extend := func(dir, reason string) {
 		t.Helper()
 		assayIn(t, dir, "transaction withdraw --dir data --source exchange --reason "+reason+" t2")
@@ -127,10 +136,11 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 	}
 	extend(dir, "honest")
 	err = until(patience, 50*time.Millisecond, func() error {
-		if checkpointOf(t, first.url) == before {
-			return errors.New("there is no new checkpoint")
+		err := signedByAll()
+		if err == nil && sizeOf(signed) == before {
+			err = errors.New("there is no new checkpoint")
 		}
-		return signedByAll()
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
