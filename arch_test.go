@@ -88,18 +88,21 @@ var packages = map[string]struct {
 		why: "it moves points from the store into the snapshot, and computes none",
 	},
 	"verifier":         {may: "", why: "readers who trust no one use it in their own programs"},
+	"internal/fetch":   {may: "", why: "it sends requests, whatever they are about"},
+	"internal/pin":     {may: "internal/fetch internal/files verifier", why: "it keeps keys of logs, for monitors and witnesses"},
 	"internal/logtest": {may: "", why: "a log that judges ours is made without our code"},
-	"internal/witness": {may: ". internal/files verifier", why: "a witness knows nothing of a log but its checkpoints"},
+	"internal/witness": {may: ". internal/fetch internal/files verifier", why: "a witness knows nothing of a log but its checkpoints"},
 	"internal/monitor": {
-		may: "internal/files internal/merkle verifier", why: "it knows of a server what everyone can see",
+		may: "internal/fetch internal/files internal/merkle verifier", why: "it knows of a server what everyone can see",
 	},
 	"internal/proof": {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
 	"internal/publish": {
-		may: ". internal/index internal/proof internal/store",
+		may: ". internal/index internal/proof internal/store verifier",
 		why: "it writes for readers that may be other processes",
 	},
 	"internal/verify": {
-		may: ". internal/files internal/index internal/merkle internal/proof internal/publish internal/store",
+		may: ". internal/files internal/index internal/merkle internal/proof internal/publish internal/store " +
+			"verifier",
 		why: "it recomputes what was published with the publisher's code",
 	},
 	"internal/backtest": {

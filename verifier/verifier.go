@@ -36,22 +36,29 @@ import (
 
 // Log is a log whose key is known.
 type Log struct {
-	key       note.Verifier
+	keys      []logKey // at least one; they have one name
 	witnesses []*Witness
 	required  int // how many of them must have signed
 }
 
-// NewLog takes the key of a log, as /log/vkey serves it.
-func NewLog(key string) (*Log, error) {
-	v, err := note.NewVerifier(strings.TrimSuffix(key, "\n"))
-	if err != nil {
-		return nil, fmt.Errorf("the key of the log: %w", err)
+// NewLog takes the key of a log, as /log/vkey serves it, and more keys of the same log if the reader accepts several.
+func NewLog(key string, more ...string) (*Log, error) {
+	l := &Log{}
+	for _, text := range append([]string{key}, more...) {
+		k, err := parseLogKey(text)
+		if err != nil {
+			return nil, err
+		}
+		l.keys = append(l.keys, k)
+		if k.Name() != l.Name() {
+			return nil, fmt.Errorf("the keys are of two logs, %s and %s", l.Name(), k.Name())
+		}
 	}
-	return &Log{key: v}, nil
+	return l, nil
 }
 
 // Name is the name of the log, with which its checkpoints begin.
-func (l *Log) Name() string { return l.key.Name() }
+func (l *Log) Name() string { return l.keys[0].Name() }
 
 // Checkpoint says how many entries a log has, and what the hash of the tree over them is.
 type Checkpoint struct {
@@ -65,20 +72,28 @@ func (c Checkpoint) Text() string {
 	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(c.Root[:]) + "\n"
 }
 
+// ErrNotSigned is the error for a checkpoint that is not signed with a key that the reader accepts. If the log's key
+// was rotated, Follow leads to the new one.
+var ErrNotSigned = errors.New("it is not signed with the key of the log")
+
 // Open checks the signature of a checkpoint, and returns what it says.
 func (l *Log) Open(signed string) (c Checkpoint, err error) {
-	keys := []note.Verifier{l.key}
+	var keys []note.Verifier
+	for _, key := range l.keys {
+		keys = append(keys, key)
+	}
 	for _, w := range l.witnesses {
 		keys = append(keys, w)
 	}
 	opened, err := note.Open([]byte(signed), note.VerifierList(keys...))
+	if _, unknown := errors.AsType[*note.UnverifiedNoteError](err); unknown {
+		err = ErrNotSigned
+	}
+	if err == nil && !slices.ContainsFunc(l.keys, func(key logKey) bool { return hasSigned(opened, key) }) {
+		err = ErrNotSigned
+	}
 	if err != nil {
 		return c, fmt.Errorf("the checkpoint: %w", err)
-	}
-	if !slices.ContainsFunc(opened.Sigs, func(s note.Signature) bool {
-		return s.Name == l.key.Name() && s.Hash == l.key.KeyHash()
-	}) {
-		return c, errors.New("the checkpoint is not signed with the key of the log")
 	}
 	if c, err = ParseCheckpoint(opened.Text); err != nil {
 		return c, err
@@ -86,10 +101,26 @@ func (l *Log) Open(signed string) (c Checkpoint, err error) {
 	if err := l.checkWitnesses(opened); err != nil {
 		return Checkpoint{}, err
 	}
-	if c.Origin != l.key.Name() {
-		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %s, the key of %s", c.Origin, l.key.Name())
+	if c.Origin != l.Name() {
+		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %s, the key of %s", c.Origin, l.Name())
 	}
 	return c, nil
+}
+
+// Read returns what a checkpoint says that the caller has opened before and kept: its key may have been revoked since.
+func (l *Log) Read(kept string) (c Checkpoint, err error) {
+	text, _, _ := strings.Cut(kept, "\n\n")
+	if c, err = ParseCheckpoint(text + "\n"); err == nil && c.Origin != l.Name() {
+		err = fmt.Errorf("the checkpoint is of the log %s, not of %s", c.Origin, l.Name())
+	}
+	return c, err
+}
+
+// hasSigned reports whether a key has signed a note, whose signatures are checked.
+func hasSigned(opened *note.Note, key note.Verifier) bool {
+	return slices.ContainsFunc(opened.Sigs, func(s note.Signature) bool {
+		return s.Name == key.Name() && s.Hash == key.KeyHash()
+	})
 }
 
 var errCheckpoint = errors.New("a checkpoint has three lines: the log's name, its size and its hash")
@@ -187,8 +218,8 @@ type Record struct {
 	Text string `json:"-"` // the whole record, as it was served
 }
 
-// entry is the entry of a record in the log.
-type entry struct {
+// RecordEntry is the entry of a record in the log.
+type RecordEntry struct {
 	Type        string `json:"type"`
 	GPU         string `json:"gpu_type"`
 	Region      string `json:"region"`
@@ -197,6 +228,19 @@ type entry struct {
 	Revision    int    `json:"revision"`
 	Publication int64  `json:"publication"`
 	Hash        string `json:"hash"`
+}
+
+// ParseRecordEntry parses an entry of the log that is about a record.
+func ParseRecordEntry(text string) (e RecordEntry, err error) {
+	if err := parse([]byte(text), &e); err != nil {
+		return e, fmt.Errorf("the entry of the log: %w", err)
+	}
+	return e, nil
+}
+
+// String names the value that the record is about.
+func (e *RecordEntry) String() string {
+	return fmt.Sprintf("%s %s %s at %s", e.GPU, e.Region, e.Granularity, e.Timestamp)
 }
 
 // ErrNotLogged is the error for a record that no checkpoint includes yet, which takes seconds after its publication.
@@ -239,11 +283,11 @@ func (r *Record) checkHash() error {
 
 // checkEntry checks that an entry of the log is about the record.
 func (r *Record) checkEntry(text string) error {
-	var e entry
-	if err := parse([]byte(text), &e); err != nil {
-		return fmt.Errorf("the entry of the log: %w", err)
+	e, err := ParseRecordEntry(text)
+	if err != nil {
+		return err
 	}
-	want := entry{"record", r.GPU, r.Region, r.Granularity, r.Timestamp, r.Revision, e.Publication, r.Hash}
+	want := RecordEntry{"record", r.GPU, r.Region, r.Granularity, r.Timestamp, r.Revision, e.Publication, r.Hash}
 	if e != want {
 		return fmt.Errorf("the entry of the log is about another record: %.400s", text)
 	}

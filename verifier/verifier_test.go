@@ -33,8 +33,8 @@ func sealed(text string) (record, hash string) {
 	return strings.TrimSuffix(text, "}") + `,"hash":"` + hash + `"}`, hash
 }
 
-const recordText = `{"gpu_type":"H100 SXM","region":"global","granularity":"daily","timestamp":"2026-02-03T21:00:00.000Z",` +
-	`"revision":1,"methodology":"1.0.0","index_value":2.3541,"published_at":"2026-02-04T09:30:00.000Z"}`
+const recordText = `{"gpu_type":"H100 SXM","region":"global","granularity":"daily",` +
+	`"timestamp":"2026-02-03T21:00:00.000Z","revision":1,"methodology":"1.0.0","index_value":2.3541,"published_at":"2026-02-04T09:30:00.000Z"}`
 
 // entryOf is the entry of the record with a hash.
 func entryOf(hash string) string {
@@ -73,7 +73,8 @@ func TestCheckRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.GPU != "H100 SXM" || r.Value == nil || r.Value.String() != "2.3541" || r.Text != record || c.Size != 300 || c.Origin != h.Name {
+	if r.GPU != "H100 SXM" || r.Value == nil || r.Value.String() != "2.3541" || r.Text != record ||
+		c.Size != 300 || c.Origin != h.Name {
 		t.Errorf("the record is %+v in %+v", r, c)
 	}
 }
@@ -95,6 +96,9 @@ func TestCheckRecord_Changed(t *testing.T) {
 		}
 	}
 	replace := func(from, to string) string { return strings.Replace(honest, from, to, 1) }
+	instead := func(from, to, text string) string { // of what stands between two names
+		return honest[:strings.Index(honest, from)] + text + honest[strings.Index(honest, to):]
+	}
 	f("the value", replace("2.3541", "2.3542"), "the hash of the record is not that of its text")
 	other, hash := sealed(strings.Replace(recordText, "2.3541", "2.3542", 1))
 	f("the value and its hash", replace(record, other), "about another record")
@@ -105,10 +109,10 @@ func TestCheckRecord_Changed(t *testing.T) {
 	f("a number that is too large", replace(`"leaf_index":170`, `"leaf_index":300`), "no entry 300")
 	f("a negative number", replace(`"leaf_index":170`, `"leaf_index":-1`), "no entry -1")
 	f("the size", replace(`"tree_size":300`, `"tree_size":299`), "the checkpoint signs 300")
-	f("no hashes", honest[:strings.Index(honest, `"hashes":[`)]+`"hashes":[],`+honest[strings.Index(honest, `"tree_size"`):], "not in the log")
+	f("no hashes", instead(`"hashes":[`, `"tree_size"`, `"hashes":[],`), "not in the log")
 	f("no hash", replace(`"hashes":["`, `"hashes":["x`), "is not a hash")
 	f("the checkpoint", replace(`\n300\n`, `\n301\n`), "the checkpoint")
-	f("no proof", honest[:strings.Index(honest, `"inclusion"`)]+`"inclusion":null,`+honest[strings.Index(honest, `"data"`):], "in no checkpoint")
+	f("no proof", instead(`"inclusion"`, `"data"`, `"inclusion":null,`), "in no checkpoint")
 	f("no JSON", "<html>", "not a JSON object")
 	f("a part", honest[:len(honest)-1], "the response")
 	f("two responses", honest+honest, "the response")

@@ -24,7 +24,7 @@ func (l *Log) Require(witnesses int, keys ...string) (*Log, error) {
 	if witnesses < 1 || witnesses > len(keys) {
 		return nil, fmt.Errorf("%d of %d witnesses: want at least one, and at most all", witnesses, len(keys))
 	}
-	asks := &Log{key: l.key, required: witnesses}
+	asks := &Log{keys: l.keys, required: witnesses}
 	seen := map[string]bool{}
 	for _, text := range keys {
 		w, err := NewWitness(text)
@@ -44,11 +44,8 @@ func (l *Log) Require(witnesses int, keys ...string) (*Log, error) {
 func (l *Log) checkWitnesses(opened *note.Note) error {
 	var signed []string
 	for _, w := range l.witnesses {
-		for _, s := range opened.Sigs {
-			if s.Name == w.Name() && s.Hash == w.KeyHash() {
-				signed = append(signed, w.Name())
-				break
-			}
+		if hasSigned(opened, w) {
+			signed = append(signed, w.Name())
 		}
 	}
 	if len(signed) < l.required {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay/internal/monitor"
+	"github.com/assaydata/assay/internal/pin"
 	"github.com/assaydata/assay/verifier"
 )
 
@@ -19,6 +20,7 @@ type monitorConfig struct {
 	every             time.Duration
 	once              bool
 	records           int
+	logKeys           []string
 	witnesses         []string
 	quorum            int
 }
@@ -55,6 +57,7 @@ that is printed with what its operator publishes.`,
 	flags.BoolVar(&c.once, "once", false, "check one round and end")
 	addNumberFlag(flags, &c.records, "records", 0, 10_000, "`NUMBER` of new records to prove in a round")
 	flags.StringVar(&c.keyFile, "key-file", "", "`FILE` with an API key of the server")
+	addLogKeyFlag(flags, &c.logKeys)
 	parsedFlag(flags, "witness", listFlag, "", "`KEY,…` of witnesses that must have signed, see --quorum",
 		func(text string) error {
 			c.witnesses = splitList(text)
@@ -83,15 +86,22 @@ func runMonitor(ctx context.Context, c *monitorConfig, s *streams) error {
 		}
 		m.Server.Key = strings.TrimSpace(string(text))
 	}
-	key, isNew, err := logKeyOf(ctx, c.dir, c.url)
+	pinned, err := pin.Open(ctx, c.dir, c.url, c.logKeys)
 	if err != nil {
 		return err
 	}
-	if isNew {
-		s.say("The key of the log, kept from now on, is %s", key)
+	if pinned.IsNew {
+		s.say("The key of the log, kept from now on, is %s", pinned.Key)
 	}
-	if m.Log, err = c.log(key); err != nil {
+	if m.Log, err = c.witnessed(pinned.Log()); err != nil {
 		return err
+	}
+	m.Follow = func(ctx context.Context) (*verifier.Log, error) {
+		log, err := c.witnessed(pinned.Follow(ctx))
+		if err == nil {
+			s.say("The operator has changed the key of the log: %s/log/keys", c.url)
+		}
+		return log, err
 	}
 	if err := m.Load(); err != nil {
 		return err
@@ -99,9 +109,8 @@ func runMonitor(ctx context.Context, c *monitorConfig, s *streams) error {
 	return c.follow(ctx, m, s)
 }
 
-// log is the log with what the caller asks of it.
-func (c *monitorConfig) log(key string) (*verifier.Log, error) {
-	log, err := verifier.NewLog(key)
+// witnessed is the log with the witnesses that the caller asks for.
+func (c *monitorConfig) witnessed(log *verifier.Log, err error) (*verifier.Log, error) {
 	if err != nil || len(c.witnesses) == 0 {
 		return log, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -140,7 +141,10 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 			return nil, err
 		}
 		v.publisher = &publish.Publisher{
-			Store: v.store, Key: key, Now: now, Log: v.log, Lead: publish.DefaultLead, Horizon: config.node.horizon,
+			Store: v.store, Key: key, ReadKey: func() (ed25519.PrivateKey, error) {
+				return readSigningKey(config.location.folder())
+			},
+			Now: now, Log: v.log, Lead: publish.DefaultLead, Horizon: config.node.horizon,
 		}
 	}
 	return v, nil

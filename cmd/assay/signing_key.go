@@ -4,19 +4,19 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/verifier"
 )
 
 // signingKeyFile is the operator's private key, next to the database and never in it.
@@ -37,7 +37,7 @@ signed once there is one. The public key is also in the response of
 		Example: `  assay signing-key init --dir data
   assay signing-key show --dir data`,
 	}, newSigningKeyInitCommand(s), newSigningKeyShowCommand(s), newSigningKeyRotateCommand(s),
-		newSigningKeyAcceptCommand(s))
+		newSigningKeyRevokeCommand(s), newSigningKeyAcceptCommand(s))
 }
 
 func newSigningKeyInitCommand(s *streams) *cobra.Command {
@@ -117,12 +117,9 @@ func newOldKeysShowCommand(s *streams) *cobra.Command {
 }
 
 func showSigningKey(dir string) (view signingKeyView, err error) {
-	key, err := readSigningKey(dir)
+	key, err := existingSigningKey(dir)
 	if err != nil {
 		return view, err
-	}
-	if key == nil {
-		return view, fmt.Errorf("no signing key in %s; create one with 'assay signing-key init'", dir)
 	}
 	view.File = filepath.Join(dir, signingKeyFile)
 	info, err := os.Stat(view.File)
@@ -135,59 +132,101 @@ func showSigningKey(dir string) (view signingKeyView, err error) {
 }
 
 func newSigningKeyRotateCommand(s *streams) *cobra.Command {
-	var dir string
+	var location databaseLocation
+	var reason string
 	cmd := &cobra.Command{
 		Use:   "rotate",
 		Short: "Replace the signing key with a new one",
-		Long: `Replace the signing key with a new one. Days signed from now on carry the new
-public key. Days signed before stay as they are and stay verifiable: every
-manifest names the key that signed it.
+		Long: `Replace the signing key with a new one. Days and checkpoints signed from now on
+carry the new public key. Those signed before stay as they are and stay
+verifiable. The change is signed with both keys and stands in the log, so that
+everyone who knows the old public key can follow it to the new one.
 
-The old private key is kept as signing-key-ID.pem. A server that is running
-signs with the old key until it is restarted. Publish the new public key where
-you published the old one.`,
-		Example: "  assay signing-key rotate --dir data",
+The old private key is kept as signing-key-ID.pem. A server that uses the folder
+signs with the new key at once; copy it to the folders of other nodes that
+publish. If the old key is in wrong hands, revoke it then.`,
+		Example: "  assay signing-key rotate --dir data --reason yearly",
 		Args:    arguments(),
-		RunE: func(*cobra.Command, []string) error {
-			key, kept, err := rotateSigningKey(dir)
-			if err != nil {
-				return err
-			}
-			s.say("kept the old key as %s", kept)
-			fmt.Fprintf(s.out, "public key: %s\n", publicKeyText(key))
-			s.say("Restart servers that use this folder to sign with the new key.")
-			return nil
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
+				key, kept, err := rotateSigningKey(cmd.Context(), db, location.folder(), reason)
+				if err != nil {
+					return err
+				}
+				s.say("kept the old key as %s", kept)
+				fmt.Fprintf(s.out, "public key: %s\n", publicKeyText(key))
+				return nil
+			})
 		},
 	}
-	addDirFlag(cmd.Flags(), &dir, defaultFolder)
+	addKeyReasonFlag(cmd, &reason)
+	location.register(cmd.Flags(), defaultFolder)
+	return cmd
+}
+
+func addKeyReasonFlag(cmd *cobra.Command, reason *string) {
+	cmd.Flags().StringVar(reason, "reason", "", "`TEXT` that says why; everyone can read it in the log")
+}
+
+func newSigningKeyRevokeCommand(s *streams) *cobra.Command {
+	var location databaseLocation
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Declare that an earlier signing key is in wrong hands",
+		Long: `Declare that an earlier signing key is in wrong hands. The statement is signed
+with the current key and stands in the log. Monitors, witnesses and programs
+that follow the log's keys no longer accept what the revoked key signs. What it
+signed while it was in use stays in the log, and stays proven by the signatures
+of later keys.
+
+To revoke the current key, rotate it first.`,
+		Example: "  assay signing-key revoke 1c2b3a4d5e6f7081 --reason stolen --dir data",
+		Args:    arguments("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
+				if err := revokeSigningKey(cmd.Context(), db, location.folder(), args[0], reason); err != nil {
+					return err
+				}
+				s.say("revoked the key %s", args[0])
+				return nil
+			})
+		},
+	}
+	addKeyReasonFlag(cmd, &reason)
+	location.register(cmd.Flags(), defaultFolder)
 	return cmd
 }
 
 func newSigningKeyAcceptCommand(s *streams) *cobra.Command {
 	var location databaseLocation
+	var reason string
 	cmd := &cobra.Command{
 		Use:   "accept",
 		Short: "Accept a signing key that differs from the last one",
-		Long: `Accept the signing key of the folder for days signed from now on, although the
-last day was signed with another one. A publisher refuses to start with such a
-key, except after rotate, because it may be one that was restored or copied by
-mistake. The audit log names who has accepted it.`,
-		Example: "  assay signing-key accept --dir data",
+		Long: `Accept the signing key of the folder for what is signed from now on, although
+another one has signed before and did not sign the change, because it is lost. A
+publisher refuses to start with such a key, because it may be one that was
+restored or copied by mistake. The change stands in the log, and the audit log
+names who has accepted the key. No one can follow it: monitors and witnesses
+have to be told the new public key.`,
+		Example: "  assay signing-key accept --dir data --reason lost",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			view, err := showSigningKey(location.folder())
-			if err != nil {
-				return err
-			}
 			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
-				if err := db.AcceptSigningKey(cmd.Context(), view.ID); err != nil {
+				key, err := existingSigningKey(location.folder())
+				if err != nil {
 					return err
 				}
-				s.say("accepted the key %s", view.ID)
+				if err := acceptSigningKey(cmd.Context(), db, key, reason); err != nil {
+					return err
+				}
+				s.say("accepted the key %s", signingKeyID(key))
 				return nil
 			})
 		},
 	}
+	addKeyReasonFlag(cmd, &reason)
 	location.register(cmd.Flags(), defaultFolder)
 	return cmd
 }
@@ -197,29 +236,30 @@ type signingKeyError struct{ text string }
 
 func (e *signingKeyError) Error() string { return e.text }
 
-// checkSigningKey checks that a key, nil if there is none, is the one that signed the last day, or one that the
-// operator has put in its place.
+// checkSigningKey checks that a key, nil if there is none, is the one that signs the log. Before the log names one,
+// that is the key of the last day.
 func checkSigningKey(ctx context.Context, db *store.DB, dir string, key ed25519.PrivateKey) error {
-	last, ok, err := db.LastManifest(ctx)
-	if err != nil || !ok {
+	keys, err := db.SigningKeys(ctx)
+	if err != nil {
 		return err
 	}
-	file, before := filepath.Join(dir, signingKeyFile), publicKeyID(last.PublicKey)
+	current := keys.Current()
+	if current == nil {
+		last, ok, err := db.LastManifest(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		current = last.PublicKey
+	}
+	file, before := filepath.Join(dir, signingKeyFile), proof.KeyID(current)
 	if key == nil {
-		return &signingKeyError{fmt.Sprintf("%s is missing: the last day was signed with the key %s. Put it back. "+
+		return &signingKeyError{fmt.Sprintf("%s is missing: the last key that signed is %s. Put it back. "+
 			"If it is lost, run 'assay signing-key init' and 'assay signing-key accept'", file, before)}
 	}
-	if signingKeyID(key) == before {
+	if current.Equal(key.Public()) {
 		return nil
 	}
-	if _, err := os.Stat(keptKeyFile(dir, before)); err == nil {
-		return nil // after assay signing-key rotate
-	}
-	accepted, err := db.SigningKeyAccepted(ctx, signingKeyID(key))
-	if err != nil || accepted {
-		return err
-	}
-	return &signingKeyError{fmt.Sprintf("%s is the key %s, but the last day was signed with the key %s. "+
+	return &signingKeyError{fmt.Sprintf("%s is the key %s, but the last key that signed is %s. "+
 		"Put that one back, or run 'assay signing-key accept' if you have replaced it on purpose",
 		file, signingKeyID(key), before)}
 }
@@ -237,14 +277,9 @@ func publicKeyText(key ed25519.PrivateKey) string {
 	return base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
 }
 
-// signingKeyID is a short name of a key: the first eight bytes of the SHA-256 of its public half.
+// signingKeyID is the short name of a key.
 func signingKeyID(key ed25519.PrivateKey) string {
-	return publicKeyID(key.Public().(ed25519.PublicKey))
-}
-
-func publicKeyID(key ed25519.PublicKey) string {
-	sum := sha256.Sum256(key)
-	return hex.EncodeToString(sum[:8])
+	return proof.KeyID(key.Public().(ed25519.PublicKey))
 }
 
 // keptKeyFile is where rotate keeps the key that it replaces.
@@ -283,44 +318,150 @@ func writeNewKey(name string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// rotateSigningKey puts a new key in place of the old one, which stays under another name. The old key is linked to
-// that name before the new one takes its place, so that at every moment there is a key and none is lost.
-func rotateSigningKey(dir string) (key ed25519.PrivateKey, kept string, err error) {
-	old, err := readSigningKey(dir)
+// rotateSigningKey puts a new key in place of the old one, which stays under another name. The new key is on the disk
+// before the log names it, and the old one is linked to its other name before the new one takes its place: so at every
+// moment the key that the log names is there. A rotation that was interrupted is completed.
+func rotateSigningKey(
+	ctx context.Context, db *store.DB, dir, reason string,
+) (key ed25519.PrivateKey, kept string, err error) {
+	old, err := existingSigningKey(dir)
 	if err != nil {
 		return nil, "", err
 	}
-	if old == nil {
-		return nil, "", fmt.Errorf("no signing key in %s; create one with 'assay signing-key init'", dir)
+	keys, err := db.SigningKeys(ctx)
+	if err != nil {
+		return nil, "", err
 	}
-	current := filepath.Join(dir, signingKeyFile)
+	current, next := filepath.Join(dir, signingKeyFile), filepath.Join(dir, signingKeyFile+".new")
+	key, err = readKeyFile(next)
+	if err != nil || key == nil || !keys.Current().Equal(key.Public()) { // the log does not know it
+		if err := checkSigningKey(ctx, db, dir, old); err != nil {
+			return nil, "", err
+		}
+		if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", err
+		}
+		if key, err = writeNewKey(next); err != nil {
+			return nil, "", err
+		}
+		if err := addRotation(ctx, db, keys, old, key, reason); err != nil {
+			return nil, "", errors.Join(err, os.Remove(next))
+		}
+	}
 	kept = keptKeyFile(dir, signingKeyID(old))
-	next := current + ".new"
-	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) { // from a rotation that was interrupted
-		return nil, "", err
-	}
-	if key, err = writeNewKey(next); err != nil {
-		return nil, "", err
-	}
 	if err := os.Link(current, kept); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, "", err
 	}
 	return key, kept, os.Rename(next, current)
 }
 
+// addRotation adds the event of a rotation and, if the log does not name a key yet, that of the old one before it.
+func addRotation(
+	ctx context.Context, db *store.DB, keys *verifier.Keys, old, key ed25519.PrivateKey, reason string,
+) error {
+	var events []string
+	rotate := keys.Next(verifier.KeyRotate, key.Public().(ed25519.PublicKey), wallTime())
+	rotate.Reason = reason
+	if keys.Current() == nil {
+		begin := keys.Next(verifier.KeyBegin, old.Public().(ed25519.PublicKey), wallTime())
+		text, err := begin.Sign(keys.Log(), old)
+		if err != nil {
+			return err
+		}
+		events = append(events, text)
+		rotate.Number++
+	}
+	text, err := rotate.Sign(keys.Log(), old, key)
+	if err != nil {
+		return err
+	}
+	return db.AddKeyEvents(ctx, keys, append(events, text)...)
+}
+
+// acceptSigningKey lets a key sign from now on, without the signature of the one before.
+func acceptSigningKey(ctx context.Context, db *store.DB, key ed25519.PrivateKey, reason string) error {
+	keys, err := db.SigningKeys(ctx)
+	if err != nil {
+		return err
+	}
+	if keys.Current().Equal(key.Public()) {
+		return nil
+	}
+	action := verifier.KeyAccept
+	if keys.Current() == nil {
+		action = verifier.KeyBegin
+	}
+	event := keys.Next(action, key.Public().(ed25519.PublicKey), wallTime())
+	event.Reason = reason
+	text, err := event.Sign(keys.Log(), key)
+	if err != nil {
+		return err
+	}
+	return db.AddKeyEvents(ctx, keys, text)
+}
+
+// revokeSigningKey declares that an earlier key is in wrong hands.
+func revokeSigningKey(ctx context.Context, db *store.DB, dir, id, reason string) error {
+	keys, err := db.SigningKeys(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := existingSigningKey(dir)
+	if err != nil {
+		return err
+	}
+	if err := checkSigningKey(ctx, db, dir, key); err != nil {
+		return err
+	}
+	if id == signingKeyID(key) {
+		return fmt.Errorf("%s is the current key: replace it with 'assay signing-key rotate' first", id)
+	}
+	var known []string
+	for _, e := range keys.Events() {
+		if proof.KeyID(e.PublicKey) == id {
+			event := keys.Next(verifier.KeyRevoke, e.PublicKey, wallTime())
+			event.Reason = reason
+			text, err := event.Sign(keys.Log(), key)
+			if err != nil {
+				return err
+			}
+			return db.AddKeyEvents(ctx, keys, text)
+		}
+		known = append(known, proof.KeyID(e.PublicKey))
+	}
+	return fmt.Errorf("no key %s has signed the log, only %s", id, strings.Join(known, ", "))
+}
+
+// existingSigningKey reads the key of a folder that must have one.
+func existingSigningKey(dir string) (ed25519.PrivateKey, error) {
+	key, err := readSigningKey(dir)
+	if err == nil && key == nil {
+		err = fmt.Errorf("no signing key in %s; create one with 'assay signing-key init'", dir)
+	}
+	return key, err
+}
+
 // readSigningKey reads the key of a folder; nil if it has none.
 func readSigningKey(dir string) (ed25519.PrivateKey, error) {
-	file := filepath.Join(dir, signingKeyFile)
-	text, err := os.ReadFile(file)
+	key, err := readKeyFile(filepath.Join(dir, signingKeyFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the signing key in --dir %s: %w", dir, err)
+	}
+	return key, nil
+}
+
+// readKeyFile reads a private key; nil if there is no file.
+func readKeyFile(name string) (ed25519.PrivateKey, error) {
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the signing key in --dir %s: %w", dir, err)
+		return nil, err
 	}
 	key, err := proof.DecodeKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return key, nil
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -32,6 +34,7 @@ signed manifest of every day. With --bundle, do the same for files that assay
 export wrote, without a database. The exit code is 1 if anything differs.`,
 		Example: `  assay verify --dir data
   assay verify --dir data --since checkpoint-of-last-year.txt
+  assay verify --dir data --since bundle-of-last-year
   assay verify --bundle proof \
     --public-key iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=`,
 		Args: arguments(),
@@ -42,11 +45,9 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 				if bundle != "" || options.GPU != "" || options.From != 0 || options.To != 0 {
 					return usagef("--since checks the whole log of a database: leave out --bundle, --gpu, --from and --to")
 				}
-				text, err := files.Read(cmd.Context(), since, maxCheckpoint)
-				if err != nil {
+				if options.Since, err = keptCheckpoint(cmd.Context(), since); err != nil {
 					return err
 				}
-				options.Since = string(text)
 			}
 			bar, start := newProgress(s), time.Now()
 			options.Now = wallTime().UnixMilli()
@@ -78,13 +79,26 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 			return err
 		})
 	flags.StringVar(&since, "since", "",
-		"`FILE` with a checkpoint that you kept, as /log/checkpoint has it: the log must still begin with what it signs")
+		"`FILE` with a checkpoint that you kept, as /log/checkpoint has it, or the folder of a bundle:\n"+
+			"the log must still begin with what the checkpoint signs")
 	flags.BoolVar(&options.AllowUnsigned, "allow-unsigned", false, "accept days that are over but not signed")
 	flags.StringVar(&options.GPU, "gpu", "", "`NAME` of the only GPU to verify")
 	addInstantFlag(flags, &options.From, "from", "`INSTANT` of the first slot to verify (default: the first)")
 	addInstantFlag(flags, &options.To, "to", "`INSTANT` before which the last slot ends (default: the last)")
 	location.register(flags, defaultFolder)
 	return cmd
+}
+
+// keptCheckpoint reads a checkpoint that someone has kept, in a file or in a bundle.
+func keptCheckpoint(ctx context.Context, name string) (string, error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		name = filepath.Join(name, verify.CheckpointFile)
+	}
+	text, err := files.Read(ctx, name, maxCheckpoint)
+	if err == nil && len(text) == 0 {
+		err = fmt.Errorf("%s is empty: nothing was signed yet", name)
+	}
+	return string(text), err
 }
 
 // maxCheckpoint is larger than a checkpoint with all signatures that it can have.

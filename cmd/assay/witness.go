@@ -3,12 +3,8 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,9 +14,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/assaydata/assay/internal/files"
-	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/pin"
 	"github.com/assaydata/assay/internal/witness"
 	"github.com/assaydata/assay/verifier"
 )
@@ -32,6 +28,7 @@ const witnessKeyFile = "witness-key.pem"
 type witnessConfig struct {
 	dir, name, addr string
 	logs            []string // URLs
+	logKeys         []string
 }
 
 func newWitnessCommand(s *streams) *cobra.Command {
@@ -70,6 +67,7 @@ once and kept: compare the one that is printed with what its operator publishes.
 		}
 		return nil
 	})
+	addLogKeyFlag(flags, &c.logKeys)
 	listen := serverConfig{addr: "127.0.0.1:8090"}
 	parsedFlag(flags, "addr", textFlag, listen.addr, "`HOST:PORT` to listen on", func(text string) error {
 		err := listen.setAddr(text)
@@ -80,6 +78,21 @@ once and kept: compare the one that is printed with what its operator publishes.
 	return cmd
 }
 
+// addLogKeyFlag adds the flag for keys of a log that someone has told the user.
+func addLogKeyFlag(flags *pflag.FlagSet, keys *[]string) {
+	parsedFlag(flags, "log-key", listFlag, "",
+		"`KEY,…` of the log, as its operator publishes them (default: the one that /log/vkey has at the first contact)",
+		func(text string) error {
+			*keys = splitList(text)
+			for _, key := range *keys {
+				if _, err := verifier.NewLog(key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
 func runWitness(ctx context.Context, c *witnessConfig, s *streams) error {
 	if c.name == "" || len(c.logs) == 0 {
 		return usagef("a witness needs --name and --log")
@@ -88,18 +101,23 @@ func runWitness(ctx context.Context, c *witnessConfig, s *streams) error {
 	if err != nil {
 		return err
 	}
-	var keys, met []string
+	var logs []witness.KnownLog
+	var met []string
 	for _, url := range c.logs {
-		logKey, isNew, err := logKeyOf(ctx, c.dir, url)
+		pinned, err := pin.Open(ctx, c.dir, url, c.logKeys)
 		if err != nil {
 			return err
 		}
-		keys = append(keys, logKey)
-		if isNew {
-			met = append(met, fmt.Sprintf("The key of the log at %s, kept from now on, is %s", url, logKey))
+		log, err := pinned.Log()
+		if err != nil {
+			return err
+		}
+		logs = append(logs, witness.KnownLog{Log: log, Follow: pinned.Follow})
+		if pinned.IsNew {
+			met = append(met, fmt.Sprintf("The key of the log at %s, kept from now on, is %s", url, pinned.Key))
 		}
 	}
-	w, err := witness.Open(c.dir, c.name, key, keys, wallTime)
+	w, err := witness.Open(c.dir, c.name, key, logs, wallTime)
 	if err != nil {
 		return err
 	}
@@ -138,62 +156,9 @@ func openWitnessKey(dir string) (ed25519.PrivateKey, error) {
 		return nil, err
 	}
 	name := filepath.Join(dir, witnessKeyFile)
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	key, err := readKeyFile(name)
+	if err == nil && key == nil {
 		return writeNewKey(name)
 	}
-	if err != nil {
-		return nil, err
-	}
-	key, err := proof.DecodeKey(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return key, nil
-}
-
-// logKeyOf returns the key of the log of a server: the one that was kept or, the first time, the one that the server
-// has.
-func logKeyOf(ctx context.Context, dir, url string) (key string, isNew bool, err error) {
-	sum := sha256.Sum256([]byte(url))
-	file := filepath.Join(dir, hex.EncodeToString(sum[:8])+".vkey")
-	kept, err := os.ReadFile(file)
-	if err == nil {
-		return strings.TrimSpace(string(kept)), false, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", false, err
-	}
-	text, err := fetchText(ctx, url+"/log/vkey")
-	if err != nil {
-		return "", false, err
-	}
-	if _, err := verifier.NewLog(text); err != nil {
-		return "", false, fmt.Errorf("%s/log/vkey: %w", url, err)
-	}
-	return strings.TrimSpace(text), true, files.Replace(file, []byte(text))
-}
-
-// fetchText reads a small text.
-func fetchText(ctx context.Context, url string) (string, error) {
-	const patience, most = 10 * time.Second, 64 << 10
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(response.Body, most))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", url, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s responds %s: %.200s", url, response.Status, text)
-	}
-	return string(text), nil
+	return key, err
 }

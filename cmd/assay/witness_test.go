@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/verifier"
 )
 
@@ -146,17 +147,7 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	monitored := func(server string) (out string, code int) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program, "monitor", server, "--dir", "monitor", "--once")
-		cmd.Dir = dir
-		text, err := cmd.CombinedOutput()
-		if exit, failed := errors.AsType[*exec.ExitError](err); failed {
-			return string(text), exit.ExitCode()
-		}
-		return string(text), 0
-	}
-	if out, code := monitored(first.url); code != 0 {
+	if out, code := monitorOnce(t, dir, first.url); code != 0 {
 		t.Fatalf("the monitor of the first history: exit code %d: %s", code, out)
 	}
 	var memory struct{ Checkpoint string }
@@ -201,7 +192,7 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 	if err := until(patience, 50*time.Millisecond, signedByAll); err != nil {
 		t.Errorf("the first history: %v", err)
 	}
-	out, code := monitored(second.url)
+	out, code := monitorOnce(t, dir, second.url)
 	if code != exitFailed || !strings.Contains(out, "does not continue that of") {
 		t.Errorf("the monitor of the second history: exit code %d: %s", code, out)
 	}
@@ -215,6 +206,78 @@ func TestWitness_OperatorForksHistory(t *testing.T) {
 	if _, err := log.Open(readText(t, filepath.Join(evidence[0], "checkpoint-sent.txt"))); err != nil {
 		t.Errorf("the evidence is not signed by the operator: %v", err)
 	}
+}
+
+// monitorOnce runs a monitor for one round.
+func monitorOnce(t *testing.T, dir, server string) (out string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, "monitor", server, "--dir", "monitor", "--once")
+	cmd.Dir = dir
+	text, err := cmd.CombinedOutput()
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
+		return string(text), exit.ExitCode()
+	}
+	return string(text), 0
+}
+
+// The key is rotated while everything runs: the publisher signs with the new one, and a witness and a monitor who know
+// the old one follow.
+func TestWitness_KeyRotated(t *testing.T) {
+	t.Parallel()
+	dir := nodeFolder(t)
+	assayIn(t, dir, "signing-key init --dir data")
+	assayIn(t, dir, "publish --dir data --from 2025-06-11 --to 2025-06-12")
+	reader := startReader(t, dir, "reader")
+	w := startWitness(t, "one.example", reader.url)
+	publisher, err := startServer(dir, "publisher", "serve", "--role", "publish", "--witness", w.key+"="+w.url, "--dir", "data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(publisher.kill)
+	first, err := verifier.NewLog(readText(t, logKey(t, reader.url)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	witnessed := func(opens func(signed string) error) {
+		t.Helper()
+		err := until(patience, 50*time.Millisecond, func() error {
+			signed := checkpointOf(t, reader.url)
+			if !strings.Contains(signed, "one.example ") {
+				return fmt.Errorf("the witness has not signed:\n%s", signed)
+			}
+			return opens(signed)
+		})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, readText(t, w.err))
+		}
+	}
+	witnessed(func(signed string) error { _, err := first.Open(signed); return err })
+	if out, code := monitorOnce(t, dir, reader.url); code != 0 {
+		t.Fatalf("the monitor: exit code %d: %s", code, out)
+	}
+	old := []byte(readText(t, filepath.Join(dir, "data", signingKeyFile)))
+	oldKey, err := proof.DecodeKey(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	assayIn(t, dir, "signing-key rotate --dir data --reason planned")
+	assayIn(t, dir, "signing-key revoke --dir data --reason stolen "+signingKeyID(oldKey))
+	assayIn(t, dir, "transaction withdraw --dir data --source exchange --reason wrong t2")
+	assayIn(t, dir, "restate --dir data --late --reason wrong")
+	_, events, err := getWith(http.DefaultClient, "", reader.url+"/log/keys")
+	if err != nil || strings.Count(events, "\n") != 3 {
+		t.Fatalf("the events of the key are %q, %v", events, err)
+	}
+	followed, err := first.Follow(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	witnessed(func(signed string) error { _, err := followed.Open(signed); return err })
+	out, code := monitorOnce(t, dir, reader.url)
+	if code != 0 || !strings.Contains(out, "The operator has changed the key of the log") {
+		t.Fatalf("the monitor after the rotation: exit code %d: %s", code, out)
+	}
+	assayIn(t, dir, "verify --dir data --public-key "+publicKeyText(oldKey))
 }
 
 func readText(t *testing.T, file string) string {

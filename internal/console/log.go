@@ -22,6 +22,7 @@ import (
 type Log interface {
 	LastCheckpoint(ctx context.Context) (proof.SignedCheckpoint, error)
 	LogKey(ctx context.Context) (string, error)
+	KeyEvents(ctx context.Context) (string, error)
 	LogResource(ctx context.Context, r merkle.Resource) ([]byte, error)
 	ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error)
 	ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, signed int64, err error)
@@ -38,6 +39,7 @@ func (c *Console) LogRoutes() web.Group {
 	return web.Group{Routes: []web.Route{
 		route(logPath+"checkpoint", web.Unlimited, c.logCheckpoint),
 		route(logPath+"vkey", web.Unlimited, c.logKey),
+		route(logPath+"keys", web.Unlimited, c.logKeys),
 		route(logPath+"tile/{path...}", web.Unlimited, c.logTile),
 		route("/api/log/inclusion", web.PerAddress, c.logInclusion),
 		route("/api/log/consistency", web.PerAddress, c.logConsistency),
@@ -128,14 +130,27 @@ func (c *Console) logCheckpoint(r *web.Request) (web.Response, error) {
 
 // logKey serves the key that checks checkpoints.
 func (c *Console) logKey(r *web.Request) (web.Response, error) {
-	var key string
-	err := c.readLog(r.Context(), r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
-		if key, err = log.LogKey(ctx); err == nil && key == "" {
+	key, err := c.logText(r, Log.LogKey)
+	return web.Once([]byte(key+"\n"), 0).As(plainText), err
+}
+
+// logKeys serves how that key has changed.
+func (c *Console) logKeys(r *web.Request) (web.Response, error) {
+	events, err := c.logText(r, Log.KeyEvents)
+	return web.Once([]byte(events), 0).As(plainText), err
+}
+
+// logText reads a text of the log, which is empty as long as nothing is signed.
+func (c *Console) logText(
+	r *web.Request, read func(Log, context.Context) (string, error),
+) (text string, err error) {
+	err = c.readLog(r.Context(), r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
+		if text, err = read(log, ctx); err == nil && text == "" {
 			err = errNoCheckpoint
 		}
 		return err
 	})
-	return web.Once([]byte(key+"\n"), 0).As(plainText), err
+	return text, err
 }
 
 // logTile serves a tile of hashes or a bundle of entries. Only what is signed is served, so it never changes.

@@ -28,19 +28,31 @@ type Log struct {
 // New makes an empty log. Its key follows from its name.
 func New(t testing.TB, name string) *Log {
 	t.Helper()
-	seed := sha256.Sum256([]byte(name))
-	private := ed25519.NewKeyFromSeed(seed[:])
-	key, err := note.NewEd25519VerifierKey(name, private.Public().(ed25519.PublicKey))
+	l := &Log{t: t, Name: name}
+	l.Use(KeyOf(name))
+	return l
+}
+
+// KeyOf is a key that follows from a text.
+func KeyOf(text string) ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte(text))
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// Use lets another key sign from now on.
+func (l *Log) Use(private ed25519.PrivateKey) {
+	l.t.Helper()
+	key, err := note.NewEd25519VerifierKey(l.Name, private.Public().(ed25519.PublicKey))
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	parts := strings.Split(key, "+")
-	secret := base64.StdEncoding.EncodeToString(append([]byte{1}, seed[:]...))
+	secret := base64.StdEncoding.EncodeToString(append([]byte{1}, private.Seed()...))
 	signer, err := note.NewSigner("PRIVATE+KEY+" + parts[0] + "+" + parts[1] + "+" + secret)
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	return &Log{t: t, Name: name, Key: key, signer: signer}
+	l.Key, l.signer = key, signer
 }
 
 // ReadHashes is of tlog.HashReader.

@@ -11,17 +11,20 @@
 package monitor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/assaydata/assay/internal/fetch"
 	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/merkle"
 	"github.com/assaydata/assay/verifier"
@@ -31,10 +34,12 @@ import (
 type Monitor struct {
 	Server  Server
 	Log     *verifier.Log
-	Dir     string // of its memory and its evidence
+	Dir     string // of its memory and its evidence; it exists
 	Records int    // how many records to check in a round
 	Now     func() time.Time
 	Wait    func(ctx context.Context) error // before it looks again at a log that has become shorter
+	// Follow asks the server which keys have taken the place of those that are known.
+	Follow func(ctx context.Context) (*verifier.Log, error)
 
 	last state
 }
@@ -43,6 +48,7 @@ type Monitor struct {
 type state struct {
 	Note  string            `json:"checkpoint"`
 	Tiles map[string][]byte `json:"tiles"` // of the edge, by their paths
+	Keys  string            `json:"keys"`  // the events of the log's key, one in each line
 }
 
 // Report says what a round has checked.
@@ -68,7 +74,7 @@ const stateFile = "monitor.json"
 func (m *Monitor) Load() error {
 	text, err := os.ReadFile(filepath.Join(m.Dir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return os.MkdirAll(m.Dir, 0o700)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -76,7 +82,7 @@ func (m *Monitor) Load() error {
 	if err := json.Unmarshal(text, &m.last); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(m.Dir, stateFile), err)
 	}
-	_, err = m.Log.Open(m.last.Note)
+	_, err = m.Log.Read(m.last.Note)
 	return err
 }
 
@@ -84,7 +90,7 @@ func (m *Monitor) Load() error {
 func (m *Monitor) Round(ctx context.Context) (r Report, err error) {
 	var last verifier.Checkpoint
 	if m.last.Note != "" {
-		if last, err = m.Log.Open(m.last.Note); err != nil {
+		if last, err = m.Log.Read(m.last.Note); err != nil {
 			return r, err
 		}
 	}
@@ -99,18 +105,33 @@ func (m *Monitor) Round(ctx context.Context) (r Report, err error) {
 		}
 		return r, nil
 	}
-	edge, records, err := m.read(ctx, last, c, signed)
+	read, err := m.read(ctx, last, c, signed)
 	if err != nil {
 		return r, err
 	}
-	if err := m.checkRecords(ctx, records, signed, &r); err != nil {
+	if err := m.checkSigner(signed, m.last.Keys+read.keys); err != nil {
 		return r, err
 	}
-	return r, m.keep(signed, edge)
+	if err := m.checkRecords(ctx, read.sample.entries, signed, &r); err != nil {
+		return r, err
+	}
+	return r, m.keep(signed, read)
+}
+
+// checkSigner checks that a checkpoint is signed with the key that the log names.
+func (m *Monitor) checkSigner(signed, events string) error {
+	keys, err := verifier.ReadKeys(m.Log.Name(), events)
+	if err != nil {
+		return m.evidence("the log lists keys that were not changed as they must be: "+err.Error(), signed, []byte(events))
+	}
+	if keys.Current() != nil && !keys.HasSigned(signed) {
+		return m.evidence("the checkpoint is signed with another key than the log names", signed, []byte(events))
+	}
+	return nil
 }
 
 // checkpoint reads a checkpoint that is not older than the last. A copy of a database may be a moment behind, so a log
-// that has become shorter gets a second chance. The text is empty if there is none yet.
+// that has become shorter, or whose key is not known, gets a second chance. The text is empty if there is none yet.
 func (m *Monitor) checkpoint(
 	ctx context.Context, last verifier.Checkpoint,
 ) (signed string, c verifier.Checkpoint, err error) {
@@ -119,26 +140,27 @@ func (m *Monitor) checkpoint(
 		switch {
 		case err != nil:
 			return "", c, err
-		case status == notFound && last.Size == 0:
+		case status == http.StatusNotFound && last.Size == 0:
 			return "", c, nil
-		case status != ok && status != notFound:
-			return "", c, unexpected("/log/checkpoint", status, text)
+		case status != http.StatusOK && status != http.StatusNotFound:
+			return "", c, fetch.Unexpected("/log/checkpoint", status, text)
 		}
-		if status == ok {
-			c, err = m.Log.Open(string(text))
-			if errors.Is(err, verifier.ErrTooFewWitnesses) {
-				return "", c, err // they may be on the way
-			}
-			if err != nil {
-				return "", c, m.evidence("the checkpoint is not that of the log: "+err.Error(), string(text), nil)
-			}
-			if c.Size >= last.Size {
+		what := fmt.Sprintf("the log had %d entries and now has none", last.Size)
+		if status == http.StatusOK {
+			c, err = m.open(ctx, string(text))
+			switch {
+			case errors.Is(err, errNotOfLog):
+				what = err.Error()
+			case err != nil:
+				return "", c, err
+			case c.Size >= last.Size:
 				return string(text), c, nil
+			default:
+				what = fmt.Sprintf("the log had %d entries and now has %d", last.Size, c.Size)
 			}
 		}
 		if try == 2 {
-			return "", c, m.evidence(
-				fmt.Sprintf("the log had %d entries and now has %d", last.Size, c.Size), string(text), nil)
+			return "", c, m.evidence(what, string(text), nil)
 		}
 		if err := m.Wait(ctx); err != nil {
 			return "", c, err
@@ -146,17 +168,52 @@ func (m *Monitor) checkpoint(
 	}
 }
 
+var errNotOfLog = errors.New("the checkpoint is not that of the log")
+
+// open opens a checkpoint. If it is signed with another key, the log may have rotated its own.
+func (m *Monitor) open(ctx context.Context, signed string) (c verifier.Checkpoint, err error) {
+	c, err = m.Log.Open(signed)
+	if errors.Is(err, verifier.ErrNotSigned) {
+		followed, failed := m.Follow(ctx)
+		switch {
+		case failed == nil:
+			m.Log = followed
+			c, err = m.Log.Open(signed)
+		case errors.Is(failed, verifier.ErrNotSigned):
+			err = failed
+		default:
+			return c, failed
+		}
+	}
+	if err == nil || errors.Is(err, verifier.ErrTooFewWitnesses) { // they may be on the way
+		return c, err
+	}
+	return c, fmt.Errorf("%w: %w", errNotOfLog, err)
+}
+
+// newEntries are the entries that a round reads.
+type newEntries struct {
+	edge   *merkle.Edge // after the last of them
+	sample sample       // of the records
+	keys   string       // events of the log's key, one in each line
+}
+
+func (n *newEntries) add(entry []byte) {
+	n.sample.add(entry)
+	if bytes.HasPrefix(entry, []byte(`{"type":"key",`)) {
+		n.keys += string(entry) + "\n"
+	}
+}
+
 // read reads the new entries, and checks that they make the tree that was signed.
-func (m *Monitor) read(
-	ctx context.Context, last, c verifier.Checkpoint, signed string,
-) (edge *merkle.Edge, records []recordEntry, err error) {
-	edge, err = merkle.ReadEdge(last.Size, func(t merkle.Tile) ([]byte, error) {
+func (m *Monitor) read(ctx context.Context, last, c verifier.Checkpoint, signed string) (*newEntries, error) {
+	edge, err := merkle.ReadEdge(last.Size, func(t merkle.Tile) ([]byte, error) {
 		return m.last.Tiles[tilePath(t)], nil
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(m.Dir, stateFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(m.Dir, stateFile), err)
 	}
-	sample := m.newSample()
+	read := &newEntries{edge: edge, sample: m.newSample()}
 	full := func(merkle.Tile, []byte) error { return nil }
 	for edge.Size() < c.Size {
 		first := edge.Size() - edge.Size()%merkle.TileWidth
@@ -166,33 +223,33 @@ func (m *Monitor) read(
 		}
 		text, status, err := m.Server.get(ctx, "/log/"+bundle.Path())
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if status != ok {
-			return nil, nil, unexpected(bundle.Path(), status, text)
+		if status != http.StatusOK {
+			return nil, fetch.Unexpected(bundle.Path(), status, text)
 		}
 		leaf := first
 		err = merkle.SplitBundle(text, func(entry []byte) error {
 			if leaf++; leaf <= edge.Size() || leaf > c.Size {
 				return nil // it is known, or there should be no such entry
 			}
-			sample.add(entry)
+			read.add(entry)
 			return edge.Append(tlog.RecordHash(entry), full)
 		})
 		if err != nil || leaf != first+int64(bundle.Width) {
-			return nil, nil, m.evidence(bundle.Path()+" does not have the entries that were signed", signed, text)
+			return nil, m.evidence(bundle.Path()+" does not have the entries that were signed", signed, text)
 		}
 	}
 	root, err := edge.Root()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if [32]byte(root) != c.Root {
 		what := fmt.Sprintf("the log of %d entries does not continue that of %d, or is not the one that was signed",
 			c.Size, last.Size)
-		return nil, nil, m.evidence(what, signed, nil)
+		return nil, m.evidence(what, signed, nil)
 	}
-	return edge, sample.entries, nil
+	return read, nil
 }
 
 func tilePath(t merkle.Tile) string {
@@ -201,9 +258,9 @@ func tilePath(t merkle.Tile) string {
 }
 
 // keep remembers a checkpoint.
-func (m *Monitor) keep(signed string, edge *merkle.Edge) error {
-	next := state{Note: signed, Tiles: map[string][]byte{}}
-	err := edge.Incomplete(func(t merkle.Tile, hashes []byte) error {
+func (m *Monitor) keep(signed string, read *newEntries) error {
+	next := state{Note: signed, Tiles: map[string][]byte{}, Keys: m.last.Keys + read.keys}
+	err := read.edge.Incomplete(func(t merkle.Tile, hashes []byte) error {
 		next.Tiles[tilePath(t)] = hashes
 		return nil
 	})

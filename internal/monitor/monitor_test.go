@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -32,6 +33,7 @@ type host struct {
 	size   int64                                 // of the checkpoint; 0: none is signed
 	lie    func(path string, text []byte) []byte // changes responses; nil: none
 	values map[string]string                     // by day
+	events string                                // of the log's key
 	server *httptest.Server
 }
 
@@ -144,6 +146,7 @@ func follow(t *testing.T, h *host, dir string) *monitor.Monitor {
 	m := &monitor.Monitor{
 		Server: monitor.Server{URL: h.server.URL}, Log: log, Dir: dir, Records: 5,
 		Now: func() time.Time { return now }, Wait: func(context.Context) error { return nil },
+		Follow: func(context.Context) (*verifier.Log, error) { return log.Follow(h.events) },
 	}
 	if err := m.Load(); err != nil {
 		t.Fatal(err)
@@ -156,6 +159,17 @@ func mustRound(t *testing.T, m *monitor.Monitor, want monitor.Report) {
 	if got, err := m.Round(t.Context()); err != nil || got != want {
 		t.Fatalf("the round reports %+v, %v, want %+v", got, err, want)
 	}
+}
+
+// wantEvidence wants a round to find that the server cheats.
+func wantEvidence(t *testing.T, m *monitor.Monitor, want string) *monitor.Evidence {
+	t.Helper()
+	_, err := m.Round(t.Context())
+	evidence, ok := errors.AsType[*monitor.Evidence](err)
+	if !ok || !strings.Contains(err.Error(), want) {
+		t.Fatalf("%v, want evidence with %q", err, want)
+	}
+	return evidence
 }
 
 func TestRound_Honest(t *testing.T) {
@@ -194,11 +208,7 @@ func TestRound_Cheats(t *testing.T) {
 			mustRound(t, m, monitor.Report{Size: 369, New: 369, Records: 5, Values: 5})
 			kept := h.log.Checkpoint(h.size)
 			h.change(func() { cheat(h) })
-			_, err := m.Round(t.Context())
-			evidence, ok := errors.AsType[*monitor.Evidence](err)
-			if !ok || !strings.Contains(err.Error(), want) {
-				t.Fatalf("%v, want evidence with %q", err, want)
-			}
+			evidence := wantEvidence(t, m, want)
 			text, err := os.ReadFile(filepath.Join(evidence.Folder, "checkpoint-kept.txt"))
 			if err != nil || string(text) != kept {
 				t.Errorf("the kept checkpoint is not in the evidence: %q, %v", text, err)
@@ -227,7 +237,7 @@ func TestRound_Cheats(t *testing.T) {
 	f("an entry changed, and more appended", "does not continue that of 369", func(h *host) { rewritten(h, 400, 100) })
 	f("the last entry changed, and more appended", "does not continue", func(h *host) { rewritten(h, 370, 368) })
 	f("cut off", "had 369 entries and now has 300", func(h *host) { h.size = 300 })
-	f("gone", "had 369 entries and now has 0", func(h *host) { h.size = 0 })
+	f("gone", "had 369 entries and now has none", func(h *host) { h.size = 0 })
 	f("another key", "not that of the log", func(h *host) {
 		h.log = logtest.New(h.t, "assay/other")
 		h.log.Add("a")
@@ -294,4 +304,71 @@ func TestRound_Trouble(t *testing.T) {
 	if _, err := m.Round(t.Context()); err == nil {
 		t.Error("a server that is gone is accepted")
 	}
+}
+
+// changeKey adds an event of the log's key, to what the server shows and, unless it cheats, to the log.
+func (h *host) changeKey(action, key string, logged bool, signers ...string) {
+	h.t.Helper()
+	h.change(func() {
+		e := verifier.KeyEvent{
+			Number: int64(strings.Count(h.events, "\n")) + 1, Action: action,
+			PublicKey: logtest.KeyOf(key).Public().(ed25519.PublicKey),
+		}
+		var keys []ed25519.PrivateKey
+		for _, name := range signers {
+			keys = append(keys, logtest.KeyOf(name))
+		}
+		text, err := e.Sign(h.log.Name, keys...)
+		if err != nil {
+			h.t.Error(err)
+		}
+		h.events += text + "\n"
+		if logged {
+			h.log.Add(text)
+		}
+		h.size = h.log.Size()
+	})
+}
+
+// A monitor follows a key that was rotated, also one that it has seen no checkpoint of for a while.
+func TestRound_FollowsTheKey(t *testing.T) {
+	t.Parallel()
+	h, dir := newHost(t), t.TempDir()
+	h.changeKey(verifier.KeyBegin, h.log.Name, true, h.log.Name)
+	h.publish("2026-02-01", "2.1", 0)
+	mustRound(t, follow(t, h, dir), monitor.Report{Size: 2, New: 2, Records: 1, Values: 1})
+	h.changeKey(verifier.KeyRotate, "b", true, h.log.Name, "b")
+	h.changeKey(verifier.KeyRotate, "c", true, "b", "c")
+	h.changeKey(verifier.KeyRevoke, h.log.Name, true, "c")
+	h.log.Use(logtest.KeyOf("c"))
+	h.publish("2026-02-02", "2.2", 0)
+	m := follow(t, h, dir)
+	mustRound(t, m, monitor.Report{Size: 6, New: 4, Records: 1, Values: 1})
+	h.publish("2026-02-03", "2.3", 0)
+	mustRound(t, m, monitor.Report{Size: 7, New: 1, Records: 1, Values: 1})
+	h.log.Use(logtest.KeyOf("b"))
+	h.publish("2026-02-04", "2.4", 0)
+	wantEvidence(t, m, "signed with another key than the log names")
+}
+
+// A key that the server shows and the log does not name is not accepted, nor one that was replaced.
+func TestRound_ChangesOfTheKey(t *testing.T) {
+	t.Parallel()
+	f := func(change func(h *host), want string) {
+		t.Helper()
+		h := newHost(t)
+		h.changeKey(verifier.KeyBegin, h.log.Name, true, h.log.Name)
+		m := follow(t, h, t.TempDir())
+		mustRound(t, m, monitor.Report{Size: 1, New: 1})
+		change(h)
+		h.log.Use(logtest.KeyOf("b"))
+		h.publish("2026-02-02", "2.2", 0)
+		wantEvidence(t, m, want)
+	}
+	f(func(h *host) {
+		h.changeKey(verifier.KeyRotate, "b", false, h.log.Name, "b")
+	}, "signed with another key than the log names")
+	f(func(*host) {}, "not signed with the key of the log")
+	f(func(h *host) { h.changeKey(verifier.KeyAccept, "b", true, "b") },
+		"no key that you accept has signed the change")
 }

@@ -7,25 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/assaydata/assay/verifier"
 )
 
-// recordEntry is the entry of a record in the log.
-type recordEntry struct {
-	Type        string `json:"type"`
-	GPU         string `json:"gpu_type"`
-	Region      string `json:"region"`
-	Granularity string `json:"granularity"`
-	Timestamp   string `json:"timestamp"`
-	Revision    int    `json:"revision"`
-	Hash        string `json:"hash"`
-}
-
 // slot is the part of a query that says which value is meant.
-func (e *recordEntry) slot() url.Values {
+func slot(e *verifier.RecordEntry) url.Values {
 	query := url.Values{"region": {e.Region}}
 	if e.Region == "global" {
 		query.Del("region")
@@ -37,14 +27,14 @@ func (e *recordEntry) slot() url.Values {
 type sample struct {
 	most, seen int
 	since      string // without a key: only days from then on are public
-	entries    []recordEntry
+	entries    []verifier.RecordEntry
 }
 
 // publicFor is how long days are public: somewhat less than three months.
 const publicFor = 85 * 24 * time.Hour
 
-func (m *Monitor) newSample() *sample {
-	s := &sample{most: m.Records}
+func (m *Monitor) newSample() sample {
+	s := sample{most: m.Records}
 	if m.Server.Key == "" {
 		s.since = m.Now().Add(-publicFor).UTC().Format(instantLayout)
 	}
@@ -57,8 +47,8 @@ func (s *sample) add(entry []byte) {
 	if s.most == 0 || !bytes.HasPrefix(entry, []byte(`{"type":"record",`)) {
 		return
 	}
-	var e recordEntry
-	if err := json.Unmarshal(entry, &e); err != nil || len(e.Timestamp) != len(instantLayout) {
+	e, err := verifier.ParseRecordEntry(string(entry))
+	if err != nil || len(e.Timestamp) != len(instantLayout) {
 		return // it proves nothing, and a reader of it finds that out
 	}
 	if s.since != "" && (e.Granularity != "daily" || e.Timestamp < s.since) {
@@ -78,7 +68,7 @@ func (s *sample) add(entry []byte) {
 }
 
 // checkRecords requests records of the log, and the values that are served for them.
-func (m *Monitor) checkRecords(ctx context.Context, entries []recordEntry, signed string, r *Report) error {
+func (m *Monitor) checkRecords(ctx context.Context, entries []verifier.RecordEntry, signed string, r *Report) error {
 	for i := range entries {
 		e := &entries[i]
 		record, err := m.checkRecord(ctx, e, signed)
@@ -101,15 +91,15 @@ func (m *Monitor) checkRecords(ctx context.Context, entries []recordEntry, signe
 }
 
 // checkRecord requests the record of an entry; nil if the server does not show it.
-func (m *Monitor) checkRecord(ctx context.Context, e *recordEntry, signed string) (*verifier.Record, error) {
-	query := e.slot()
+func (m *Monitor) checkRecord(ctx context.Context, e *verifier.RecordEntry, signed string) (*verifier.Record, error) {
+	query := slot(e)
 	if e.Granularity == "daily" {
 		query.Set("date", e.Timestamp[:len("2006-01-02")])
 	} else {
 		query.Set("timestamp", e.Timestamp)
 	}
 	text, status, err := m.Server.get(ctx, "/api/gpu/"+url.PathEscape(e.GPU)+"/determination?"+query.Encode())
-	if err != nil || status != ok {
+	if err != nil || status != http.StatusOK {
 		return nil, err
 	}
 	record, _, err := m.Log.CheckRecord(text)
@@ -126,21 +116,17 @@ func (m *Monitor) checkRecord(ctx context.Context, e *recordEntry, signed string
 	return &record, nil
 }
 
-func (e *recordEntry) String() string {
-	return fmt.Sprintf("%s %s %s at %s", e.GPU, e.Region, e.Granularity, e.Timestamp)
-}
-
 // checkValue compares the value that is served with its record, unless the server does not show it.
 func (m *Monitor) checkValue(
-	ctx context.Context, e *recordEntry, record *verifier.Record, signed string,
+	ctx context.Context, e *verifier.RecordEntry, record *verifier.Record, signed string,
 ) (compared bool, err error) {
 	day := e.Timestamp[:len("2006-01-02")]
-	query := e.slot()
+	query := slot(e)
 	query.Set("granularity", e.Granularity)
 	query.Set("startDate", day)
 	query.Set("endDate", day)
 	text, status, err := m.Server.get(ctx, "/api/gpu/"+url.PathEscape(e.GPU)+"/index-history?"+query.Encode())
-	if err != nil || status != ok {
+	if err != nil || status != http.StatusOK {
 		return false, err
 	}
 	var served struct {

@@ -42,6 +42,7 @@ const (
 	MethodologyKind  = "methodology"
 	CatalogKind      = "catalog"
 	AuditKind        = "audit"
+	KeyKind          = "key" // see verifier.KeyEvent
 	ReceiptKind      = "receipt"
 	TransactionsKind = "transactions"
 	VerificationKind = "verification"

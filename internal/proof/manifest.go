@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -80,6 +81,12 @@ func CheckManifest(m *assay.Manifest) error {
 }
 
 const keyType = "PRIVATE KEY"
+
+// KeyID is a short name of a key: the first eight bytes of the SHA-256 of its public half.
+func KeyID(public ed25519.PublicKey) string {
+	sum := sha256.Sum256(public)
+	return hex.EncodeToString(sum[:8])
+}
 
 // EncodeKey encodes a private key as PEM, in the form that other tools read.
 func EncodeKey(key ed25519.PrivateKey) ([]byte, error) {

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Rows commits to many rows such that the operator can show one without the others: it is a Merkle tree as in RFC 6962,
-// whose leaves are the rows, each behind a salt of its own.
-type Rows struct {
+// rowTree commits to many rows such that the operator can show one without the others: it is a Merkle tree as in RFC
+// 6962, whose leaves are the rows, each behind a salt of its own.
+type rowTree struct {
 	salt   []byte // of the entry
 	leaves []tlog.Hash
 	buffer []byte
 }
 
 // newRows begins the rows of an entry.
-func (s Salt) newRows(kind string, number int64) *Rows { return &Rows{salt: s.of(kind, number)} }
+func (s Salt) newRows(kind string, number int64) *rowTree { return &rowTree{salt: s.of(kind, number)} }
 
 // add adds a row under a label that no other row of the entry has.
-func (r *Rows) add(label string, text []byte) {
+func (r *rowTree) add(label string, text []byte) {
 	r.buffer = append(append(r.buffer[:0], r.salt...), label...)
 	salt := sha256.Sum256(r.buffer)
 	r.buffer = append(append(r.buffer[:0], salt[:]...), text...)
@@ -30,10 +30,10 @@ func (r *Rows) add(label string, text []byte) {
 }
 
 // addNext adds a row under its number, from 0 on.
-func (r *Rows) addNext(text []byte) { r.add(strconv.Itoa(len(r.leaves)), text) }
+func (r *rowTree) addNext(text []byte) { r.add(strconv.Itoa(len(r.leaves)), text) }
 
 // root is the hash of the tree.
-func (r *Rows) root() assay.Hash {
+func (r *rowTree) root() assay.Hash {
 	if len(r.leaves) == 0 {
 		return sha256.Sum256(nil)
 	}
@@ -53,7 +53,7 @@ func treeHash(leaves []tlog.Hash) tlog.Hash {
 }
 
 // end appends how many rows there are, the root, and the end of the entry.
-func (r *Rows) end(dst []byte, rows int) []byte {
+func (r *rowTree) end(dst []byte, rows int) []byte {
 	return append(appendHash(appendNumber(dst, "rows", int64(rows)), "root", r.root()), '}')
 }
 
@@ -112,9 +112,7 @@ func AppendVerificationEntry(dst []byte, s Salt, v *assay.Verification) []byte {
 	dst = appendNumber(beginEntry(dst, VerificationKind), "number", v.Event)
 	dst = appendNumber(dst, "receipt", v.Receipt)
 	dst = append(append(dst, `,"verified":`...), strconv.FormatBool(v.Verified)...)
-	content := appendSubject(nil, v.Source, v.ID, v.ExecutedAt)
-	content = append(assay.AppendString(content, v.Actor), '\n')
-	content = append(assay.AppendString(content, v.Reason), '\n')
+	content := eventText(v.Source, v.ID, v.ExecutedAt, v.Actor, v.Reason)
 	return append(appendHash(dst, "content", s.commit(VerificationKind, v.Event, content)), '}')
 }
 
@@ -123,17 +121,17 @@ func AppendCorrectionEntry(dst []byte, s Salt, c *assay.Correction) []byte {
 	dst = appendNumber(beginEntry(dst, CorrectionKind), "number", c.Number)
 	dst = appendNumber(dst, "receipt", c.Receipt)
 	dst = appendNumber(dst, "corrected_receipt", c.Row)
-	content := appendSubject(nil, c.Source, c.ID, c.ExecutedAt)
-	content = append(assay.AppendString(content, c.Actor), '\n')
-	content = append(assay.AppendString(content, c.Reason), '\n')
+	content := eventText(c.Source, c.ID, c.ExecutedAt, c.Actor, c.Reason)
 	return append(appendHash(dst, "content", s.commit(CorrectionKind, c.Number, content)), '}')
 }
 
-// appendSubject appends the line of the transaction that an event is about.
-func appendSubject(dst []byte, source, id string, executedAt int64) []byte {
-	dst = append(assay.AppendString(dst, source), '\t')
-	dst = append(assay.AppendString(dst, id), '\t')
-	return append(assay.AppendInstant(dst, executedAt), '\n')
+// eventText is what the entry of an event about a transaction commits to.
+func eventText(source, id string, executedAt int64, actor, reason string) []byte {
+	text := append(assay.AppendString(nil, source), '\t')
+	text = append(assay.AppendString(text, id), '\t')
+	text = append(assay.AppendInstant(text, executedAt), '\n')
+	text = append(assay.AppendString(text, actor), '\n')
+	return append(assay.AppendString(text, reason), '\n')
 }
 
 // Batch is the entry of a batch of rows that were received together: of conflicts, observations or utilization; or of
@@ -141,7 +139,7 @@ func appendSubject(dst []byte, source, id string, executedAt int64) []byte {
 type Batch struct {
 	kind, family string // the family of observations
 	At           int64
-	rows         *Rows
+	rows         *rowTree
 	text         []byte
 }
 

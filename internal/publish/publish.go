@@ -29,8 +29,11 @@ import (
 type Publisher struct {
 	Store *store.DB
 	Key   ed25519.PrivateKey // signs the manifests; without it, none are made
-	Now   func() time.Time
-	Log   *slog.Logger
+	// ReadKey, if not nil, reads the key again when another one has taken its place.
+	ReadKey func() (ed25519.PrivateKey, error)
+
+	Now func() time.Time
+	Log *slog.Logger
 
 	// Lead is how long before its instant a version is written, so that readers have it then; 0 writes it whenever it is
 	// ready.

@@ -9,6 +9,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/verifier"
 )
 
 // Sign signs a manifest for every day that has ended and whose records have changed since its last manifest, and then a
@@ -17,11 +18,50 @@ func (p *Publisher) Sign(ctx context.Context) error {
 	if p.Key == nil {
 		return nil
 	}
+	if err := p.useCurrentKey(ctx); err != nil {
+		return err
+	}
 	signed, err := p.signDays(ctx)
 	if err != nil {
 		return err
 	}
 	return p.signLog(ctx, signed)
+}
+
+// useCurrentKey makes sure that the key is the one that the log names. The first key is named now. Another one was
+// rotated since the publisher was started, and is read again.
+func (p *Publisher) useCurrentKey(ctx context.Context) error {
+	keys, err := p.Store.SigningKeys(ctx)
+	if err != nil {
+		return err
+	}
+	current := keys.Current()
+	if current == nil {
+		event := keys.Next(verifier.KeyBegin, p.Key.Public().(ed25519.PublicKey), p.Now())
+		text, err := event.Sign(keys.Log(), p.Key)
+		if err != nil {
+			return err
+		}
+		if err = p.Store.AddKeyEvents(ctx, keys, text); errors.Is(err, store.ErrOvertaken) {
+			return p.useCurrentKey(ctx)
+		}
+		return err
+	}
+	if current.Equal(p.Key.Public()) {
+		return nil
+	}
+	if p.ReadKey != nil {
+		key, err := p.ReadKey()
+		if err != nil {
+			return err
+		}
+		if key != nil && current.Equal(key.Public()) {
+			p.Key = key
+			p.Log.Info("signing with another key from now on", "id", proof.KeyID(current))
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: want the key %s", store.ErrSigner, proof.KeyID(current))
 }
 
 func (p *Publisher) signDays(ctx context.Context) (signed bool, err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/verifier"
 )
 
 var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
@@ -132,6 +133,45 @@ func TestSign_TwoAtOnce(t *testing.T) {
 	}
 	if list := manifests(t, db); len(list) != 8 {
 		t.Errorf("there are %d manifests, want 8", len(list))
+	}
+}
+
+// A publisher names its key in the log, takes over one that was rotated, and signs with no other.
+func TestSign_RotatedKey(t *testing.T) {
+	t.Parallel()
+	db, p := published(t)
+	p.Key = signingKey
+	sign(t, p)
+	next := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
+	keys, err := db.SigningKeys(t.Context())
+	if err != nil || !keys.Current().Equal(signingKey.Public()) {
+		t.Fatalf("the log names %v, %v", keys, err)
+	}
+	event := keys.Next(verifier.KeyRotate, next.Public().(ed25519.PublicKey), p.Now())
+	text, err := event.Sign(keys.Log(), signingKey, next)
+	if err == nil {
+		err = db.AddKeyEvents(t.Context(), keys, text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddKeyEvents(t.Context(), keys, text); !errors.Is(err, store.ErrOvertaken) {
+		t.Errorf("the same event again: %v", err)
+	}
+	if err := p.Sign(t.Context()); !errors.Is(err, store.ErrSigner) {
+		t.Errorf("with the old key: %v", err)
+	}
+	p.ReadKey = func() (ed25519.PrivateKey, error) { return signingKey, nil }
+	if err := p.Sign(t.Context()); !errors.Is(err, store.ErrSigner) {
+		t.Errorf("with the old key in the file: %v", err)
+	}
+	p.ReadKey = func() (ed25519.PrivateKey, error) { return next, nil }
+	later := p.Now().Add(time.Hour)
+	p.Now = func() time.Time { return later }
+	sign(t, p)
+	last, err := db.LastCheckpoint(t.Context())
+	if err != nil || !bytes.Equal(last.PublicKey, next.Public().(ed25519.PublicKey)) {
+		t.Errorf("the last checkpoint is %+v, %v, want one with the new key", last, err)
 	}
 }
 

@@ -95,19 +95,6 @@ func (db *DB) LastWord(ctx context.Context, now int64) (at int64, err error) {
 	return at, err
 }
 
-// AcceptSigningKey records that the operator wants days signed with a key from now on, whichever signed those before.
-func (db *DB) AcceptSigningKey(ctx context.Context, id string) error {
-	return db.write(ctx, func(tx *tx) error { return tx.audit("signing-key.accept", signingKeySubject(id), nil) })
-}
-
-// SigningKeyAccepted reports whether an operator has accepted a key.
-func (db *DB) SigningKeyAccepted(ctx context.Context, id string) (bool, error) {
-	entries, err := db.AuditLog(ctx, AuditFilter{Subject: signingKeySubject(id), Limit: 1})
-	return len(entries) > 0, err
-}
-
-func signingKeySubject(id string) string { return "signing-key:" + id }
-
 // AuditLog reads the log, newest first.
 func (db *DB) AuditLog(ctx context.Context, f AuditFilter) (entries []AuditEntry, err error) {
 	limit := int64(math.MaxInt64)

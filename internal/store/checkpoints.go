@@ -101,6 +101,9 @@ func checkpointAt(tx *tx, at int64) (c proof.SignedCheckpoint, err error) {
 // AddCheckpoint stores a checkpoint. One that is not newer than the last changes nothing.
 func (db *DB) AddCheckpoint(ctx context.Context, c proof.SignedCheckpoint) error {
 	return db.write(ctx, func(tx *tx) error {
+		if err := checkSigner(tx, c.PublicKey); err != nil {
+			return err
+		}
 		last, err := tx.counter("checkpoint")
 		if err != nil || c.Size <= last {
 			return err

@@ -38,6 +38,7 @@ type LedgerLog struct {
 	Size        int64
 	Listed      map[string]int64 // by the name of a numbered kind: the newest number
 	Checkpoints []proof.SignedCheckpoint
+	KeyEvents   string // one in each line
 }
 
 // Ledger reads the ledger. A row that does not match its checksum, a missing number and a point without a record are an
@@ -218,8 +219,11 @@ func (l *Ledger) readLog(tx *tx) (err error) {
 	if l.Log.Origin, err = readLogOrigin(tx); err != nil {
 		return err
 	}
+	if l.Log.KeyEvents, err = readKeyEvents(tx); err != nil {
+		return err
+	}
 	l.Log.Listed = map[string]int64{}
-	for _, k := range append([]numberedKind{receiptEntries}, otherEntries...) {
+	for _, k := range numberedKinds {
 		if l.Log.Listed[k.name], err = k.newest(tx); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 // logSalt is the setting with the salt of the log's commitments.
 const logSalt = "log_salt"
 
-// startLog begins the log, and appends what happened before there was one.
+// startLog begins the log. What happened before there was one is appended after all migrations.
 func startLog(tx *tx) error {
 	salt := make([]byte, proof.SaltSize)
 	_, _ = rand.Read(salt) // it never fails
@@ -37,7 +37,7 @@ func startLog(tx *tx) error {
 	if err := w.add(proof.AppendStart(nil, tx.now, publications)); err != nil {
 		return err
 	}
-	return w.appendNew()
+	return w.finish()
 }
 
 // appendLog appends everything to the log that is not in it. It is called at the end of each transaction that writes
@@ -195,7 +195,7 @@ func (w *logWriter) received() error {
 	if err != nil || newest == after {
 		return err
 	}
-	if err := w.numbered(&receiptEntries); err != nil {
+	if err := w.numbered(&numberedKinds[0]); err != nil {
 		return err
 	}
 	if w.tx.received.first == after+1 { // all that are missing came with this transaction
@@ -213,10 +213,10 @@ func (w *logWriter) received() error {
 	return eachTransactionsEntry(w.tx, numbers, w.add)
 }
 
-// others appends what is listed by number.
+// others appends what else is listed by number.
 func (w *logWriter) others() error {
-	for i := range otherEntries {
-		if err := w.numbered(&otherEntries[i]); err != nil {
+	for i := range numberedKinds[1:] {
+		if err := w.numbered(&numberedKinds[1+i]); err != nil {
 			return err
 		}
 	}

@@ -142,7 +142,7 @@ func (db *DB) EachExpectedEntry(ctx context.Context, l *Ledger, f func(kind stri
 				return err
 			}
 		}
-		for _, k := range append([]numberedKind{receiptEntries}, otherEntries...) {
+		for _, k := range numberedKinds {
 			if k.name == proof.RealtimeKind {
 				continue // see EachKeptEntry
 			}

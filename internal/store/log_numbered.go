@@ -39,16 +39,16 @@ func regionName(without string) string {
 	return `CASE WHEN region_id = 0 THEN '` + without + `' ELSE region END`
 }
 
-var receiptEntries = numberedKind{proof.ReceiptKind, counterQuery("receipt"), eachReceiptEntry}
-
-// otherEntries are the numbered kinds whose entries do not depend on the order of others.
-var otherEntries = slices.Concat([]numberedKind{
+// numberedKinds are all of them. Receipts come first: their transactions follow them in the log.
+var numberedKinds = slices.Concat([]numberedKind{
+	{proof.ReceiptKind, counterQuery("receipt"), eachReceiptEntry},
 	{proof.VerificationKind, `SELECT max(event) FROM verifications`, eachVerificationEntry},
 	{proof.CorrectionKind, `SELECT max(correction) FROM corrections`, eachCorrectionEntry},
 	{proof.ConflictsKind, `SELECT max(received_at) FROM conflicts`, eachConflictsEntry},
 	{proof.UtilizationKind, counterQuery("utilization"), eachUtilizationEntry},
 	{proof.RealtimeKind, counterQuery("realtime"), eachRealtimeEntry},
 	{proof.AuditKind, `SELECT max(audit_id) FROM audit`, eachAuditEntry},
+	{proof.KeyKind, `SELECT max(event) FROM key_events`, eachKeyEntry},
 }, observationEntries())
 
 // counterQuery is null for a counter that does not exist, such as that of a family newer than the database.
@@ -148,26 +148,30 @@ func eachTransactionsEntry(tx *tx, numbers []segmentNumber, f entryFunc) error {
 
 func eachVerificationEntry(tx *tx, s proof.Salt, after, upTo int64, f entryFunc) error {
 	list, err := readVerifications(tx, `event > $1 AND event <= $2`, after, upTo)
-	var entry []byte
-	for i := range list {
-		if err == nil {
-			entry = proof.AppendVerificationEntry(entry[:0], s, &list[i])
-			err = f(entry)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return eachEntry(list, s, proof.AppendVerificationEntry, f)
 }
 
 func eachCorrectionEntry(tx *tx, s proof.Salt, after, upTo int64, f entryFunc) error {
 	list, err := readCorrections(tx, `correction > $1 AND correction <= $2`, after, upTo)
+	if err != nil {
+		return err
+	}
+	return eachEntry(list, s, proof.AppendCorrectionEntry, f)
+}
+
+// eachEntry calls f for the entry of each element of a list.
+func eachEntry[T any](list []T, s proof.Salt, add func([]byte, proof.Salt, *T) []byte, f entryFunc) error {
 	var entry []byte
 	for i := range list {
-		if err == nil {
-			entry = proof.AppendCorrectionEntry(entry[:0], s, &list[i])
-			err = f(entry)
+		entry = add(entry[:0], s, &list[i])
+		if err := f(entry); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // batches makes entries of rows that come in the order of their batches.

@@ -80,6 +80,9 @@ func lastManifestHash(tx *tx) (hash assay.Hash, err error) {
 // ErrOvertaken and writes nothing.
 func (db *DB) AddManifest(ctx context.Context, u Unsigned, m assay.Manifest) error {
 	return db.write(ctx, func(tx *tx) error {
+		if err := checkSigner(tx, m.PublicKey); err != nil {
+			return err
+		}
 		last, err := lastManifestHash(tx)
 		if err != nil {
 			return err

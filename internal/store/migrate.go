@@ -30,8 +30,8 @@ func migrate(tx *tx, pending []migration, progress func(migration string, number
 			return fmt.Errorf("migration %s: %w", file.name, err)
 		}
 	}
+	tx.logDue = true // what the log lists only now
 	if existing == 0 {
-		tx.logDue = true
 		return insertCatalog(tx, assay.DefaultCatalog())
 	}
 	return nil
@@ -86,7 +86,7 @@ func (m migration) run(tx *tx) error {
 
 // usableBy has, for each migration since there is the column, the oldest schema whose programs can use the tables after
 // it. It must not be later than the schema of the last release, so that nodes can be upgraded one after another.
-var usableBy = map[int]int{12: 6, 13: 6, 14: 6, 15: 6, 16: 6, 17: 6, 18: 6, 19: 6, 20: 6, 21: 6}
+var usableBy = map[int]int{12: 6, 13: 6, 14: 6, 15: 6, 16: 6, 17: 6, 18: 6, 19: 6, 20: 6, 21: 6, 22: 6}
 
 const firstUsableBy = 12
 
@@ -100,9 +100,6 @@ var moves = map[string]func(*tx) error{
 
 	"migrations/sqlite/019_log.sql":   startLog,
 	"migrations/postgres/019_log.sql": startLog,
-
-	"migrations/sqlite/020_log_of_everything.sql":   (*tx).appendLog,
-	"migrations/postgres/020_log_of_everything.sql": (*tx).appendLog,
 }
 
 // useSessionsNow lets sessions count as used now: it is not known when they were.

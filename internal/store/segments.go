@@ -321,7 +321,7 @@ func (db *DB) AppendWindow(ctx context.Context, dst []assay.Transaction, from, t
 type Part struct {
 	Span
 	Wants func(gpu string) bool // nil wants all
-	Other bool                  // there is another part of the same time, which is the first of them
+	Other bool                  // it is not the first part of its time
 }
 
 // AppendPart is AppendWindow for a part. Unless the tally is nil, it also counts the transactions there; then the part

@@ -33,6 +33,7 @@ func Bundle(ctx context.Context, dir string, signatures Signatures, progress Pro
 	if err := b.read(); err != nil {
 		return report, fmt.Errorf("bundle %s: %w", dir, err)
 	}
+	signatures.PublicKeys = b.keys.Reached(signatures.PublicKeys)
 	found := newFindings(b.manifests)
 	err = b.checkChunks(ctx, &found, progress)
 	if err == nil {
@@ -103,7 +104,11 @@ func (b *bundle) conclude(found *findings, signatures Signatures) error {
 		return err
 	}
 	outside := func(day int64) bool { return day < b.from || day >= b.to }
-	return found.checkSigned(&signing{Signatures: signatures, outside: outside, ended: b.exported})
+	err := found.checkSigned(&signing{Signatures: signatures, outside: outside, ended: b.exported})
+	if err != nil {
+		return err
+	}
+	return b.checkCheckpoint(signatures.PublicKeys)
 }
 
 // bundle is an exported folder being read: transactions and records one chunk at a time, everything else at once.
@@ -116,6 +121,8 @@ type bundle struct {
 	covers       store.Covers
 	amendments   assay.Amendments
 	manifests    []assay.Manifest
+	log          string // its name
+	keys         *proof.Keys
 	transactions *transactionReader
 	records      *recordReader
 }
@@ -124,7 +131,7 @@ type bundle struct {
 func (b *bundle) read() error {
 	for _, read := range []func() error{
 		b.readHead, b.readSchedule, b.readCovers, b.checkPeriod, b.readVerifications, b.readCorrections, b.readManifests,
-		b.openChunks,
+		b.readKeys, b.openChunks,
 	} {
 		if err := read(); err != nil {
 			return err
@@ -160,14 +167,15 @@ func (b *bundle) readHead() error {
 	if err := errors.Join(fromErr, toErr, exportedErr); err != nil {
 		return differs("%s: %v", bundleFile, err)
 	}
-	b.from, b.to, b.exported = from.UnixMilli(), to.UnixMilli(), exported
+	b.from, b.to, b.exported, b.log = from.UnixMilli(), to.UnixMilli(), exported, head.Log
 	return b.checkFiles(head.Files)
 }
 
 // checkFiles checks that the files are those that were exported.
 func (b *bundle) checkFiles(sums map[string]string) error {
 	for _, name := range []string{
-		transactionsFile, verificationsFile, correctionsFile, coversFile, recordsFile, manifestsFile,
+		transactionsFile, verificationsFile, correctionsFile, coversFile, recordsFile, manifestsFile, keysFile,
+		CheckpointFile,
 	} {
 		if sums[name] == "" {
 			return differs("%s: the sum of %s is missing", bundleFile, name)
@@ -270,6 +278,40 @@ func (b *bundle) readManifests() error {
 		b.manifests = append(b.manifests, m)
 	}
 	return lines.Err()
+}
+
+func (b *bundle) readKeys() error {
+	events, err := b.content(keysFile)
+	if err != nil {
+		return err
+	}
+	if b.keys, err = proof.ReadKeys(b.log, string(events)); err != nil {
+		return differs("%s: %v", keysFile, err)
+	}
+	return nil
+}
+
+// checkCheckpoint checks that the checkpoint, if there is one, is signed with an accepted key or, if any is accepted,
+// with one of the bundle.
+func (b *bundle) checkCheckpoint(accepted [][]byte) error {
+	signed, err := b.content(CheckpointFile)
+	if err != nil || len(signed) == 0 {
+		return err
+	}
+	if len(accepted) == 0 {
+		for _, e := range b.keys.Events() {
+			accepted = append(accepted, e.PublicKey)
+		}
+		for i := range b.manifests {
+			accepted = append(accepted, b.manifests[i].PublicKey)
+		}
+	}
+	for _, key := range accepted {
+		if _, err := proof.OpenCheckpoint(string(signed), b.log, key); err == nil {
+			return nil
+		}
+	}
+	return differs("%s: it is not signed with a key that is accepted", CheckpointFile)
 }
 
 func (b *bundle) openChunks() error {

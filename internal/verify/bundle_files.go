@@ -28,7 +28,7 @@ const (
 // maxSize is the size limit of a file of a bundle.
 func maxSize(name string) int64 {
 	switch {
-	case name == bundleFile:
+	case name == bundleFile || name == CheckpointFile || name == keysFile:
 		return maxHead
 	case name == transactionsFile || name == recordsFile:
 		return maxStream

@@ -29,9 +29,11 @@ type Options struct {
 
 // Signatures is what a verification asks of signatures. The zero value accepts any key.
 type Signatures struct {
-	PublicKeys    [][]byte // one of them must have signed each manifest, and every day that is over
-	Now           int64    // the verifier's clock, which says which days are over
-	AllowUnsigned bool     // days that are over may be unsigned
+	// PublicKeys are accepted, and those that have taken their place with their signature: one of them must have signed
+	// each manifest, and every day that is over.
+	PublicKeys    [][]byte
+	Now           int64 // the verifier's clock, which says which days are over
+	AllowUnsigned bool  // days that are over may be unsigned
 }
 
 // everything says that nothing is left out, so that totals can be checked too.
@@ -73,9 +75,15 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 	if err != nil {
 		return report, err
 	}
+	keys, err := proof.ReadKeys(ledger.Log.Origin, ledger.Log.KeyEvents)
+	if err != nil {
+		return report, differs("%v", err)
+	}
+	o.PublicKeys = keys.Reached(o.PublicKeys)
 	v := &verification{
-		Options: o, db: db, salt: salt, schedule: schedule, ledger: &ledger, findings: newFindings(ledger.Manifests),
-		tally: store.NewTally(ledger.Counters.Receipt), entryKey: newEntryKey(),
+		Options: o, keys: keys, db: db, salt: salt, schedule: schedule, ledger: &ledger,
+		findings: newFindings(ledger.Manifests),
+		tally:    store.NewTally(ledger.Counters.Receipt), entryKey: newEntryKey(),
 	}
 	for _, check := range []func(context.Context) error{
 		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests, v.checkLog,
@@ -90,6 +98,7 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 // verification is one run of Database.
 type verification struct {
 	Options
+	keys     *proof.Keys
 	db       *store.DB
 	salt     proof.Salt
 	schedule index.Schedule

@@ -33,8 +33,12 @@ const (
 	coversFile        = "covers.csv"
 	recordsFile       = "records.ndjson"
 	manifestsFile     = "manifests.ndjson"
+	keysFile          = "keys.ndjson"
 	readmeFile        = "README.txt"
 )
+
+// CheckpointFile is the file of a bundle with the last checkpoint of the log.
+const CheckpointFile = "checkpoint.txt"
 
 // bundleFormat distinguishes this form of a bundle from others.
 const bundleFormat = "assay-bundle-3"
@@ -45,6 +49,7 @@ type bundleHead struct {
 	From     string            `json:"from"` // first day
 	To       string            `json:"to"`   // day after the last
 	Exported string            `json:"exported_at"`
+	Log      string            `json:"log"`   // its name
 	Files    map[string]string `json:"files"` // the SHA-256 of every other file: damage shows here, forgery in the checks
 }
 
@@ -79,6 +84,9 @@ const readme = `This folder proves the published values of the days from %s up t
   records.ndjson      how each value was computed; each record carries the hash of the one before it in its series
   manifests.ndjson    all manifests from the first on, each with the hash of the one before it: the list of a day's
                       records, signed by the publisher
+  keys.ndjson         how the key that signs has changed
+  checkpoint.txt      the signed state of the log at the time of the export; a later one must continue it, which
+                      assay verify --since FOLDER checks where the database is
   bundle.json         the period, and the SHA-256 of every other file
 
 To check all of it:  assay verify --bundle FOLDER --public-key KEY
@@ -146,7 +154,7 @@ func (e *exporter) path(name ...string) string {
 func (e *exporter) writeAll(ctx context.Context) error {
 	for _, write := range []func(context.Context) error{
 		e.prepare, e.writeMethodology, e.writeCovers, e.writeVerifications, e.writeCorrections, e.writeChunks,
-		e.writeManifests, e.writeReadme, e.writeHead,
+		e.writeManifests, e.writeLog, e.writeReadme, e.writeHead,
 	} {
 		if err := write(ctx); err != nil {
 			return err
@@ -162,6 +170,18 @@ func (e *exporter) writeMethodology(context.Context) error {
 		}
 	}
 	return nil
+}
+
+// writeLog writes the last checkpoint, empty if there is none, and the events of the key.
+func (e *exporter) writeLog(context.Context) error {
+	if err := files.Write(e.path(keysFile), []byte(e.ledger.Log.KeyEvents)); err != nil {
+		return err
+	}
+	var last string
+	if n := len(e.ledger.Log.Checkpoints); n > 0 {
+		last = e.ledger.Log.Checkpoints[n-1].Note
+	}
+	return files.Write(e.path(CheckpointFile), []byte(last))
 }
 
 func (e *exporter) writeReadme(context.Context) error {
@@ -221,7 +241,7 @@ func coveredDays(covers store.Covers, schedule index.Schedule) (from, to int64) 
 func (e *exporter) writeHead(context.Context) error {
 	head := bundleHead{
 		Format: bundleFormat, From: assay.FormatDay(e.From), To: assay.FormatDay(e.To),
-		Exported: assay.FormatInstant(e.exportedAt()), Files: map[string]string{},
+		Exported: assay.FormatInstant(e.exportedAt()), Log: e.ledger.Log.Origin, Files: map[string]string{},
 	}
 	err := filepath.WalkDir(e.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -12,11 +13,13 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/merkle"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/verifier"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -143,6 +146,10 @@ type logWalk struct {
 
 	published int // publications in the log
 	signed    int // publications in the part that is signed
+
+	manifests int               // in the log
+	keys      string            // events of the key that signs, one in each line
+	signer    ed25519.PublicKey // that the log names; nil before the first event
 }
 
 func (w *logWalk) entry(leaf int64, entry []byte) error {
@@ -163,6 +170,14 @@ func (w *logWalk) entry(leaf int64, entry []byte) error {
 		return w.keptEntry(leaf, kind, entry)
 	case proof.PublicationKind:
 		w.published++
+	case proof.KeyKind:
+		if err := w.keyEvent(leaf, entry); err != nil {
+			return err
+		}
+	case proof.ManifestKind:
+		if err := w.manifest(); err != nil {
+			return err
+		}
 	case proof.RecordKind:
 		hash, ok := recordHash(entry)
 		if !ok {
@@ -173,6 +188,36 @@ func (w *logWalk) entry(leaf int64, entry []byte) error {
 	sum := w.sums[kind]
 	sum.join(w.v.entryKey.sum(entry))
 	w.sums[kind] = sum
+	return nil
+}
+
+// keyEvent checks an event of the key that signs. From here on, the log is signed with the key that it names.
+func (w *logWalk) keyEvent(leaf int64, entry []byte) error {
+	w.keys += string(entry) + "\n"
+	if !strings.HasPrefix(w.v.ledger.Log.KeyEvents, w.keys) {
+		return notInDatabase(leaf, entry)
+	}
+	if e := w.v.keys.Events()[strings.Count(w.keys, "\n")-1]; e.Action != verifier.KeyRevoke {
+		w.signer = e.PublicKey
+	}
+	return nil
+}
+
+// manifest checks that the next manifest is signed with the key that the log names.
+func (w *logWalk) manifest() error {
+	if w.manifests < len(w.v.ledger.Manifests) { // otherwise the sums will differ
+		m := &w.v.ledger.Manifests[w.manifests]
+		w.manifests++
+		return w.checkSignedByNamed(manifestName(m), m.PublicKey)
+	}
+	return nil
+}
+
+func (w *logWalk) checkSignedByNamed(what string, key []byte) error {
+	if w.signer != nil && !bytes.Equal(w.signer, key) {
+		return differs("%s: it is signed with the key %s, but the log names %s", what, proof.KeyID(key),
+			proof.KeyID(w.signer))
+	}
 	return nil
 }
 
@@ -215,8 +260,9 @@ func (v *verification) openSince() (c proof.Checkpoint, err error) {
 		for _, signed := range v.ledger.Log.Checkpoints {
 			keys = append(keys, signed.PublicKey)
 		}
+		keys = slices.CompactFunc(keys, bytes.Equal)
 	}
-	for _, key := range slices.CompactFunc(keys, bytes.Equal) {
+	for _, key := range keys {
 		if c, err := proof.OpenCheckpoint(v.Since, v.ledger.Log.Origin, key); err == nil {
 			return c, nil
 		}
@@ -261,6 +307,9 @@ func (w *logWalk) checkpoint() error {
 		return differs("%s: it was signed over other entries", name)
 	}
 	if err := w.v.checkSigner(name, c.PublicKey, w.v.PublicKeys); err != nil {
+		return err
+	}
+	if err := w.checkSignedByNamed(name, c.PublicKey); err != nil {
 		return err
 	}
 	w.signed = w.published

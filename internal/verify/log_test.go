@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/binary"
 	"errors"
@@ -8,11 +9,13 @@ import (
 	"hash/crc32"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
+	"github.com/assaydata/assay/verifier"
 )
 
 func logSize(t *testing.T, db *store.DB) int64 {
@@ -117,12 +120,13 @@ func TestLog_SignedWithAnotherKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkpoint := proof.SignedCheckpoint{Size: head.Size, PublicKey: other.Public().(ed25519.PublicKey), Note: note}
-	if err := m.db.AddCheckpoint(t.Context(), checkpoint); err != nil {
-		t.Fatal(err)
+	if err := m.db.AddCheckpoint(t.Context(), checkpoint); !errors.Is(err, store.ErrSigner) {
+		t.Errorf("a checkpoint that is signed with another key was stored: %v", err)
 	}
-	if _, err := Database(t.Context(), m.db, Options{}); err != nil {
-		t.Errorf("without accepted keys: %v", err)
-	}
+	m.exec(`INSERT INTO checkpoints (size, signed_at, public_key, note) VALUES ($1, 0, $2, $3)`,
+		head.Size, checkpoint.PublicKey, note)
+	m.exec(`UPDATE counters SET value = $1 WHERE name = 'checkpoint'`, head.Size)
+	wantLogDifference(t, m, Options{}, "another key", "but the log names")
 	accepted := Signatures{PublicKeys: [][]byte{marketKey.Public().(ed25519.PublicKey)}}
 	wantLogDifference(t, m, Options{Signatures: accepted}, "another key", "signed with another key")
 }
@@ -217,6 +221,14 @@ func TestLog_Since(t *testing.T) {
 	accepted := Signatures{PublicKeys: [][]byte{make([]byte, ed25519.PublicKeySize)}}
 	wantLogDifference(t, m, Options{Since: kept.Note, Signatures: accepted}, "another key", "")
 
+	own := marketKey.Public().(ed25519.PublicKey)
+	twice := Signatures{PublicKeys: [][]byte{own, own}, AllowUnsigned: true}
+	if _, err := Database(t.Context(), m.db, Options{Since: kept.Note, Signatures: twice}); err != nil {
+		t.Errorf("with a key that is there twice: %v", err)
+	}
+	if len(twice.PublicKeys[1]) == 0 {
+		t.Error("the caller's keys were changed")
+	}
 	origin := ledgerOf(t, m.db).Log.Origin
 	forked := newTampered(t)
 	rewriteLog(t, forked.db) // its first entry is another one
@@ -235,4 +247,79 @@ func TestLog_Since(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLogDifference(t, m, Options{Since: note}, "a longer history", "its end is missing")
+}
+
+// A verification follows the key from one that is accepted to the next, and accepts no other.
+func TestLog_KeyEvents(t *testing.T) {
+	t.Parallel()
+	m := newTampered(t)
+	next := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
+	third := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize))
+	pin := func(keys ...ed25519.PrivateKey) (o Options) {
+		o.AllowUnsigned = true
+		for _, key := range keys {
+			o.PublicKeys = append(o.PublicKeys, key.Public().(ed25519.PublicKey))
+		}
+		return o
+	}
+	f := func(what string, o Options, want string) {
+		t.Helper()
+		if want != "" {
+			wantLogDifference(t, m, o, what, want)
+		} else if _, err := Database(t.Context(), m.db, o); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	f("before any change", pin(marketKey), "")
+	m.changeKey(verifier.KeyRotate, next, marketKey, next)
+	m.sign(next)
+	f("after a rotation, with the first key", pin(marketKey), "")
+	f("with both keys", pin(marketKey, next), "")
+	f("with the second key alone", pin(next), "signed with another key")
+	m.changeKey(verifier.KeyRevoke, marketKey, next)
+	m.sign(next)
+	f("after the first key was revoked", pin(marketKey), "")
+	m.changeKey(verifier.KeyAccept, third, third)
+	m.sign(third)
+	f("after a change that no one has signed", pin(marketKey), "signed with another key")
+	f("with the key that was accepted", pin(marketKey, third), "")
+	f("without a key", pin(), "")
+	m.exec(`UPDATE key_events SET text = replace(text, '"reason":""', '"reason":"x"') WHERE event = 2`)
+	f("another reason", pin(), "is not signed with the key")
+}
+
+// changeKey adds an event about the key, signed with keys.
+func (m *tampered) changeKey(action string, key ed25519.PrivateKey, signers ...ed25519.PrivateKey) {
+	m.t.Helper()
+	keys, err := m.db.SigningKeys(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	event := keys.Next(action, key.Public().(ed25519.PublicKey), time.UnixMilli(marketStart))
+	text, err := event.Sign(keys.Log(), signers...)
+	if err == nil {
+		err = m.db.AddKeyEvents(m.t.Context(), keys, text)
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// sign signs the log as it is.
+func (m *tampered) sign(key ed25519.PrivateKey) {
+	m.t.Helper()
+	head, err := m.db.LogHead(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	note, err := proof.SignCheckpoint(proof.Checkpoint{Origin: head.Origin, Size: head.Size, Root: head.Root}, key)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	err = m.db.AddCheckpoint(m.t.Context(), proof.SignedCheckpoint{
+		Size: head.Size, PublicKey: key.Public().(ed25519.PublicKey), Note: note,
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
 }

@@ -3,16 +3,20 @@ package verify
 import (
 	"context"
 	"crypto/ed25519"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
@@ -264,6 +268,9 @@ var marketFile = sync.OnceValues(func() (file []byte, err error) {
 	if b.db, err = store.Create(b.ctx, "sqlite://"+dir); err != nil {
 		return nil, err
 	}
+	if err := fixLog(b.ctx, filepath.Join(dir, store.FileName)); err != nil {
+		return nil, err
+	}
 	b.db.Now = b.now
 	b.publisher = publisherOf(b)
 	b.build()
@@ -275,6 +282,19 @@ var marketFile = sync.OnceValues(func() (file []byte, err error) {
 	}
 	return os.ReadFile(filepath.Join(dir, store.FileName))
 })
+
+// fixLog gives a new database a log that is the same in every run: without a name, a salt and a start of its own.
+func fixLog(ctx context.Context, file string) error {
+	raw, err := sql.Open("sqlite", file)
+	if err != nil {
+		return err
+	}
+	_, err = raw.ExecContext(ctx, `UPDATE settings SET value = 'assay/market' WHERE name = 'log_origin';
+		UPDATE settings SET value = $1 WHERE name = 'log_salt';
+		UPDATE log_tail SET entry = $2 WHERE leaf = 0`, strings.Repeat("00", proof.SaltSize),
+		proof.AppendStart(nil, marketStart, 0))
+	return errors.Join(err, raw.Close())
+}
 
 // marketIn writes the market's database into a folder.
 func marketIn(t *testing.T, dir string) {

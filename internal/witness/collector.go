@@ -5,17 +5,18 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/fetch"
 	"github.com/assaydata/assay/verifier"
 )
 
@@ -57,22 +58,16 @@ type Collector struct {
 
 const (
 	lookEvery  = 2 * time.Second  // for a new checkpoint
-	askTimeout = 10 * time.Second // one witness
 	retryAfter = 30 * time.Second // a witness that failed
 )
 
 // Run asks until the context ends. Each witness has its own loop, so that one that is down holds up no other.
 func (c *Collector) Run(ctx context.Context) error {
-	done := make(chan struct{})
+	var loops sync.WaitGroup
 	for _, peer := range c.Peers {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			c.follow(ctx, peer)
-		}()
+		loops.Go(func() { c.follow(ctx, peer) })
 	}
-	for range c.Peers {
-		<-done
-	}
+	loops.Wait()
 	return nil
 }
 
@@ -113,8 +108,6 @@ type asker struct {
 
 // last gets the signature of the last checkpoint, unless there is one.
 func (a *asker) last(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	size, signed, witnesses, err := a.Store.Unwitnessed(ctx)
 	if err != nil || size == 0 || slices.Contains(witnesses, a.peer.Witness.Name()) {
 		return err
@@ -145,24 +138,15 @@ func (a *asker) ask(ctx context.Context, size int64, signed string) (line string
 		}
 	}
 	body.WriteString("\n" + signed)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.peer.URL+"/add-checkpoint",
-		strings.NewReader(body.String()))
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	url := a.peer.URL + "/add-checkpoint"
+	text, status, err := fetch.Small.Do(ctx, http.MethodPost, url, "", strings.NewReader(body.String()))
 	switch {
 	case err != nil:
 		return "", err
-	case response.StatusCode == http.StatusConflict:
+	case status == http.StatusConflict:
 		seen, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 		if err != nil || seen < 0 {
-			return "", fmt.Errorf("the witness responds %s without a number of entries", response.Status)
+			return "", fmt.Errorf("the witness responds %d without a number of entries", status)
 		}
 		what := "another number of entries"
 		switch {
@@ -175,8 +159,8 @@ func (a *asker) ask(ctx context.Context, size int64, signed string) (line string
 			what, seen, size)
 		refusal.Seen = seen
 		return "", refusal
-	case response.StatusCode != http.StatusOK:
-		return "", fmt.Errorf("the witness responds %s: %.200s", response.Status, text)
+	case status != http.StatusOK:
+		return "", fetch.Unexpected(url, status, text)
 	}
 	return a.check(signed, string(text))
 }

@@ -141,15 +141,15 @@ func TestCollector_HostileWitness(t *testing.T) {
 	t.Parallel()
 	l := newCollected(numbered(t, 20, noFork))
 	honest, other := open(t, t.TempDir(), "w.example"), open(t, t.TempDir(), "other.example")
-	own, err := honest.AddCheckpoint(request(0, nil, l.Checkpoint(20)))
+	own, err := honest.AddCheckpoint(t.Context(), request(0, nil, l.Checkpoint(20)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := other.AddCheckpoint(request(0, nil, l.Checkpoint(20)))
+	foreign, err := other.AddCheckpoint(t.Context(), request(0, nil, l.Checkpoint(20)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	earlier, err := open(t, t.TempDir(), "w.example").AddCheckpoint(request(0, nil, l.Checkpoint(10)))
+	earlier, err := open(t, t.TempDir(), "w.example").AddCheckpoint(t.Context(), request(0, nil, l.Checkpoint(10)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,9 @@ func TestCollector_HostileWitness(t *testing.T) {
 func TestParsePeer(t *testing.T) {
 	t.Parallel()
 	key := open(t, t.TempDir(), "w.example").Key()
-	for _, text := range []string{"", key, key + "=", key + "=w.example", "https://w.example", "w.example=https://w.example"} {
+	for _, text := range []string{
+		"", key, key + "=", key + "=w.example", "https://w.example", "w.example=https://w.example",
+	} {
 		if _, err := witness.ParsePeer(text); err == nil {
 			t.Errorf("%q is a witness", text)
 		}

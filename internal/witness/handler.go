@@ -29,7 +29,7 @@ func (w *Witness) serve(out http.ResponseWriter, in *http.Request, log *slog.Log
 		http.Error(out, fmt.Sprintf("the request has more than %d bytes, or broke off", maxBody), http.StatusBadRequest)
 		return
 	}
-	line, err := w.AddCheckpoint(string(body))
+	line, err := w.AddCheckpoint(in.Context(), string(body))
 	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
 	case err == nil:

@@ -11,6 +11,7 @@
 package witness
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -39,35 +40,42 @@ type Witness struct {
 	logs map[string]*seenLog // by their names
 }
 
+// KnownLog is a log that a witness signs.
+type KnownLog struct {
+	Log *verifier.Log
+	// Follow asks which keys have taken the place of those that are known; nil if they never change.
+	Follow func(context.Context) (*verifier.Log, error)
+}
+
 // seenLog is a log, and what the witness has seen of it.
 type seenLog struct {
-	log  *verifier.Log
+	KnownLog
 	file string // with the last checkpoint
+
+	following  sync.Mutex // while others wait, they keep the keys that they have
+	followedAt time.Time
 
 	mu   sync.Mutex
 	note string              // the last checkpoint; empty before the first
 	last verifier.Checkpoint // what it says
 }
 
-// Open opens a witness that keeps its memory in a folder, for logs with the given keys.
-func Open(dir, name string, key ed25519.PrivateKey, logs []string, now func() time.Time) (*Witness, error) {
+// Open opens a witness that keeps its memory in a folder.
+func Open(dir, name string, key ed25519.PrivateKey, logs []KnownLog, now func() time.Time) (*Witness, error) {
 	if _, err := verifier.WitnessOf(name, key.Public().(ed25519.PublicKey)); err != nil {
 		return nil, err
 	}
 	w := &Witness{name: name, key: key, now: now, logs: map[string]*seenLog{}}
-	for _, text := range logs {
-		log, err := verifier.NewLog(text)
-		if err != nil {
-			return nil, err
-		}
-		l := &seenLog{log: log, file: filepath.Join(dir, fileOf(log.Name()))}
+	for _, known := range logs {
+		name := known.Log.Name()
+		l := &seenLog{KnownLog: known, file: filepath.Join(dir, fileOf(name))}
 		if err := l.read(); err != nil {
 			return nil, err
 		}
-		if w.logs[log.Name()] != nil {
-			return nil, fmt.Errorf("the log %s is there twice", log.Name())
+		if w.logs[name] != nil {
+			return nil, fmt.Errorf("the log %s is there twice", name)
 		}
-		w.logs[log.Name()] = l
+		w.logs[name] = l
 	}
 	return w, nil
 }
@@ -96,7 +104,7 @@ func (l *seenLog) read() error {
 	if err != nil {
 		return err
 	}
-	last, err := l.log.Open(string(text))
+	last, err := l.Log.Read(string(text))
 	if err != nil { // it must not begin again: that would let the log begin again too
 		return fmt.Errorf("%s: %w", l.file, err)
 	}
@@ -141,7 +149,7 @@ func refuse(reason Reason, format string, args ...any) *Refusal {
 
 // AddCheckpoint takes the body of a request, and returns the line that is the witness's signature. Its error is a
 // *Refusal unless the witness itself is in trouble.
-func (w *Witness) AddCheckpoint(body string) (line string, err error) {
+func (w *Witness) AddCheckpoint(ctx context.Context, body string) (line string, err error) {
 	r, err := parseRequest(body)
 	if err != nil {
 		return "", refuse(Malformed, "%v", err)
@@ -151,7 +159,7 @@ func (w *Witness) AddCheckpoint(body string) (line string, err error) {
 	if l == nil {
 		return "", refuse(UnknownLog, "this witness does not know the log %.200q", origin)
 	}
-	c, err := l.log.Open(r.note)
+	c, err := l.open(ctx, r.note, w.now())
 	if err != nil {
 		return "", refuse(Unsigned, "%v", err)
 	}
@@ -169,6 +177,33 @@ func (w *Witness) AddCheckpoint(body string) (line string, err error) {
 		}
 	}
 	return verifier.Cosign(w.name, w.key, c.Text(), uint64(w.now().Unix()))
+}
+
+// followEvery is how often a witness asks a log for other keys, at most: anyone can send it what is not signed.
+const followEvery = time.Minute
+
+// open opens a checkpoint. If it is signed with another key, the log may have rotated its own.
+func (l *seenLog) open(ctx context.Context, signed string, now time.Time) (c verifier.Checkpoint, err error) {
+	l.mu.Lock()
+	log := l.Log
+	l.mu.Unlock()
+	c, err = log.Open(signed)
+	if !errors.Is(err, verifier.ErrNotSigned) || l.Follow == nil || !l.following.TryLock() {
+		return c, err
+	}
+	defer l.following.Unlock()
+	if now.Sub(l.followedAt).Abs() < followEvery {
+		return c, err
+	}
+	l.followedAt = now
+	followed, failed := l.Follow(ctx)
+	if failed != nil {
+		return c, fmt.Errorf("%w: %w", err, failed)
+	}
+	l.mu.Lock()
+	l.Log = followed
+	l.mu.Unlock()
+	return followed.Open(signed)
 }
 
 // check checks that a checkpoint continues the last one.

@@ -2,6 +2,7 @@ package witness_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"errors"
@@ -33,11 +34,24 @@ func open(t *testing.T, dir, name string, logs ...string) *witness.Witness {
 	}
 	seed := sha256.Sum256([]byte(name))
 	now := func() time.Time { return time.Unix(1000, 0) }
-	w, err := witness.Open(dir, name, ed25519.NewKeyFromSeed(seed[:]), logs, now)
+	var known []witness.KnownLog
+	for _, key := range logs {
+		known = append(known, witness.KnownLog{Log: mustLog(t, key)})
+	}
+	w, err := witness.Open(dir, name, ed25519.NewKeyFromSeed(seed[:]), known, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+func mustLog(t *testing.T, key string) *verifier.Log {
+	t.Helper()
+	log, err := verifier.NewLog(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
 // request is the body of a request.
@@ -69,15 +83,11 @@ const noFork = -1
 // mustSign wants a signature that a reader accepts.
 func mustSign(t *testing.T, w *witness.Witness, body, checkpoint string) {
 	t.Helper()
-	line, err := w.AddCheckpoint(body)
+	line, err := w.AddCheckpoint(t.Context(), body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := verifier.NewLog(logtest.New(t, logName).Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader, err := log.Require(1, w.Key())
+	reader, err := mustLog(t, logtest.New(t, logName).Key).Require(1, w.Key())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +98,7 @@ func mustSign(t *testing.T, w *witness.Witness, body, checkpoint string) {
 
 func wantRefusal(t *testing.T, w *witness.Witness, body string, reason witness.Reason, what string) *witness.Refusal {
 	t.Helper()
-	line, err := w.AddCheckpoint(body)
+	line, err := w.AddCheckpoint(t.Context(), body)
 	refusal, ok := errors.AsType[*witness.Refusal](err)
 	if !ok || refusal.Reason != reason || line != "" {
 		t.Fatalf("%s: signed %q, %v, want the refusal %d", what, line, err, reason)
@@ -159,7 +169,8 @@ func TestWitness_Remembers(t *testing.T) {
 	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := witness.Open(dir, "w.example", make(ed25519.PrivateKey, 64), []string{l.Key}, time.Now); err == nil {
+	known := []witness.KnownLog{{Log: mustLog(t, l.Key)}}
+	if _, err := witness.Open(dir, "w.example", make(ed25519.PrivateKey, 64), known, time.Now); err == nil {
 		t.Error("a witness with a damaged memory begins again")
 	}
 }
@@ -170,7 +181,7 @@ func TestWitness_CannotWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	l := numbered(t, 20, noFork)
 	w := open(t, dir, "w.example") // it does not exist
-	line, err := w.AddCheckpoint(request(0, nil, l.Checkpoint(10)))
+	line, err := w.AddCheckpoint(t.Context(), request(0, nil, l.Checkpoint(10)))
 	if _, refused := errors.AsType[*witness.Refusal](err); err == nil || refused || line != "" {
 		t.Fatalf("signed %q, %v, want an error of the disk", line, err)
 	}
@@ -236,4 +247,53 @@ func TestHandler(t *testing.T) {
 	if !strings.Contains(lines.String(), "has signed two histories") {
 		t.Errorf("the log of the witness does not mention the fork:\n%s", lines.String())
 	}
+}
+
+// A log that has rotated its key is asked for the events, and not more often than someone could want it to be.
+func TestWitness_FollowsTheKey(t *testing.T) {
+	t.Parallel()
+	l := numbered(t, 20, noFork)
+	old, now, asked := mustLog(t, l.Key), time.Unix(1000, 0), 0
+	events := keyEvent(t, verifier.KeyEvent{Number: 1, Action: verifier.KeyBegin}, logName, logName)
+	known := witness.KnownLog{Log: old, Follow: func(context.Context) (*verifier.Log, error) {
+		asked++
+		return old.Follow(events)
+	}}
+	w, err := witness.Open(t.TempDir(), "w.example", logtest.KeyOf("w"), []witness.KnownLog{known},
+		func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustSign(t, w, request(0, nil, l.Checkpoint(10)), l.Checkpoint(10))
+	l.Use(logtest.KeyOf("another"))
+	continued := request(10, l.Consistency(10, 20), l.Checkpoint(20))
+	wantRefusal(t, w, continued, witness.Unsigned, "a key that the log does not name")
+	events += keyEvent(t, verifier.KeyEvent{Number: 2, Action: verifier.KeyRotate}, "another", logName, "another")
+	wantRefusal(t, w, continued, witness.Unsigned, "the same within a minute")
+	if asked != 1 {
+		t.Errorf("the log was asked %d times within a minute, want 1", asked)
+	}
+	now = now.Add(time.Minute)
+	if _, err := w.AddCheckpoint(t.Context(), continued); err != nil {
+		t.Errorf("after a rotation: %v", err)
+	}
+	fork := numbered(t, 30, 15)
+	fork.Use(logtest.KeyOf("another"))
+	wantRefusal(t, w, request(20, fork.Consistency(20, 30), fork.Checkpoint(30)), witness.Inconsistent,
+		"another history with the new key")
+}
+
+// keyEvent is the line of an event about a key.
+func keyEvent(t *testing.T, e verifier.KeyEvent, key string, signers ...string) string {
+	t.Helper()
+	e.PublicKey = logtest.KeyOf(key).Public().(ed25519.PublicKey)
+	var keys []ed25519.PrivateKey
+	for _, name := range signers {
+		keys = append(keys, logtest.KeyOf(name))
+	}
+	text, err := e.Sign(logName, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text + "\n"
 }

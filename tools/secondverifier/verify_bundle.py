@@ -339,6 +339,8 @@ class Bundle:
     covers: dict = field(default_factory=lambda: defaultdict(list))
     records: list = field(default_factory=list)
     manifests: list = field(default_factory=list)
+    log: str = ""
+    key_events: list = field(default_factory=list)
 
     def read(self):
         head = json.loads((self.folder / "bundle.json").read_text())
@@ -348,7 +350,7 @@ class Bundle:
             if hashlib.sha256((self.folder / name).read_bytes()).hexdigest() != want:
                 raise Differs(f"{name}: it is not the file that was exported")
         self.start, self.end = (instant(head[key] + "T00:00:00.000Z") for key in ("from", "to"))
-        self.exported = instant(head["exported_at"])
+        self.exported, self.log = instant(head["exported_at"]), head["log"]
         files = sorted((self.folder / "methodology").glob("*.toml"))
         self.schedule = sorted((Methodology.parse(f.read_text()) for f in files), key=lambda m: m.effective)
         for r in self.rows("transactions.csv"):
@@ -372,6 +374,7 @@ class Bundle:
             text = line[line.index('"record":') + len('"record":'):-1]
             self.records.append(Record(said["sequence"], said["version"], text, said["record"]))
         self.manifests = (self.folder / "manifests.ndjson").read_text().splitlines()
+        self.key_events = (self.folder / "keys.ndjson").read_text().splitlines()
 
     def rows(self, name):
         with open(self.folder / name, newline="") as f:
@@ -448,6 +451,48 @@ class Bundle:
                 want = before.said["hash"] if follows else ZERO_HASH if r.sequence == 1 else r.said["previous_hash"]
                 if r.said["previous_hash"] != want:
                     raise Differs(f"{key}: the chain is broken at number {r.sequence}")
+
+    def follow_keys(self, accepted):
+        """Checks how the key that signs has changed. Whoever accepts a key also accepts those that it has signed."""
+        keys, known, revoked, current = list(accepted), [], [], None
+        for number, text in enumerate(self.key_events, 1):
+            event, name = json.loads(text), f"key event {number}"
+            key, action = base64.b64decode(event["public_key"]), event["action"]
+            signers = {"begin": [key], "rotate": [current, key], "accept": [key], "revoke": [current]}.get(action)
+            if event["type"] != "key" or event["number"] != number or signers is None:
+                raise Differs(f"{name}: it is not one, or not the next")
+            if (action == "begin") != (current is None) or key in revoked or key == current or (action == "revoke" and key not in known):
+                raise Differs(f"{name}: {action} cannot be used for this key")
+            signed = f"assay key event/v1\n{self.log}\n" + text[:text.index(',"signatures":[')] + "}"
+            signatures = [base64.b64decode(s) for s in event["signatures"]]
+            if len(signatures) != len(signers) or not all(map(ed25519_verify, signers, [signed.encode()] * 2, signatures)):
+                raise Differs(f"{name}: {action} is not signed with the keys that it needs")
+            if action == "rotate" and current in keys:
+                keys.append(key)
+            if action == "revoke":
+                revoked.append(key)
+            else:
+                current = key
+            known.append(key)
+        return keys, known
+
+    def check_checkpoint(self, keys, known):
+        """The signed state of the log at the time of the export."""
+        note = (self.folder / "checkpoint.txt").read_text()
+        if not note:
+            return
+        text, _, lines = note.partition("\n\n")
+        signers = keys or known + [base64.b64decode(json.loads(m)["public_key"]) for m in self.manifests]
+        for line in lines.splitlines():
+            _, name, signature = line.split(" ")
+            raw = base64.b64decode(signature)
+            for key in signers:
+                hashed = hashlib.sha256(name.encode() + b"\n\x01" + key).digest()[:4]
+                if name == self.log and raw[:4] == hashed and ed25519_verify(key, text.encode() + b"\n", raw[4:]):
+                    if text.split("\n")[0] != self.log:
+                        raise Differs("checkpoint.txt: it is of another log")
+                    return
+        raise Differs("checkpoint.txt: it is not signed with a key that is accepted")
 
     def check_manifests(self, keys, allow_unsigned, now):
         listed, last, revisions = defaultdict(list), ZERO_HASH, defaultdict(int)
@@ -575,7 +620,9 @@ def main():
         bundle.read()
         bundle.check_values()
         bundle.check_chains()
-        bundle.check_manifests(options.public_key, options.allow_unsigned, time.time_ns() // 1_000_000)
+        keys, known = bundle.follow_keys(options.public_key)
+        bundle.check_manifests(keys, options.allow_unsigned, time.time_ns() // 1_000_000)
+        bundle.check_checkpoint(keys, known)
     except Differs as difference:
         sys.exit(f"verify_bundle: {difference}")
     except (ArithmeticError, LookupError, OSError, ValueError) as error:

@@ -16,6 +16,8 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/internal/verify"
+	"github.com/assaydata/assay/verifier"
 )
 
 const vectors = "../../docs/proof-vectors/bundle"
@@ -126,6 +128,64 @@ func (b *bundle) signAgain(change func(m *assay.Manifest)) {
 	b.write("manifests.ndjson", text)
 }
 
+var otherKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+
+// changeKey appends an event about a key.
+func (b *bundle) changeKey(action string, key ed25519.PrivateKey, signers ...ed25519.PrivateKey) {
+	b.t.Helper()
+	before := string(b.read("keys.ndjson"))
+	event := verifier.KeyEvent{
+		Number: int64(strings.Count(before, "\n")) + 1, Action: action, PublicKey: key.Public().(ed25519.PublicKey),
+	}
+	text, err := event.Sign("assay/market", signers...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.write("keys.ndjson", []byte(before+text+"\n"))
+}
+
+// rotate appends the change to another key, which an old one has signed.
+func (b *bundle) rotate(old, key ed25519.PrivateKey) { b.changeKey(verifier.KeyRotate, key, old, key) }
+
+// Both verifiers follow the key, from one that is accepted to the next.
+func TestVerify_Keys(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.rotate(signingKey, otherKey)
+	b.changeKey(verifier.KeyRevoke, signingKey, otherKey)
+	b.mend()
+	if code, output := b.verify("--public-key", marketKey(), "--allow-unsigned"); code != 0 {
+		t.Errorf("after a rotation: exit code %d:\n%s", code, output)
+	}
+	signatures := verify.Signatures{PublicKeys: [][]byte{signingKey.Public().(ed25519.PublicKey)}, AllowUnsigned: true}
+	if _, err := verify.Bundle(t.Context(), b.dir, signatures, nil); err != nil {
+		t.Errorf("after a rotation: %v", err)
+	}
+	again, err := proof.SignCheckpoint(checkpointOf(t, b), otherKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("checkpoint.txt", []byte(again))
+	b.mend()
+	if code, output := b.verify("--public-key", marketKey(), "--allow-unsigned"); code != 0 {
+		t.Errorf("with a checkpoint of the second key: exit code %d:\n%s", code, output)
+	}
+	if _, err := verify.Bundle(t.Context(), b.dir, signatures, nil); err != nil {
+		t.Errorf("with a checkpoint of the second key: %v", err)
+	}
+}
+
+// checkpointOf is what the checkpoint of a bundle says.
+func checkpointOf(t *testing.T, b *bundle) proof.Checkpoint {
+	t.Helper()
+	text, _, _ := strings.Cut(string(b.read("checkpoint.txt")), "\n\n")
+	c, err := verifier.ParseCheckpoint(text + "\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestVerify_Vectors(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -165,6 +225,12 @@ func TestVerify_Forged(t *testing.T) {
 	f("manifest of 2026-03-06, revision 0: it does not list the records of the day", func(b *bundle) {
 		b.signAgain(func(m *assay.Manifest) { m.Digest[0]++ })
 	}, "--public-key", marketKey(), "--allow-unsigned")
+	f("key event 1: begin is not signed", func(b *bundle) { b.replace("keys.ndjson", `"reason":""`, `"reason":"x"`) })
+	f("key event 2: rotate is not signed", func(b *bundle) { b.rotate(otherKey, otherKey) })
+	f("key event 2: revoke cannot be used", func(b *bundle) {
+		b.changeKey(verifier.KeyRevoke, otherKey, signingKey)
+	})
+	f("checkpoint.txt: it is not signed", func(b *bundle) { b.replace("checkpoint.txt", "\n5", "\n6") })
 	f("there is a record that no publication made", func(b *bundle) { b.dropLines("covers.csv", ",true") })
 	f("the bundle cannot be read", func(b *bundle) { b.write("records.ndjson", []byte("{\n")) })
 }

@@ -1,0 +1,51 @@
+// Package fetch sends requests to servers of others: a response takes neither more time nor more memory than it may.
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Limits bound one request.
+type Limits struct {
+	Patience time.Duration // until the response has been read
+	Most     int64         // bytes of the response
+}
+
+// Small are the limits for a text of some lines.
+var Small = Limits{Patience: 10 * time.Second, Most: 64 << 10}
+
+// Do sends a request with a body, or without one if it is empty, and reads the response. A key, unless it is empty, is
+// sent as a bearer token.
+func (l Limits) Do(ctx context.Context, method, url, key string, body io.Reader) (text []byte, status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	text, err = io.ReadAll(io.LimitReader(response.Body, l.Most+1))
+	if err == nil && int64(len(text)) > l.Most {
+		err = fmt.Errorf("the response has more than %d bytes", l.Most)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	return text, response.StatusCode, nil
+}
+
+// Unexpected is the error for a response with another status than the caller can use.
+func Unexpected(url string, status int, text []byte) error {
+	return fmt.Errorf("%s responds %d %s: %.200s", url, status, http.StatusText(status), text)
+}

@@ -1,0 +1,49 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydata/assay/internal/fetch"
+)
+
+func TestDo(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		switch in.URL.Path {
+		case "/large":
+			_, _ = io.WriteString(out, strings.Repeat("x", 11))
+		case "/silent":
+			<-in.Context().Done()
+		default:
+			body, _ := io.ReadAll(in.Body)
+			out.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(out, in.Header.Get("Authorization")+string(body))
+		}
+	}))
+	defer server.Close()
+	limits := fetch.Limits{Patience: time.Minute, Most: 10}
+	f := func(key, body, want string) {
+		t.Helper()
+		text, status, err := limits.Do(t.Context(), http.MethodPost, server.URL, key, strings.NewReader(body))
+		if err != nil || status != http.StatusTeapot || string(text) != want {
+			t.Errorf("%d %q, %v, want %q", status, text, err, want)
+		}
+	}
+	f("", "a body", "a body")
+	f("key", "", "Bearer key")
+	if text, _, err := limits.Do(t.Context(), http.MethodGet, server.URL+"/large", "", nil); err == nil || text != nil {
+		t.Errorf("a response that is too large: %q, %v", text, err)
+	}
+	limits.Patience = time.Millisecond
+	_, _, err := limits.Do(t.Context(), http.MethodGet, server.URL+"/silent", "", nil)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a server that does not respond: %v", err)
+	}
+}
