@@ -57,7 +57,7 @@ var packages = map[string]struct {
 	"internal/sites": {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
 	"internal/limit": {may: "", why: "a limiter counts keys of any type"},
 	"internal/store": {
-		may: ". internal/cache internal/merkle internal/proof",
+		may: ". internal/cache internal/merkle internal/proof verifier",
 		why: "the database stores what others compute and decides nothing; the log is hashed as it is written",
 	},
 	"internal/merkle": {may: "", why: "a tree over entries does not depend on what they say"},

@@ -145,6 +145,7 @@ var moreTargets = []string{
 	"/api/usage",
 	"/log/checkpoint",
 	"/log/vkey",
+	"/log/keys",
 	"/log/tile/entries/000.p/1",
 	"/api/log/consistency?from=1&to=2",
 	"/api/gpu/H200/index-history?granularity=hourly",

@@ -60,8 +60,8 @@ Exit codes:
 	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s),
 		newMethodologyCommand(s), newSourceCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
 		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s))
-	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newSigningKeyCommand(s), newWitnessCommand(s),
-		newMonitorCommand(s))
+	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newProveMineCommand(s), newSigningKeyCommand(s),
+		newWitnessCommand(s), newMonitorCommand(s))
 	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),
 		newUsageCommand(s), newAuditLogCommand(s))
 	addGroup(root, groupOperate, newDBCommand(s), newBackupCommand(s), newMigrateCommand(s), newConfigCommand(s),

@@ -23,22 +23,37 @@ import (
 
 func newVerifyCommand(s *streams) *cobra.Command {
 	var location databaseLocation
-	var bundle, since string
+	var bundle, since, mine string
+	rows := importConfig{format: "csv"}
 	options := verify.Options{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
-		Use:   "verify",
+		Use:   "verify [FILE…]",
 		Short: "Prove everything published, or find the first difference",
 		Long: `Recompute every published value from the stored transactions, as they were known
 when it was published; follow the hash chain of every series; and check the
 signed manifest of every day. With --bundle, do the same for files that assay
-export wrote, without a database. The exit code is 1 if anything differs.`,
+export wrote, without a database. With --mine, check that transactions of yours
+were received, likewise. The exit code is 1 if anything differs.`,
 		Example: `  assay verify --dir data
   assay verify --dir data --since checkpoint-of-last-year.txt
   assay verify --dir data --since bundle-of-last-year
+  assay verify --mine mine.json trades.csv
   assay verify --bundle proof \
     --public-key iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=`,
-		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		Args: func(_ *cobra.Command, args []string) error {
+			if mine == "" {
+				return arguments()(nil, args)
+			}
+			if len(args) == 0 {
+				return usagef("--mine needs the files of transactions that it is about")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if mine != "" {
+				rows.arguments = args
+				return verifyMine(cmd.Context(), &rows, mine, options.PublicKeys, s)
+			}
 			debug.SetGCPercent(verifyGC)
 			debug.SetMemoryLimit(verifyMemory)
 			if since != "" {
@@ -78,6 +93,8 @@ export wrote, without a database. The exit code is 1 if anything differs.`,
 			options.PublicKeys = append(options.PublicKeys, keys...)
 			return err
 		})
+	flags.StringVar(&mine, "mine", "",
+		"verify `FILE`, a proof of assay prove-mine, against the files of transactions that are named as arguments")
 	flags.StringVar(&since, "since", "",
 		"`FILE` with a checkpoint that you kept, as /log/checkpoint has it, or the folder of a bundle:\n"+
 			"the log must still begin with what the checkpoint signs")

@@ -3,10 +3,12 @@ package proof
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/verifier"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -23,10 +25,15 @@ func (s Salt) newRows(kind string, number int64) *rowTree { return &rowTree{salt
 
 // add adds a row under a label that no other row of the entry has.
 func (r *rowTree) add(label string, text []byte) {
-	r.buffer = append(append(r.buffer[:0], r.salt...), label...)
-	salt := sha256.Sum256(r.buffer)
+	salt := r.saltOf(label)
 	r.buffer = append(append(r.buffer[:0], salt[:]...), text...)
 	r.leaves = append(r.leaves, tlog.RecordHash(r.buffer))
+}
+
+// saltOf is the salt of the row with a label.
+func (r *rowTree) saltOf(label string) assay.Hash {
+	r.buffer = append(append(r.buffer[:0], r.salt...), label...)
+	return sha256.Sum256(r.buffer)
 }
 
 // addNext adds a row under its number, from 0 on.
@@ -45,11 +52,17 @@ func treeHash(leaves []tlog.Hash) tlog.Hash {
 	if len(leaves) == 1 {
 		return leaves[0]
 	}
+	left := leftLeaves(len(leaves))
+	return tlog.NodeHash(treeHash(leaves[:left]), treeHash(leaves[left:]))
+}
+
+// leftLeaves is how many leaves are on the left of a tree: the largest power of two below their number.
+func leftLeaves(leaves int) int {
 	left := 1
-	for left*2 < len(leaves) {
+	for left*2 < leaves {
 		left *= 2
 	}
-	return tlog.NodeHash(treeHash(leaves[:left]), treeHash(leaves[left:]))
+	return left
 }
 
 // end appends how many rows there are, the root, and the end of the entry.
@@ -74,6 +87,15 @@ func NewTransactionGroups(s Salt) *TransactionGroups {
 func (g *TransactionGroups) AppendEntry(
 	dst []byte, receipt, hour int64, list []assay.Transaction, digests []assay.Hash,
 ) []byte {
+	rows := g.tree(receipt, hour, list, digests)
+	dst = appendNumber(beginEntry(dst, TransactionsKind), "receipt", receipt)
+	return rows.end(appendInstantOf(dst, "hour", hour), len(list))
+}
+
+// tree groups transactions, and makes the tree over the groups.
+func (g *TransactionGroups) tree(
+	receipt, hour int64, list []assay.Transaction, digests []assay.Hash,
+) *rowTree {
 	for provider, text := range g.groups {
 		g.groups[provider] = text[:0]
 	}
@@ -83,11 +105,7 @@ func (g *TransactionGroups) AppendEntry(
 		if len(text) == 0 {
 			text = append(assay.AppendString(text, t.Provider), '\n')
 		}
-		mark := byte(markUnverified)
-		if t.Verified {
-			mark = markCounted
-		}
-		g.groups[t.Provider] = append(append(text, digests[i][:]...), mark)
+		g.groups[t.Provider] = append(append(text, digests[i][:]...), receivedMark(t))
 	}
 	rows := g.salt.newRows(TransactionsKind+" "+strconv.FormatInt(receipt, 10), hour)
 	for provider, text := range g.groups {
@@ -96,8 +114,56 @@ func (g *TransactionGroups) AppendEntry(
 		}
 	}
 	slices.SortFunc(rows.leaves, func(a, b tlog.Hash) int { return bytes.Compare(a[:], b[:]) })
-	dst = appendNumber(beginEntry(dst, TransactionsKind), "receipt", receipt)
-	return rows.end(appendInstantOf(dst, "hour", hour), len(list))
+	return rows
+}
+
+// Open shows what the entry of transactions commits to for one provider, which must be one of them. Where the entry is
+// in the log is for the caller to add.
+func (g *TransactionGroups) Open(
+	receipt, hour int64, list []assay.Transaction, digests []assay.Hash, provider string,
+) verifier.TransactionGroup {
+	rows := g.tree(receipt, hour, list, digests)
+	salt := rows.saltOf(provider)
+	leaf := slices.Index(rows.leaves, tlog.RecordHash(slices.Concat(salt[:], g.groups[provider])))
+	opened := verifier.TransactionGroup{
+		Provider: provider, Salt: hex.EncodeToString(salt[:]), Leaf: int64(leaf), Leaves: int64(len(rows.leaves)),
+	}
+	opened.Path = HashTexts(treePath(rows.leaves, leaf))
+	for i := range list {
+		if list[i].Provider == provider {
+			opened.Digests = append(opened.Digests, hex.EncodeToString(digests[i][:])+string(receivedMark(&list[i])))
+		}
+	}
+	return opened
+}
+
+// HashTexts are hashes in hexadecimal.
+func HashTexts(hashes []tlog.Hash) []string {
+	texts := make([]string, len(hashes))
+	for i := range hashes {
+		texts[i] = hex.EncodeToString(hashes[i][:])
+	}
+	return texts
+}
+
+// receivedMark says whether a transaction came verified.
+func receivedMark(t *assay.Transaction) byte {
+	if t.Verified {
+		return markCounted
+	}
+	return markUnverified
+}
+
+// treePath are the hashes that prove a leaf, from below.
+func treePath(leaves []tlog.Hash, leaf int) []tlog.Hash {
+	if len(leaves) == 1 {
+		return nil
+	}
+	left := leftLeaves(len(leaves))
+	if leaf < left {
+		return append(treePath(leaves[:left], leaf), treeHash(leaves[left:]))
+	}
+	return append(treePath(leaves[left:], leaf-left), treeHash(leaves[:left]))
 }
 
 // AppendReceiptEntry appends the entry of a receipt: of a batch of transactions or, without rows, of an event.

@@ -27,7 +27,7 @@ func (db *DB) AddVerifications(ctx context.Context, list ...assay.Verification) 
 }
 
 func addVerifications(tx *tx, list []assay.Verification) (late []bool, err error) {
-	v := verifier{tx: tx}
+	v := verificationWriter{tx: tx}
 	if v.dictionary, err = readDictionary(tx); err != nil {
 		return nil, err
 	}
@@ -44,15 +44,15 @@ func addVerifications(tx *tx, list []assay.Verification) (late []bool, err error
 	return late, nil
 }
 
-// verifier records verifications in one transaction.
-type verifier struct {
+// verificationWriter records verifications in one transaction.
+type verificationWriter struct {
 	tx         *tx
 	dictionary dictionary
 	finder     finder
 	coverage   Coverage
 }
 
-func (r *verifier) add(v assay.Verification) (late bool, err error) {
+func (r *verificationWriter) add(v assay.Verification) (late bool, err error) {
 	tx := r.tx
 	t, found, err := r.finder.find(transactionKey{v.Source, v.ID})
 	if err != nil {
