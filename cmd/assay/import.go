@@ -89,6 +89,8 @@ func newImportFamilyCommand(s *streams, family ingest.Family) *cobra.Command {
 		"`TIME` within which a followed row is committed, 10ms to 1m")
 	flags.BoolVar(&config.revise, "revise", false, "take different content under a known key as a new revision")
 	if family.Name == transactionFamily {
+		flags.StringVar(&config.receipt, "receipt", "",
+			"`FILE` to add a signed receipt to for each imported file, which promises its sender that all is in the log")
 		addInstantFlag(flags, &config.completeUntil, "complete-until",
 			"`INSTANT` before which the expected source in --source is complete with this import")
 	}
@@ -129,6 +131,7 @@ type importConfig struct {
 	family                  ingest.Family
 	location                databaseLocation
 	source, format, rejects string
+	receipt                 string
 	follow, revise          bool
 	keepGoing, check        bool
 	fileOptions             ingest.FileOptions
@@ -199,6 +202,8 @@ func (c *importConfig) validate() error {
 		return usagef("--follow reads UTF-8: it cannot be used with --encoding")
 	case c.check && (c.follow || c.completeUntil != 0):
 		return usagef("--check writes nothing: it cannot be used with --follow or --complete-until")
+	case c.receipt != "" && (c.follow || c.check):
+		return usagef("--receipt is for whole files: it cannot be used with --follow or --check")
 	case c.completeUntil != 0 && c.source == "":
 		return usagef("--complete-until needs the source in --source")
 	}
@@ -236,6 +241,12 @@ func importFiles(ctx context.Context, config importConfig, s *streams) error {
 			}
 			defer run.report.file.Close() // each row is written at once
 		}
+		if config.receipt != "" {
+			if run.receipts, err = openReceipts(ctx, db, &config); err != nil {
+				return fmt.Errorf("--receipt: %w", err)
+			}
+			defer run.receipts.file.Close() // each receipt is written at once
+		}
 		if err := run.readAll(ctx); err != nil {
 			return err
 		}
@@ -263,6 +274,7 @@ type importRun struct {
 	importConfig
 	db         *store.DB
 	report     *rejectReport
+	receipts   *receiptWriter // or nil
 	bar        *progress
 	streams    *streams
 	input      inputFiles
@@ -283,7 +295,7 @@ func (r *importRun) readAll(ctx context.Context) error {
 	r.importer = r.family.New(ingest.Options{
 		Store: r.db, Catalog: catalog, Revise: r.revise, Source: r.source,
 		NotAfter: func() int64 { return wallTime().Add(futureAllowance).UnixMilli() },
-		Rejected: r.report.add, Committed: r.committed, Retrying: r.retrying,
+		Rejected: r.reject, Committed: r.committed, Retrying: r.retrying,
 		CheckOnly: r.check, FileOptions: r.fileOptions,
 	})
 	for _, name := range r.input.files {
@@ -301,6 +313,16 @@ func (r *importRun) readAll(ctx context.Context) error {
 	return nil
 }
 
+// reject reports a rejected row.
+func (r *importRun) reject(reject ingest.Reject) error {
+	if r.receipts != nil {
+		if err := r.receipts.reject(reject.Line); err != nil {
+			return err
+		}
+	}
+	return r.report.add(reject)
+}
+
 // done is what happened to the rows.
 func (r *importRun) done() string {
 	if r.check {
@@ -316,14 +338,23 @@ func (r *importRun) readFile(ctx context.Context, name string) error {
 			in := &countingReader{Reader: r.streams.in, n: &r.bytesRead}
 			return r.importer.Follow(ctx, name, in, r.followDelay)
 		}
-		return r.importer.File(ctx, name, &countingReader{Reader: files.Reader(ctx, r.streams.in), n: &r.bytesRead})
+		sum := newFileSum()
+		in := &countingReader{Reader: sum.tee(files.Reader(ctx, r.streams.in)), n: &r.bytesRead}
+		return r.recorded(ctx, name, sum, func() error { return r.importer.File(ctx, name, in) })
 	}
 	f, err := files.Open(ctx, name)
 	if err != nil {
 		return ingest.FileError{Err: err}
 	}
 	defer f.Close()
-	return r.importer.File(ctx, name, &countingFile{File: f, reader: files.Reader(ctx, f), n: &r.bytesRead})
+	sum, err := sumFile(ctx, f)
+	if err != nil {
+		return ingest.FileError{Err: fmt.Errorf("%s: %w", name, err)}
+	}
+	read := sum.tee(files.Reader(ctx, f))
+	return r.recorded(ctx, name, sum, func() error {
+		return r.importer.File(ctx, name, &countingFile{File: f, reader: read, n: &r.bytesRead})
+	})
 }
 
 // followReportEvery is how often at most the commits of a followed feed are reported to a log.

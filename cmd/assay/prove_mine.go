@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -127,7 +130,9 @@ func (c *importConfig) readTransactions(
 const maxSubmission = 1 << 30
 
 // verifyMine checks the proof of prove-mine against files of transactions.
-func verifyMine(ctx context.Context, config *importConfig, name string, accepted [][]byte, s *streams) error {
+func verifyMine(
+	ctx context.Context, config *importConfig, name, receipts string, accepted [][]byte, s *streams,
+) error {
 	text, err := files.Read(ctx, name, maxSubmission)
 	if err != nil {
 		return err
@@ -157,6 +162,11 @@ func verifyMine(ctx context.Context, config *importConfig, name string, accepted
 		provider, ok := proven[verifier.Digest(proof.Transaction(&list[i]))]
 		if !ok || provider != list[i].Provider {
 			missing = append(missing, i)
+		}
+	}
+	if receipts != "" {
+		if err := checkReceipts(ctx, log, config.arguments, receipts, s); err != nil {
+			return err
 		}
 	}
 	s.say("proven: %s of %s, in the first %s entries of the log %s", thousands(len(list)-len(missing)),
@@ -191,4 +201,38 @@ func logOf(s *verifier.Submission, accepted [][]byte) (*verifier.Log, error) {
 		return nil, err
 	}
 	return log.Follow(s.Keys)
+}
+
+// checkReceipts checks that there is a receipt for each of the files, and says what it promises.
+func checkReceipts(ctx context.Context, log *verifier.Log, names []string, receipts string, s *streams) error {
+	text, err := files.Read(ctx, receipts, maxSubmission)
+	if err != nil {
+		return err
+	}
+	promised := map[string]verifier.Receipt{} // by the sum of the file
+	for line := range strings.Lines(string(text)) {
+		r, err := log.CheckReceipt(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return fmt.Errorf("%s: %w", receipts, err)
+		}
+		promised[r.FileSHA256] = r
+	}
+	input, err := findFiles(names)
+	if err != nil {
+		return err
+	}
+	for _, name := range input.files {
+		content, err := files.Read(ctx, name, maxSubmission)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		r, ok := promised[hex.EncodeToString(sum[:])]
+		if !ok {
+			return fmt.Errorf("%s: there is no receipt for this file in %s", name, receipts)
+		}
+		s.say("%s: the operator has promised %s of import %d in a checkpoint by %s, without %s", name,
+			count(int(r.Accepted), "row"), r.Import, r.InCheckpointBy, count(len(r.RejectedLines), "rejected row"))
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ import (
 
 func newVerifyCommand(s *streams) *cobra.Command {
 	var location databaseLocation
-	var bundle, since, mine string
+	var bundle, since, mine, receipt string
 	rows := importConfig{format: "csv"}
 	options := verify.Options{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
@@ -52,7 +52,10 @@ were received, likewise. The exit code is 1 if anything differs.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if mine != "" {
 				rows.arguments = args
-				return verifyMine(cmd.Context(), &rows, mine, options.PublicKeys, s)
+				return verifyMine(cmd.Context(), &rows, mine, receipt, options.PublicKeys, s)
+			}
+			if receipt != "" {
+				return usagef("--receipt needs the proof in --mine")
 			}
 			debug.SetGCPercent(verifyGC)
 			debug.SetMemoryLimit(verifyMemory)
@@ -95,6 +98,8 @@ were received, likewise. The exit code is 1 if anything differs.`,
 		})
 	flags.StringVar(&mine, "mine", "",
 		"verify `FILE`, a proof of assay prove-mine, against the files of transactions that are named as arguments")
+	flags.StringVar(&receipt, "receipt", "",
+		"with --mine: `FILE` with the receipts that you got for the files; says whether one was broken")
 	flags.StringVar(&since, "since", "",
 		"`FILE` with a checkpoint that you kept, as /log/checkpoint has it, or the folder of a bundle:\n"+
 			"the log must still begin with what the checkpoint signs")

@@ -199,6 +199,7 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	im.counts.Inserted += appended.Inserted
 	im.counts.Duplicates += appended.Duplicates
 	im.stored.add(appended.Receipt)
+	im.file.add(appended.Receipt)
 	if im.feed != nil {
 		im.counts.Line = b.line
 	}

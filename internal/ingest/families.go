@@ -62,6 +62,7 @@ type AnyImporter interface {
 	Follow(ctx context.Context, name string, r io.Reader, delay time.Duration) error
 	Counts() Counts
 	Receipts() Receipts
+	FileReceipts() Receipts
 }
 
 // Family is something that can be imported: transactions, utilization, or a data family of the registry.

@@ -79,6 +79,7 @@ type Importer[T any] struct {
 	handed  int // rows handed to the writer so far; batches grow with it
 	counts  Counts
 	stored  Receipts
+	file    Receipts // of the current file
 	filling *batch[T]
 	spare   *batch[T]  // the second batch, while no writer has it
 	rejects []Reject   // not reported yet
@@ -116,7 +117,7 @@ func (im *Importer[T]) columns() *columns {
 
 // importRows imports all rows of a reader. When it returns without an error, everything is written and reported.
 func (im *Importer[T]) importRows(ctx context.Context, name string, rows rowReader) error {
-	im.reader = rows
+	im.reader, im.file = rows, Receipts{}
 	im.startWriter(ctx)
 	err := im.parse(ctx, name, rows)
 	if failed := im.stopWriter(); failed != nil {
@@ -221,6 +222,9 @@ func (im *Importer[T]) Flush(ctx context.Context) error {
 
 // Receipts returns the receipts of the rows committed so far.
 func (im *Importer[T]) Receipts() Receipts { return im.stored }
+
+// FileReceipts returns those of the last file.
+func (im *Importer[T]) FileReceipts() Receipts { return im.file }
 
 // Counts returns the counts of the rows committed so far.
 func (im *Importer[T]) Counts() Counts { return im.counts }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/assaydata/assay"
@@ -43,6 +44,7 @@ const (
 	CatalogKind      = "catalog"
 	AuditKind        = "audit"
 	KeyKind          = "key" // see verifier.KeyEvent
+	ImportKind       = "import"
 	ReceiptKind      = "receipt"
 	TransactionsKind = "transactions"
 	VerificationKind = "verification"
@@ -155,4 +157,29 @@ func AppendAuditEntry(dst []byte, s Salt, a *AuditEntry) []byte {
 	content := append(assay.AppendString(nil, a.Actor), '\n')
 	content = append(assay.AppendString(content, a.Subject), '\n')
 	return append(appendHash(dst, "content", s.commit(AuditKind, a.ID, append(content, a.Detail...))), '}')
+}
+
+// Import is a file that was imported.
+type Import struct {
+	Number, At                int64
+	Actor, Family, File       string // the name of the file, without its folder
+	SHA256                    assay.Hash
+	FirstReceipt, LastReceipt int64 // of transactions; 0 if there are none
+	Rows, Known, Rejected     int64 // rows that were new, were known before, and were rejected
+}
+
+// AppendImportEntry appends the entry of an import. It commits to who imported which file.
+func AppendImportEntry(dst []byte, s Salt, i *Import) []byte {
+	dst = appendNumber(beginEntry(dst, ImportKind), "number", i.Number)
+	dst = appendInstantOf(dst, "at", i.At)
+	dst = appendText(dst, "family", i.Family)
+	dst = appendNumber(dst, "first_receipt", i.FirstReceipt)
+	dst = appendNumber(dst, "last_receipt", i.LastReceipt)
+	dst = appendNumber(dst, "rows", i.Rows)
+	dst = appendNumber(dst, "known", i.Known)
+	dst = appendNumber(dst, "rejected", i.Rejected)
+	content := append(assay.AppendString(nil, i.Actor), '\n')
+	content = append(assay.AppendString(content, i.File), '\n')
+	content = hex.AppendEncode(content, i.SHA256[:])
+	return append(appendHash(dst, "content", s.commit(ImportKind, i.Number, content)), '}')
 }

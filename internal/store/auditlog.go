@@ -35,10 +35,6 @@ const noActor = "system"
 
 // audit adds an entry to the log, in the transaction of the change.
 func (tx *tx) audit(action, subject string, d detail) error {
-	actor, ok := tx.ctx.Value(actorKey{}).(string)
-	if !ok {
-		actor = noActor
-	}
 	if d == nil {
 		d = detail{}
 	}
@@ -48,7 +44,15 @@ func (tx *tx) audit(action, subject string, d detail) error {
 	}
 	tx.logDue = true
 	return tx.exec(`INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)`,
-		tx.now, actor, action, subject, string(text))
+		tx.now, tx.actor(), action, subject, string(text))
+}
+
+// actor is who makes the change.
+func (tx *tx) actor() string {
+	if actor, ok := tx.ctx.Value(actorKey{}).(string); ok {
+		return actor
+	}
+	return noActor
 }
 
 // publishing is the subject of what an operator says about publishing as a whole.

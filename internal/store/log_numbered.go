@@ -49,6 +49,7 @@ var numberedKinds = slices.Concat([]numberedKind{
 	{proof.RealtimeKind, counterQuery("realtime"), eachRealtimeEntry},
 	{proof.AuditKind, `SELECT max(audit_id) FROM audit`, eachAuditEntry},
 	{proof.KeyKind, `SELECT max(event) FROM key_events`, eachKeyEntry},
+	{proof.ImportKind, `SELECT max(import) FROM imports`, eachImportEntry},
 }, observationEntries())
 
 // counterQuery is null for a counter that does not exist, such as that of a family newer than the database.

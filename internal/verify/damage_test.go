@@ -90,6 +90,7 @@ var locations = map[string]*regexp.Regexp{
 	"instant":      regexp.MustCompile(`at -?\d+ ms|an instant of another type`), // outside the calendar
 	"series":       regexp.MustCompile(`series \d+, (daily|hourly) of GPU \d+`),
 	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type
+	"key":          regexp.MustCompile(`key event \d+|signed with the key`),
 	"ids":          regexp.MustCompile(`the table of transaction ids`),
 	"log": regexp.MustCompile(`(entry \d+|bundle|tile \d+ of level \d+|checkpoint of \d+ entries) of the log|` +
 		`the log does not have \{|where records are in the log|log_records|the log lists|the last checkpoint`),
@@ -146,6 +147,8 @@ var tables = []struct {
 	{name: "observations", where: "1", locations: "observation log", except: []string{"observation"}}, // only an order
 	{name: "realtime", where: "1", locations: "log"},
 	{name: "receipts", where: "1", locations: "receipt verification count"},
+	{name: "key_events", where: "1", locations: "key log"},
+	{name: "imports", where: "1", locations: "log"},
 	{name: "transaction_ids", where: "1", locations: "transaction ids"},
 	{name: "verifications", where: "1", locations: "verification receipt log"},
 	{name: "corrections", where: "1", locations: "correction receipt transaction count log"},

@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -299,6 +300,9 @@ func (w *logWalk) checkpoint() error {
 	if err != nil {
 		return differs("%s: %v", name, err)
 	}
+	if !isCanonical(c.Note) {
+		return differs("%s: its signature is not written as it was", name)
+	}
 	root, err := w.edge.Root()
 	if err != nil {
 		return err
@@ -314,6 +318,19 @@ func (w *logWalk) checkpoint() error {
 	}
 	w.signed = w.published
 	return nil
+}
+
+// isCanonical reports whether the signatures of a note are written in the one way in which they are made. Base64 ends
+// with bits that mean nothing.
+func isCanonical(note string) bool {
+	_, signatures, _ := strings.Cut(note, "\n\n")
+	for line := range strings.Lines(signatures) {
+		text := line[strings.LastIndexByte(line, ' ')+1:]
+		if _, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(text, "\n")); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // checkTile compares a stored tile with the hashes that it must begin with.

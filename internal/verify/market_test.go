@@ -245,6 +245,10 @@ func (b *marketBuilder) others() {
 			})
 		}
 		b.do(func() error {
+			_, err := b.db.AddImport(b.ctx, proof.Import{Family: "transactions", File: fmt.Sprint("rows", n, ".csv"), Rows: 3})
+			return err
+		})
+		b.do(func() error {
 			line := assay.Line{GPU: "H200", Region: assay.Global}
 			return b.db.AppendRealtime(b.ctx, []store.LinePrint{
 				{Line: line, RealtimePrint: assay.RealtimePrint{At: b.clock, Value: 2 * assay.One, Transactions: 3, HourMicros: 7}},
