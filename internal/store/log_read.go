@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -14,6 +13,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/merkle"
 	"github.com/assaydata/assay/internal/proof"
+	"github.com/klauspost/compress/flate"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -188,7 +188,7 @@ func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p pro
 		if p.Checkpoint, err = checkpointAt(tx, by); err != nil {
 			return err
 		}
-		if p.Leaf, p.Entry, err = findRecord(tx, hash, size); err != nil {
+		if p.Leaf, p.Entry, err = findRecord(tx, hash, size, db.tiles); err != nil {
 			return err
 		}
 		if ok = p.Entry != nil && p.Leaf < p.Checkpoint.Size; !ok {
@@ -213,7 +213,7 @@ func plainHashes(hashes []tlog.Hash) []assay.Hash {
 }
 
 // findRecord finds the entry of a record; it is nil if the log has none.
-func findRecord(tx *tx, hash assay.Hash, size int64) (leaf int64, entry []byte, err error) {
+func findRecord(tx *tx, hash assay.Hash, size int64, m *tileMemory) (leaf int64, entry []byte, err error) {
 	var leaves []int64
 	err = tx.each(`SELECT leaf FROM log_records WHERE prefix = $1 ORDER BY leaf`, []any{recordPrefix(hash)},
 		func(scan scanFunc) error {
@@ -228,20 +228,8 @@ func findRecord(tx *tx, hash assay.Hash, size int64) (leaf int64, entry []byte, 
 		if err != nil {
 			break
 		}
-		var bundle []byte
-		if bundle, err = readBundle(tx, leaf/merkle.TileWidth, size); err != nil {
-			break
-		}
-		at := leaf - leaf%merkle.TileWidth
-		err = merkle.SplitBundle(bundle, func(e []byte) error {
-			if at == leaf && bytes.HasSuffix(e, want) {
-				entry = e
-			}
-			at++
-			return nil
-		})
-		if entry != nil {
-			return leaf, entry, err
+		if entry, err = m.entry(tx, leaf, size); err == nil && bytes.HasSuffix(entry, want) {
+			return leaf, entry, nil
 		}
 	}
 	return 0, nil, err

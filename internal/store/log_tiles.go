@@ -9,21 +9,55 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// tileMemory keeps tiles for proofs. A full tile never changes, and the last one of level 0 only grows. Only proofs are
-// made from it, which their readers compare with a signed checkpoint. What checks the log itself reads the database.
+// tileMemory keeps tiles and bundles of entries for proofs. Full ones never change, and the last tile of level 0 only
+// grows. Only proofs are made from it, which their readers compare with a signed checkpoint. What checks the log itself
+// reads the database.
 type tileMemory struct {
-	full *cache.Cache[merkle.Tile, []byte]
+	full    *cache.Cache[merkle.Tile, []byte]
+	bundles *cache.Cache[int64, []byte]
 
 	mu     sync.Mutex
 	first  int64  // leaf of the last tile of level 0; guarded by mu
 	hashes []byte // of that tile, as far as they were read; guarded by mu
 }
 
-// keptTiles is how many full tiles are kept: 2 MB.
-const keptTiles = 256
+// How much is kept: 2 MB of full tiles, and about as much of bundles.
+const (
+	keptTiles   = 256
+	keptBundles = 64
+)
 
 func newTileMemory() *tileMemory {
-	return &tileMemory{full: cache.New[merkle.Tile](cache.Limits[[]byte]{Entries: keptTiles})}
+	return &tileMemory{
+		full:    cache.New[merkle.Tile](cache.Limits[[]byte]{Entries: keptTiles}),
+		bundles: cache.New[int64](cache.Limits[[]byte]{Entries: keptBundles}),
+	}
+}
+
+// entry reads an entry of a log of a size.
+func (m *tileMemory) entry(tx *tx, leaf, size int64) (entry []byte, err error) {
+	index := leaf / merkle.TileWidth
+	if index == size/merkle.TileWidth {
+		err := tx.QueryRowContext(tx.ctx, `SELECT entry FROM log_tail WHERE leaf = $1`, leaf).Scan(&entry)
+		return entry, err
+	}
+	read := func() ([]byte, error) { return readBundle(tx, index, size) }
+	bundle, err := m.bundles.Try(index, read)
+	if err != nil {
+		bundle, err = read() // it may have been another request that was given up
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := index * merkle.TileWidth
+	err = merkle.SplitBundle(bundle, func(e []byte) error {
+		if at == leaf {
+			entry = e
+		}
+		at++
+		return nil
+	})
+	return entry, err
 }
 
 // read reads a tile of a log of a size.

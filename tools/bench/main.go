@@ -229,7 +229,10 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (mea
 	if r.memory, err = assay.memory(); err != nil {
 		return nil, err
 	}
-	r.steady, err = assay.measureSteady(ctx, 2*o.duration, time.Now())
+	if r.steady, err = assay.measureSteady(ctx, 2*o.duration, time.Now()); err != nil {
+		return nil, err
+	}
+	r.proofs, err = assay.measureProofs(ctx, 2*o.duration)
 	return r, err
 }
 

@@ -20,6 +20,7 @@ type serverReport struct {
 	results []result
 	memory  memory
 	steady  []*steadyRoute
+	proofs  proofTimes
 }
 
 // result is one scenario's medians.
@@ -43,12 +44,15 @@ func (r serverReport) judge(v *verdicts) {
 	v.add(slow.sample.p99 < steadyLimit,
 		"every route at %s requests a second: p99 of the slowest, %s, is %s, less than %s", thousands(steadyRate), slow.route,
 		millis(slow.sample.p99), millis(steadyLimit))
+	v.add(r.proofs.proof.p99 < proofLimit, "proofs at %s requests a second: the p99 is %s, less than %s (%s for /livez)",
+		thousands(steadyRate), millis(r.proofs.proof.p99), millis(proofLimit), millis(r.proofs.livez.p99))
 }
 
 func (r serverReport) print(w io.Writer) {
 	printTable(w, r.table())
 	fmt.Fprintln(w, r.memoryLine())
 	printTable(w, steadyTable(r.steady))
+	printTable(w, proofTable(r.proofs))
 }
 
 // table is the result in cells; the first row is the heading.
@@ -80,5 +84,7 @@ func (r serverReport) markdown() string {
 	b.WriteString(markdownTable(r.table()))
 	fmt.Fprintf(&b, "\n%s\n\n", r.memoryLine())
 	b.WriteString(markdownTable(steadyTable(r.steady)))
+	b.WriteString("\n")
+	b.WriteString(markdownTable(proofTable(r.proofs)))
 	return b.String()
 }

@@ -22,6 +22,7 @@ func exampleReport() serverReport {
 		results: []result{price, keyed},
 		memory:  memory{resident: 120e6, peak: 200e6},
 		steady:  []*steadyRoute{quick, slow},
+		proofs:  proofTimes{proof: sample{p99: 900 * time.Microsecond}, livez: sample{p99: 800 * time.Microsecond}},
 	}
 }
 
@@ -44,6 +45,8 @@ func TestReport_Judge(t *testing.T) {
 	f(func(r *serverReport) { r.steady[1].sample.p99 = 5 * time.Millisecond },
 		"FAIL  every route at 2,000 requests a second: p99 of the slowest, /api/workload, is 5.00 ms, less than 5.00 ms\n",
 		false)
+	f(func(r *serverReport) { r.proofs.proof.p99 = time.Millisecond },
+		"FAIL  proofs at 2,000 requests a second: the p99 is 1.00 ms, less than 1.00 ms (0.80 ms for /livez)\n", false)
 	f(func(r *serverReport) { r.memory.resident = 301e6 }, "FAIL  resident memory: 301 MB, less than 300 MB\n", false)
 }
 

@@ -76,6 +76,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/neocloud/map":                              "/api/neocloud/map",
 		"/log/checkpoint":                                "/log/checkpoint",
 		"/log/vkey":                                      "/log/vkey",
+		"/log/keys":                                      "/log/keys",
 		"/log/tile/{path}":                               "/log/tile/entries/000",
 		"/api/log/consistency":                           "/api/log/consistency?from=1000&to=100000",
 		"/api/session":                                   "/api/session",
@@ -160,6 +161,11 @@ func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now ti
 	if err != nil {
 		return nil, err
 	}
+	return routes, a.requestSteadily(ctx, d, routes)
+}
+
+// requestSteadily requests routes in turn for a while.
+func (a *assayServer) requestSteadily(ctx context.Context, d time.Duration, routes []*steadyRoute) error {
 	each := int(d.Seconds()) * steadyRate / len(routes)
 	for _, r := range routes {
 		r.took = make([]time.Duration, each)
@@ -190,13 +196,19 @@ func (a *assayServer) measureSteady(ctx context.Context, d time.Duration, now ti
 	}
 	wg.Wait()
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
-		return nil, a.Explain(err)
+		return a.Explain(err)
 	}
 	for _, r := range routes {
-		slices.Sort(r.took)
-		r.sample = sample{rate: float64(each) / d.Seconds(), p50: r.took[each/2], p99: r.took[each*99/100]}
+		r.sample = sampleOf(r.took, d)
 	}
-	return routes, nil
+	return nil
+}
+
+// sampleOf sums up how long requests took that were sent in a time.
+func sampleOf(took []time.Duration, d time.Duration) sample {
+	slices.Sort(took)
+	n := len(took)
+	return sample{rate: float64(n) / d.Seconds(), p50: took[n/2], p99: took[n*99/100]}
 }
 
 // get sends one request and reads the response to its end. Requests come from many addresses, so that none reaches
