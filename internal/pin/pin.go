@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/assaydata/assay/internal/fetch"
 	"github.com/assaydata/assay/internal/files"
@@ -114,8 +115,11 @@ func (p *Pin) Follow(ctx context.Context) (*verifier.Log, error) {
 	return log, nil
 }
 
+// limits allow some thousand events.
+var limits = fetch.Limits{Patience: 10 * time.Second, Most: 1 << 20}
+
 func (p *Pin) fetch(ctx context.Context, path string) (string, error) {
-	text, status, err := fetch.Small.Do(ctx, http.MethodGet, p.url+path, "", nil)
+	text, status, err := limits.Do(ctx, http.MethodGet, p.url+path, "", nil)
 	if err == nil && status != http.StatusOK {
 		err = fetch.Unexpected(p.url+path, status, text)
 	}
