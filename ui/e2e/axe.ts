@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Page } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 
 /** The text of axe, to be evaluated in a page before violations are looked for. */
 export const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -25,4 +25,15 @@ export async function violations(page: Page, ...rules: string[]): Promise<string
     (violation) =>
       `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} ${node.failureSummary}`).join('; ')}`,
   );
+}
+
+/** Checks a page in the light scheme, and its colors again after the reader switches to the dark one. */
+export async function wantNoViolation(page: Page): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.evaluate(axe);
+  expect(await violations(page)).toEqual([]);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  // The colors change gradually.
+  await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished)));
+  expect(await violations(page, 'color-contrast', 'link-in-text-block')).toEqual([]);
 }

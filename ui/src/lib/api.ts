@@ -78,11 +78,21 @@ export function clearCache(path = ''): void {
 /** Reads from the API. The same request within a minute gets the cached response. */
 export function get<P extends PathsWith<'get'>>(path: P, ...parameters: ParametersOf<P>): Promise<ResponseBody<P>> {
   const url = addressOf(path, ...parameters);
-  const cached = cache.get(url);
-  if (cached && Date.now() - cached.at < cacheFor) return cached.body;
-  const body = request(url, { method: 'GET' });
-  cache.set(url, { at: Date.now(), body });
-  body.catch(() => cache.delete(url)); // errors are not cached
+  return cached(url, () => request(url, { method: 'GET' }));
+}
+
+/** Reads the exact text of a response, for those who check it to the byte. It is cached likewise. */
+export function getText<P extends PathsWith<'get'>>(path: P, ...parameters: ParametersOf<P>): Promise<string> {
+  const url = addressOf(path, ...parameters);
+  return cached(`${url}#text`, async () => (await respond(url, { method: 'GET' })).text());
+}
+
+function cached(name: string, read: () => JSONBody): JSONBody {
+  const found = cache.get(name);
+  if (found && Date.now() - found.at < cacheFor) return found.body;
+  const body = read();
+  cache.set(name, { at: Date.now(), body });
+  body.catch(() => cache.delete(name)); // errors are not cached
   return body;
 }
 
@@ -102,6 +112,12 @@ export function send<M extends Exclude<Method, 'get'>, P extends PathsWith<M>>(
 }
 
 async function request(url: string, options: RequestInit): JSONBody {
+  const response = await respond(url, options);
+  return response.json().catch(() => null);
+}
+
+/** Sends a request and returns the response if it is a success. */
+async function respond(url: string, options: RequestInit): Promise<Response> {
   let response: Response;
   try {
     // The browser always revalidates: its cached response may belong to another sign-in. The ETag makes that cheap.
@@ -109,9 +125,8 @@ async function request(url: string, options: RequestInit): JSONBody {
   } catch {
     throw new ApiError('The server cannot be reached.', 0, 'unreachable');
   }
-  const body = await response.json().catch(() => null);
-  if (response.ok) return body;
-  const error: Partial<components['schemas']['Error']> = body ?? {};
+  if (response.ok) return response;
+  const error: Partial<components['schemas']['Error']> = (await response.json().catch(() => null)) ?? {};
   throw new ApiError(
     error.message ?? `The server responded with status ${response.status}.`,
     response.status,

@@ -1,5 +1,5 @@
 // The proof of a published value: its record, its revisions, and the commands that check it.
-import { addressOf, get, type ResponseBody, type Row } from './api';
+import { addressOf, get, getText, type ResponseBody, type Row } from './api';
 import { day } from './format';
 import { history } from './gpu';
 
@@ -25,23 +25,23 @@ export interface Slots {
 
 /**
  * Reads which slots have a record, so that only existing records are requested. A slot whose value was withdrawn is
- * missing from the history; its restatement names it.
+ * missing from the history; its restatement names it. Without a key there are no restatements, and fewer slots.
  */
-export async function slotsOf(series: Series): Promise<Slots> {
+export async function slotsOf(series: Series, keyed: boolean): Promise<Slots> {
+  const query = {
+    gpuType: series.gpu,
+    region: series.region || 'global',
+    granularity: series.hourly ? 'hourly' : 'daily',
+    limit: 10_000,
+  };
   const [published, restated] = await Promise.all([
-    history(series.gpu, { region: series.region, hourly: series.hourly, all: true }),
-    get('/api/corrections', {
-      query: {
-        gpuType: series.gpu,
-        region: series.region || 'global',
-        granularity: series.hourly ? 'hourly' : 'daily',
-        limit: 10_000,
-      },
-    }),
+    history(series.gpu, { region: series.region, hourly: series.hourly, all: keyed }),
+    keyed ? get('/api/corrections', { query }) : null,
   ]);
+  const corrections = restated?.data ?? [];
   const instants = new Set(published.data.map((point) => point.timestamp));
-  for (const correction of restated.data) instants.add(correction.timestamp);
-  return { instants: [...instants].sort(), corrections: restated.data };
+  for (const correction of corrections) instants.add(correction.timestamp);
+  return { instants: [...instants].sort(), corrections };
 }
 
 /**
@@ -60,17 +60,30 @@ function recordOf(series: Series, at: string, more: { as_of?: string; revision?:
   return { path: { gpuName: series.gpu }, query: { ...slot, region: series.region, ...more } };
 }
 
+// The responses that records came with. Their text is what is verified: records that were parsed have lost it.
+const responses = new WeakMap<Determination, string>();
+
+/** The exact text of the response that a record came with. */
+export const responseOf = (record: Determination): string => responses.get(record) ?? '';
+
+async function readRecord(...parameters: Parameters<typeof recordOf>): Promise<ResponseBody<typeof recordRoute>> {
+  const text = await getText(recordRoute, recordOf(...parameters));
+  const body: ResponseBody<typeof recordRoute> = JSON.parse(text);
+  responses.set(body.data, text);
+  return body;
+}
+
 /** The record as it was at an instant. */
 export async function recordAsOf(series: Series, at: string, asOf: string): Promise<Determination> {
-  return (await get(recordRoute, recordOf(series, at, { as_of: asOf }))).data;
+  return (await readRecord(series, at, { as_of: asOf })).data;
 }
 
 /** All revisions of a slot, oldest first. */
 export async function revisionsOf(series: Series, at: string): Promise<Determination[]> {
-  const newest = await get(recordRoute, recordOf(series, at));
+  const newest = await readRecord(series, at);
   const earlier = Array.from(
     { length: newest.revisions - 1 },
-    async (_, revision) => (await get(recordRoute, recordOf(series, at, { revision }))).data,
+    async (_, revision) => (await readRecord(series, at, { revision })).data,
   );
   return [...(await Promise.all(earlier)), newest.data];
 }
