@@ -149,6 +149,15 @@ func keyVectors(t *testing.T) (list []vector) {
 	k.next(verifier.KeyRevoke, l.Name, "b")
 	signedWith("key followed from a revoked one", k.text, "b")
 	signedWith("revoked key refused", k.text, l.Name)
+
+	_, revoked, _ := strings.Cut(l.Checkpoint(300), "\n\n")
+	signedWith("revoked key beside the current one", k.text, "b")
+	line, err := json.Marshal(revoked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := &list[len(list)-1] // its checkpoint is the last field of the proof
+	last.Response = strings.Replace(last.Response, `"},"data"`, string(line[1:len(line)-1])+`"},"data"`, 1)
 	return list
 }
 

@@ -46,7 +46,7 @@ test('a value of a free GPU is verified without an account', async ({ page }) =>
   await expect(step(page, 'Consistency')).toContainText('Passed');
 });
 
-test('every revision and time of a restated value is verified', async ({ page, signIn }) => {
+test('an hourly value is verified, also as of an earlier time', async ({ page, signIn }) => {
   await signIn('full');
   await open(page, '/proof/H100%20SXM?at=2026-11-12T20:00:00.000Z&grain=hourly');
   await expect(page.getByText(verdict, { exact: true })).toBeVisible();
