@@ -96,20 +96,22 @@ test(`a chart of ${points} points is drawn`, async ({ page, signIn }) => {
   );
 });
 
-test('a value is verified', async ({ page }) => {
-  await page.goto('/proof/H100%20SXM?at=2026-11-12T21:00:00.000Z&grain=daily');
-  const durations = () =>
-    page.evaluate(() => performance.getEntriesByName('assay:verify').map((entry) => entry.duration));
+test('a value is verified', async ({ browser, baseURL, extraHTTPHeaders }) => {
+  const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    await expect.poll(async () => (await durations()).length).toBe(round + 1);
+    // A new context verifies for the first time, which takes longest.
+    const context = await browser.newContext({
+      extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.1.${round}` },
+    });
+    const page = await context.newPage();
+    await page.goto(`${baseURL}/proof/H100%20SXM?at=2026-11-12T21:00:00.000Z&grain=daily`);
     await expect(page.getByText('Verified in your browser', { exact: true })).toBeVisible();
-    if (round < rounds - 1) await page.getByRole('button', { name: 'Check again' }).click();
+    times.push(await page.evaluate(() => performance.getEntriesByName('assay:verify')[0]!.duration));
+    await context.close();
   }
-  const times = await durations();
   measured.verify = median(times);
   console.log(
-    `value verified after its data arrived: ${measured.verify.toFixed(1)} ms, the first time ${times[0]!.toFixed(1)} ms ` +
-      `(median of ${rounds}; goal under ${goals.verify})`,
+    `value verified after its data arrived: ${measured.verify.toFixed(1)} ms (median of ${rounds}; goal under ${goals.verify})`,
   );
 });
 
