@@ -85,6 +85,14 @@ test('a record that is in no checkpoint yet is neither verified nor wrong', asyn
   await expect(page.getByText('Failed', { exact: true })).toHaveCount(0);
 });
 
+test('a page without cryptography verifies nothing, and says why', async ({ page }) => {
+  // As on a page that was loaded over plain http from another host.
+  await page.addInitScript(() => Object.defineProperty(Crypto.prototype, 'subtle', { get: () => undefined }));
+  await open(page, proof);
+  await expect(page.getByText('Not verified: this page was not loaded over https or from localhost')).toBeVisible();
+  await expect(page.getByText('Not checked', { exact: true })).toHaveCount(6);
+});
+
 test('the log must continue what the browser has kept', async ({ page, server }) => {
   const key = (await readText(server, '/log/vkey')).trim();
   const log = key.split('+')[0]!;

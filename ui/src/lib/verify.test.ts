@@ -205,7 +205,8 @@ describe('a browser that cannot check', () => {
     const result = await verify(evidenceOf(vectorOf('honest')));
     expect(result.verdict).toBe('open');
     expect(new Set(result.steps.map((step) => step.state))).toEqual(new Set(['open']));
-    expect(result.steps[0]!.text).toContain('https');
+    expect(result.text).toContain('was not loaded over https');
+    expect(await witnessKeyProblem('w')).toContain('was not loaded over https');
   });
 
   test('does not know Ed25519', async () => {

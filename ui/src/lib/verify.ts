@@ -3,7 +3,7 @@
 // text to the byte, and the vectors in testdata make sure that both verifiers judge alike.
 
 import { count } from './format';
-import { encode, equal, hex, join, sha256 } from './verify/bytes';
+import { encode, equal, hasCrypto, hex, join, noCrypto, sha256 } from './verify/bytes';
 import { checkConsistency } from './verify/consistency';
 import { listField, members, numberField, textField } from './verify/json';
 import { parseCheckpoint, parseNote, sizeOf, type Checkpoint, type Note } from './verify/note';
@@ -24,18 +24,15 @@ import { quoted, short, shown, Unchecked, Wrong } from './verify/wrong';
 export type { Evidence, Kept, State, Step, Verification, WitnessLine } from './verify/types';
 export { witnessKeyProblem } from './verify/witnesses';
 
-const unsupported = {
-  page: 'This page was not loaded over https or from localhost, so the browser offers it no cryptography.',
-  ed25519: 'This browser cannot check Ed25519 signatures. Current versions of Chrome, Firefox and Safari can.',
-};
+const noEd25519 = 'This browser cannot check Ed25519 signatures. Current versions of Chrome, Firefox and Safari can.';
 
 const notSigned = 'Not in a signed checkpoint yet';
 
 /** Checks the evidence, step by step. */
 export async function verify(evidence: Evidence): Promise<Verification> {
-  if (!globalThis.crypto?.subtle) {
-    const steps = stepNames.map((name): Step => ({ name, state: 'open', text: unsupported.page }));
-    return { verdict: 'open', text: 'Not verified: this page has no access to cryptography', steps };
+  if (!hasCrypto()) {
+    const steps = stepNames.map((name): Step => ({ name, state: 'open', text: '' }));
+    return { verdict: 'open', text: `Not verified: ${noCrypto}`, steps };
   }
   const found: Found = {};
   const steps: Step[] = [];
@@ -74,8 +71,7 @@ function outcomeOf(cause: unknown, found: Found): Outcome {
     return { state: 'failed', text, ...(contradiction && { contradiction }) };
   }
   if (cause instanceof Unchecked) return { state: 'open', text: cause.message, optional: cause.optional };
-  if (cause instanceof DOMException && cause.name === 'NotSupportedError')
-    return { state: 'open', text: unsupported.ed25519 };
+  if (cause instanceof DOMException && cause.name === 'NotSupportedError') return { state: 'open', text: noEd25519 };
   throw cause;
 }
 

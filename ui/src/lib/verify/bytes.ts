@@ -5,6 +5,11 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 const encoder = new TextEncoder();
 export const encode = (text: string): Bytes => encoder.encode(text);
 
+/** Whether the page may use the browser's cryptography: plain http from another host may not. */
+export const hasCrypto = (): boolean => globalThis.crypto?.subtle !== undefined;
+export const noCrypto =
+  'this page was not loaded over https or from localhost, so the browser offers it no cryptography.';
+
 export const sha256 = async (bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 

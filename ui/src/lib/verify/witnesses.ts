@@ -1,5 +1,5 @@
 // The fifth step: witnesses, who sign in the form of C2SP's tlog-cosignature, as verifier/witness.go reads it.
-import { encode, type Bytes } from './bytes';
+import { encode, hasCrypto, noCrypto, type Bytes } from './bytes';
 import { isSigned, parseKey, witnessAlgorithm, type Checkpoint, type Key, type Note } from './note';
 import type { Outcome, State, WitnessLine } from './types';
 import { quoted } from './wrong';
@@ -53,6 +53,7 @@ async function checkCosignature(
 
 /** What is wrong with a text that should be the key of a witness; undefined if it is one. */
 export async function witnessKeyProblem(text: string): Promise<string | undefined> {
+  if (!hasCrypto()) return `The key cannot be checked: ${noCrypto}`;
   if (await parseKey(text, witnessAlgorithm)) return undefined;
   return `${quoted(text)} is not the key of a witness: expected NAME+HASH+KEY, as 'assay witness' prints it.`;
 }
