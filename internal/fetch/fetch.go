@@ -21,15 +21,28 @@ var Small = Limits{Patience: 10 * time.Second, Most: 64 << 10}
 // Do sends a request with a body, or without one if it is empty, and reads the response. A key, unless it is empty, is
 // sent as a bearer token.
 func (l Limits) Do(ctx context.Context, method, url, key string, body io.Reader) (text []byte, status int, err error) {
+	header := http.Header{}
+	if key != "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	return l.send(ctx, method, url, header, body)
+}
+
+// Post sends a body of a content type, and reads the response.
+func (l Limits) Post(ctx context.Context, url, contentType string, body io.Reader) (text []byte, status int, err error) {
+	return l.send(ctx, http.MethodPost, url, http.Header{"Content-Type": {contentType}}, body)
+}
+
+func (l Limits) send(
+	ctx context.Context, method, url string, header http.Header, body io.Reader,
+) (text []byte, status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return nil, 0, err
 	}
-	if key != "" {
-		request.Header.Set("Authorization", "Bearer "+key)
-	}
+	request.Header = header
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, 0, err

@@ -19,6 +19,8 @@ func TestDo(t *testing.T) {
 		switch in.URL.Path {
 		case "/large":
 			_, _ = io.WriteString(out, strings.Repeat("x", 11))
+		case "/typed":
+			_, _ = io.WriteString(out, in.Method+" "+in.Header.Get("Content-Type"))
 		case "/silent":
 			<-in.Context().Done()
 		default:
@@ -41,8 +43,13 @@ func TestDo(t *testing.T) {
 	if text, _, err := limits.Do(t.Context(), http.MethodGet, server.URL+"/large", "", nil); err == nil || text != nil {
 		t.Errorf("a response that is too large: %q, %v", text, err)
 	}
+	limits.Most = 20
+	text, status, err := limits.Post(t.Context(), server.URL+"/typed", "text/x-query", strings.NewReader("a body"))
+	if err != nil || status != http.StatusOK || string(text) != "POST text/x-query" {
+		t.Errorf("a body of a content type: %d %q, %v", status, text, err)
+	}
 	limits.Patience = time.Millisecond
-	_, _, err := limits.Do(t.Context(), http.MethodGet, server.URL+"/silent", "", nil)
+	_, _, err = limits.Do(t.Context(), http.MethodGet, server.URL+"/silent", "", nil)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a server that does not respond: %v", err)
 	}
