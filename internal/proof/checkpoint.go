@@ -3,6 +3,7 @@ package proof
 import (
 	"crypto/ed25519"
 	"fmt"
+	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/verifier"
@@ -28,6 +29,26 @@ type SignedCheckpoint struct {
 	SignedAt  int64
 	PublicKey []byte
 	Note      string
+}
+
+// Text is what is signed: the note without its signatures.
+func (c *SignedCheckpoint) Text() string {
+	text, _, _ := strings.Cut(c.Note, "\n\n")
+	return text + "\n"
+}
+
+// Anchor is a token by which an authority for timestamps says when a checkpoint was there.
+type Anchor struct {
+	Size      int64  // of the checkpoint
+	StampedAt int64  // as the token says
+	Authority string // its URL
+	Token     []byte // DER
+}
+
+// AnchoredCheckpoint is an anchor with what the authority has seen the hash of.
+type AnchoredCheckpoint struct {
+	Anchor
+	Text string // of the checkpoint
 }
 
 // Inclusion proves that an entry is in the log that a checkpoint signs.

@@ -22,6 +22,9 @@ func TestCheckpoint(t *testing.T) {
 	if got, err := OpenCheckpoint(signed, c.Origin, public); err != nil || got != c {
 		t.Errorf("opened: %+v, %v; want %+v", got, err, c)
 	}
+	if text := (&SignedCheckpoint{Note: signed}).Text(); text != c.Text() {
+		t.Errorf("what is signed is %q, want %q", text, c.Text())
+	}
 	// The judge is the note package, which knows only the verifier key.
 	text, err := VerifierKey(c.Origin, public)
 	if err != nil {

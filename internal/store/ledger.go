@@ -38,6 +38,7 @@ type LedgerLog struct {
 	Size        int64
 	Listed      map[string]int64 // by the name of a numbered kind: the newest number
 	Checkpoints []proof.SignedCheckpoint
+	Anchors     []proof.Anchor
 	KeyEvents   string // one in each line
 }
 
@@ -206,6 +207,9 @@ func (l *Ledger) readLog(tx *tx) (err error) {
 		return err
 	}
 	if l.Log.Checkpoints, err = readCheckpoints(tx); err != nil {
+		return err
+	}
+	if l.Log.Anchors, err = readAnchors(tx); err != nil {
 		return err
 	}
 	last := int64(0)
