@@ -91,7 +91,11 @@ var packages = map[string]struct {
 	"internal/fetch":   {may: "", why: "it sends requests, whatever they are about"},
 	"internal/pin":     {may: "internal/fetch internal/files verifier", why: "it keeps keys of logs, for monitors and witnesses"},
 	"internal/logtest": {may: "", why: "a log that judges ours is made without our code"},
-	"internal/witness": {may: ". internal/fetch internal/files verifier", why: "a witness knows nothing of a log but its checkpoints"},
+	"internal/anchor": {
+		may: ". internal/fetch internal/proof", why: "a token is checked with nothing but what it is for",
+	},
+	"internal/anchortest": {may: "", why: "an authority that judges our requests is made without our code"},
+	"internal/witness":    {may: ". internal/fetch internal/files verifier", why: "a witness knows nothing of a log but its checkpoints"},
 	"internal/monitor": {
 		may: "internal/fetch internal/files internal/merkle verifier", why: "it knows of a server what everyone can see",
 	},
@@ -101,8 +105,8 @@ var packages = map[string]struct {
 		why: "it writes for readers that may be other processes",
 	},
 	"internal/verify": {
-		may: ". internal/files internal/index internal/merkle internal/proof internal/publish internal/store " +
-			"verifier",
+		may: ". internal/anchor internal/files internal/index internal/merkle internal/proof internal/publish " +
+			"internal/store verifier",
 		why: "it recomputes what was published with the publisher's code",
 	},
 	"internal/backtest": {
