@@ -173,6 +173,13 @@ func printReport(s *streams, r verify.Report, took time.Duration) {
 	if r.LogEntries > 0 {
 		s.say("the log lists all of it, in %s entries", thousands(int(r.LogEntries)))
 	}
+	if a := r.Anchors; a.Count > 0 {
+		s.say("timestamps of %s from %s to %s", count(a.Count, "checkpoint"), assay.FormatInstant(a.First),
+			assay.FormatInstant(a.Last))
+		for _, authority := range a.Authorities {
+			s.say("timestamps by %s: see docs/proof.md for how to check who that is", authority)
+		}
+	}
 	for _, key := range r.PublicKeys {
 		s.say("signed with %s", key)
 	}

@@ -32,7 +32,7 @@ func TestDatabase_ProvesTheMarket(t *testing.T) {
 	db := openMarket(t)
 	f := func(o Options, want Report) {
 		t.Helper()
-		want.LogEntries = logSize(t, db)
+		want.LogEntries, want.Anchors = logSize(t, db), marketAnchors
 		got, err := Database(t.Context(), db, o)
 		if err != nil {
 			t.Fatal(err)

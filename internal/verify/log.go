@@ -92,7 +92,7 @@ func (v *verification) checkLog(ctx context.Context) error {
 		return nil
 	}
 	w := &logWalk{
-		v: v, checkpoints: v.ledger.Log.Checkpoints, sums: map[string]entrySum{}, kept: map[entrySum]string{},
+		v: v, checkpoints: v.ledger.Log.Checkpoints, anchors: v.ledger.Log.Anchors, sums: map[string]entrySum{}, kept: map[entrySum]string{},
 	}
 	var err error
 	if w.since, err = v.openSince(); err != nil {
@@ -137,6 +137,7 @@ type logWalk struct {
 	edge        merkle.Edge
 	same        func(merkle.Tile, []byte) error
 	checkpoints []proof.SignedCheckpoint // that have not been reached
+	anchors     []proof.Anchor           // likewise
 	sums        map[string]entrySum
 	kept        map[entrySum]string // entries that the log must have, and that have not been reached
 	records     store.LogRecordSum
@@ -317,7 +318,7 @@ func (w *logWalk) checkpoint() error {
 		return err
 	}
 	w.signed = w.published
-	return nil
+	return w.anchor(c, said.Text())
 }
 
 // isCanonical reports whether the signatures of a note are written in the one way in which they are made. Base64 ends
@@ -356,6 +357,9 @@ func (w *logWalk) finish(ctx context.Context) error {
 	}
 	if len(w.checkpoints) > 0 {
 		return differs("checkpoint of %d entries of the log: there are only %d", w.checkpoints[0].Size, w.edge.Size())
+	}
+	if len(w.anchors) > 0 {
+		return differs("%s: there is no such checkpoint", anchorName(&w.anchors[0]))
 	}
 	if err := w.edge.Incomplete(w.same); err != nil {
 		return err

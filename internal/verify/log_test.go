@@ -42,6 +42,7 @@ func rewriteLog(t *testing.T, db *store.DB) {
 	t.Helper()
 	for _, table := range []string{
 		"log_tiles", "log_bundles", "log_tail", "log_records", "log_progress", "log_methodologies", "checkpoints",
+		"anchors",
 	} {
 		storetest.Exec(t, db, `DELETE FROM `+table)
 	}
@@ -78,6 +79,7 @@ func TestLog_Replaced(t *testing.T) {
 	m.exec(`UPDATE log_tail SET entry = CAST(replace(entry, '"revision":0', '"revision":1') AS BLOB) WHERE leaf = (
 		SELECT min(leaf) FROM log_tail WHERE CAST(entry AS TEXT) LIKE '%"type":"record"%"revision":0%')`)
 	wantLogDifference(t, m, Options{}, "a changed entry", "checkpoint of")
+	m.exec(`DELETE FROM anchors`)
 	m.exec(`DELETE FROM checkpoints`)
 	m.exec(`UPDATE counters SET value = 0 WHERE name = 'checkpoint'`)
 	wantLogDifference(t, m, Options{}, "a changed entry without checkpoints", `the log does not have {"type":"record"`)
@@ -135,6 +137,7 @@ func TestLog_SignedWithAnotherKey(t *testing.T) {
 func TestLog_Unsigned(t *testing.T) {
 	t.Parallel()
 	m := newTampered(t)
+	m.exec(`DELETE FROM anchors`)
 	m.exec(`DELETE FROM checkpoints`)
 	m.exec(`UPDATE counters SET value = 0 WHERE name = 'checkpoint'`)
 	first := ledgerOf(t, m.db).Publications[0].PublishedAt

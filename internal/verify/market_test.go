@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/anchortest"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/publish"
@@ -145,6 +146,30 @@ func (b *marketBuilder) restate(gpu string, from, to int64) {
 	})
 }
 
+// anchor lets an authority stamp the last checkpoint, at once.
+func (b *marketBuilder) anchor() {
+	if b.err != nil {
+		return
+	}
+	var last proof.SignedCheckpoint
+	if last, b.err = b.db.LastCheckpoint(b.ctx); b.err == nil {
+		b.err = b.db.AddAnchor(b.ctx, anchorOf(&last, b.clock))
+	}
+}
+
+// marketAuthority stamps the checkpoints.
+var marketAuthority = sync.OnceValue(func() *anchortest.Authority { return anchortest.New() })
+
+// anchorOf is the anchor of a checkpoint that the authority stamps at an instant.
+func anchorOf(c *proof.SignedCheckpoint, at int64) proof.Anchor {
+	at -= at % 1000 // its clock shows seconds
+	stamp := marketAuthority().Stamp(c.Text())
+	stamp.Time = time.UnixMilli(at).UTC()
+	return proof.Anchor{
+		Size: c.Size, StampedAt: at, Authority: "http://authority.example/tsr", Token: marketAuthority().Token(stamp),
+	}
+}
+
 func (b *marketBuilder) sign() { b.do(func() error { return b.publisher.Sign(b.ctx) }) }
 
 // publish publishes the slots that have ended by the instant.
@@ -187,6 +212,7 @@ func (b *marketBuilder) build() {
 	b.receive(rentals(instant(6, 12), instant(7, 21))...)
 	b.publish(instant(7, 22))
 	b.sign()
+	b.anchor()
 	b.do(func() error {
 		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{
 			Version: "1.1.0", Effective: adoption, Text: secondMethodology,
@@ -198,6 +224,7 @@ func (b *marketBuilder) build() {
 	b.publish(instant(9, 2))
 	b.publish(marketEnd)
 	b.sign()
+	b.anchor()
 	b.receive(late("H100 SXM", instant(6, 3), 1), late("H200", instant(6, 3), 2))
 	b.verify(first("H100 SXM", instant(5, 5), true), false)
 	b.verify(first("H100 SXM", instant(5, 5), false), true)

@@ -29,6 +29,7 @@ type Report struct {
 	Records      int
 	Manifests    int
 	LogEntries   int64 // of a database; a bundle has no log
+	Anchors      Anchors
 	Unsigned     []UnsignedDay
 	PublicKeys   []string // of the signers, in base64
 }
