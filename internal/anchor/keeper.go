@@ -3,6 +3,7 @@ package anchor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"time"
@@ -19,20 +20,20 @@ type Log interface {
 	AddAnchor(ctx context.Context, a proof.Anchor) error
 }
 
-// ParseURL checks the URL of an authority.
-func ParseURL(text string) (string, error) {
+// CheckURL checks the URL of an authority.
+func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", errors.New("must be the http:// or https:// address of an authority for timestamps")
+		return errors.New("must be the http:// or https:// address of an authority for timestamps")
 	case u.User != nil:
-		return "", errors.New("must not contain a password: the address is shown to everyone")
+		return errors.New("must not contain a password: the address is shown to everyone")
 	}
-	return text, nil
+	return nil
 }
 
-// Keeper gets a token for a checkpoint of each UTC day: for the newest one, once there is one of that day. Nothing waits
-// for it, and if the authority does not respond, nothing else changes.
+// Keeper gets a token for a checkpoint of each UTC day: for the newest one, once there is one of that day. Nothing
+// waits for it, and if the authority does not respond, nothing else changes.
 type Keeper struct {
 	Store Log
 	URL   string // of the authority
@@ -51,12 +52,11 @@ const (
 // Run asks until the context ends.
 func (k *Keeper) Run(ctx context.Context) error {
 	failing := false
-	for {
+	for ctx.Err() == nil {
 		wait := lookEvery
 		size, err := k.today(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return nil
+		case ctx.Err() != nil: // it failed because of that
 		case err != nil && !failing:
 			k.Log.Warn("the checkpoint of the day got no timestamp", "authority", k.URL, "error", err,
 				"again_in", retryAfter.String())
@@ -68,10 +68,10 @@ func (k *Keeper) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-time.After(wait):
 		}
 	}
+	return nil
 }
 
 // today gets the token of the day, unless there is one, or no checkpoint yet. It returns the size of the checkpoint.
@@ -80,6 +80,9 @@ func (k *Keeper) today(ctx context.Context) (size int64, err error) {
 	last, err := k.Store.Unanchored(ctx, assay.StartOfDay(now.UnixMilli()))
 	if err != nil || last.Size == 0 {
 		return 0, err
+	}
+	if last.SignedAt > now.Add(MaxSkew).UnixMilli() { // its timestamp would be older than it
+		return 0, fmt.Errorf("the last checkpoint is of %s, which is in the future", assay.FormatInstant(last.SignedAt))
 	}
 	request := k.request
 	if request == nil {

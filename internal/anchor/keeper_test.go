@@ -1,7 +1,6 @@
 package anchor_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +45,12 @@ func (c *checkpoints) Unanchored(_ context.Context, since int64) (proof.SignedCh
 	return c.last, nil
 }
 
+func (c *checkpoints) lastSince() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.since
+}
+
 func (c *checkpoints) AddAnchor(_ context.Context, a proof.Anchor) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,32 +72,59 @@ func (c *checkpoints) wantSizes(t *testing.T, sizes ...int64) {
 	}
 }
 
+// authority responds without a network, and keeps what the keeper logs.
+type authority struct {
+	mu      sync.Mutex
+	failure error
+	asked   int
+	logged  string
+}
+
+// fail lets the authority fail from now on, or respond. It returns how often it was asked since the last call.
+func (a *authority) fail(failure error) (asked int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked, a.failure, a.asked = a.asked, failure, 0
+	return asked
+}
+
+func (a *authority) request(_ context.Context, url, text string, now time.Time) (anchor.Token, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	if url != "http://authority.example" || !strings.HasSuffix(text, "\nroot\n") {
+		return anchor.Token{}, fmt.Errorf("%s is asked for a token for %q", url, text)
+	}
+	return anchor.Token{Time: now.UnixMilli(), DER: []byte(text)}, a.failure
+}
+
+func (a *authority) Write(line []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.logged += string(line)
+	return len(line), nil
+}
+
 // The newest checkpoint of each day gets a token, as soon as there is one and the authority responds.
 func TestKeeper(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &checkpoints{}
-		var logged bytes.Buffer
-		var failure error
-		asked := 0
+		authority := &authority{}
 		keeper := &anchor.Keeper{
-			Store: log, URL: "http://authority.example", Now: time.Now, Log: slog.New(slog.NewTextHandler(&logged, nil)),
+			Store: log, URL: "http://authority.example", Now: time.Now, Log: slog.New(slog.NewTextHandler(authority, nil)),
 		}
-		keeper.SetRequest(func(_ context.Context, url, text string, now time.Time) (anchor.Token, error) {
-			asked++
-			if url != keeper.URL || !strings.HasSuffix(text, "\nroot\n") {
-				t.Errorf("%s is asked for a token for %q", url, text)
-			}
-			return anchor.Token{Time: now.UnixMilli(), DER: []byte(text)}, failure
-		})
+		keeper.SetRequest(authority.request)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- keeper.Run(ctx) }()
 		pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
 		warnings := func(want int) {
 			t.Helper()
-			if got := strings.Count(logged.String(), "level=WARN"); got != want {
-				t.Errorf("%d warnings, want %d:\n%s", got, want, logged.String())
+			authority.mu.Lock()
+			defer authority.mu.Unlock()
+			if got := strings.Count(authority.logged, "level=WARN"); got != want {
+				t.Errorf("%d warnings, want %d:\n%s", got, want, authority.logged)
 			}
 		}
 
@@ -105,21 +137,19 @@ func TestKeeper(t *testing.T) {
 		log.wantSizes(t, 10) // once a day
 		pass(23 * time.Hour)
 		log.wantSizes(t, 10) // nothing was signed on the second day
-		if log.since != day+assay.Day {
-			t.Errorf("it looks for checkpoints since %s", assay.FormatInstant(log.since))
+		if since := log.lastSince(); since != day+assay.Day {
+			t.Errorf("it looks for checkpoints since %s", assay.FormatInstant(since))
 		}
 		warnings(0)
 
-		failure = errors.New("the authority is down")
-		asked = 0
+		authority.fail(errors.New("the authority is down"))
 		log.sign(30, time.Now())
 		pass(10 * time.Minute)
-		if asked < 9 || asked > 11 {
+		if asked := authority.fail(nil); asked < 9 || asked > 11 {
 			t.Errorf("the authority was asked %d times in ten minutes, want a pause of %v", asked, anchor.RetryAfter)
 		}
 		warnings(1)
 		log.sign(40, time.Now())
-		failure = nil
 		pass(anchor.RetryAfter)
 		log.wantSizes(t, 10, 40) // the newest one
 		a := log.anchors[1]
@@ -128,10 +158,17 @@ func TestKeeper(t *testing.T) {
 		}
 		warnings(1)
 
-		failure = errors.New("the authority is down again")
-		log.sign(50, time.Now().Add(24*time.Hour))
 		pass(24 * time.Hour)
+		log.sign(50, time.Now().Add(2*time.Hour)) // the clock was wrong then
+		pass(time.Hour)
+		log.wantSizes(t, 10, 40)
 		warnings(2)
+		authority.fail(errors.New("the authority is down again"))
+		pass(2 * time.Hour)
+		warnings(2) // it is one streak
+		authority.fail(nil)
+		pass(anchor.RetryAfter)
+		log.wantSizes(t, 10, 40, 50)
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -147,7 +184,9 @@ func TestKeeper_Request(t *testing.T) {
 	log := &checkpoints{}
 	log.sign(10, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
-	keeper := &anchor.Keeper{Store: adding{log, cancel}, URL: server.URL, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	keeper := &anchor.Keeper{
+		Store: adding{log, cancel}, URL: server.URL, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
 	if err := keeper.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -168,11 +207,11 @@ func (a adding) AddAnchor(ctx context.Context, anchor proof.Anchor) error {
 	return a.checkpoints.AddAnchor(ctx, anchor)
 }
 
-func TestParseURL(t *testing.T) {
+func TestCheckURL(t *testing.T) {
 	t.Parallel()
 	f := func(text, want string) {
 		t.Helper()
-		if _, err := anchor.ParseURL(text); !strings.Contains(fmt.Sprint(err), want) {
+		if err := anchor.CheckURL(text); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

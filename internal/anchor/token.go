@@ -79,8 +79,8 @@ func openReply(reply []byte, text string) (t Token, nonce *big.Int, err error) {
 	return open(found.RawToken, text)
 }
 
-// Open checks that a token is for a text, and that it is signed with the key of the certificate in it. It does not check
-// who has issued that certificate.
+// Open checks that a token is for a text, and that it is signed with the key of the certificate in it. It does not
+// check who has issued that certificate.
 func Open(der []byte, text string) (Token, error) {
 	t, _, err := open(der, text)
 	return t, err
@@ -134,8 +134,8 @@ func printable(text string) string {
 // deepest is how deep values may be nested. In tokens with long certificates it is less than half of that.
 const deepest = 32
 
-// checkDER checks that data is one value in DER, with all that it contains. The packages that parse it also accept other
-// encodings, and there they follow lengths beyond their bounds and nesting to any depth.
+// checkDER checks that data is one value in DER, with all that it contains. The packages that parse it also accept
+// other encodings, and there they follow lengths beyond their bounds and nesting to any depth.
 func checkDER(data []byte) error {
 	var value asn1.RawValue
 	rest, err := asn1.Unmarshal(data, &value)

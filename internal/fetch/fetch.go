@@ -29,7 +29,9 @@ func (l Limits) Do(ctx context.Context, method, url, key string, body io.Reader)
 }
 
 // Post sends a body of a content type, and reads the response.
-func (l Limits) Post(ctx context.Context, url, contentType string, body io.Reader) (text []byte, status int, err error) {
+func (l Limits) Post(
+	ctx context.Context, url, contentType string, body io.Reader,
+) (text []byte, status int, err error) {
 	return l.send(ctx, http.MethodPost, url, http.Header{"Content-Type": {contentType}}, body)
 }
 

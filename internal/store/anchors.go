@@ -11,6 +11,7 @@ import (
 // its Size is 0 if there is none.
 func (db *DB) Unanchored(ctx context.Context, since int64) (c proof.SignedCheckpoint, err error) {
 	err = db.read(ctx, func(tx *tx) error {
+		c = proof.SignedCheckpoint{}
 		last, err := lastCheckpoint(tx)
 		if err != nil || last.SignedAt < since {
 			return err
@@ -41,8 +42,8 @@ func anchorSum(a *proof.Anchor) int64 {
 	return ledgerSum(a.Size, a.StampedAt, a.Authority, string(a.Token))
 }
 
-// Anchors returns anchors of checkpoints with more than so many entries, with the text of the checkpoints: the first ones
-// in the order of their sizes, at most as many as asked for.
+// Anchors returns anchors of checkpoints with more than so many entries, with the text of the checkpoints: the first
+// ones in the order of their sizes, at most as many as asked for.
 func (db *DB) Anchors(ctx context.Context, after int64, most int) (list []proof.AnchoredCheckpoint, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		list = nil

@@ -57,7 +57,7 @@ func TestAnchors_Forged(t *testing.T) {
 	}, "and the checkpoint is said to be of")
 	f("in the future", Options{Signatures: Signatures{Now: instant(1, 0)}},
 		func(c *proof.SignedCheckpoint, a *proof.Anchor) { *a = anchorOf(c, a.StampedAt) }, "that is in the future")
-	f("of no checkpoint", Options{}, func(c *proof.SignedCheckpoint, a *proof.Anchor) { a.Size += 1_000_000 },
+	f("of no checkpoint", Options{}, func(_ *proof.SignedCheckpoint, a *proof.Anchor) { a.Size += 1_000_000 },
 		"there is no such checkpoint")
 }
 

@@ -92,7 +92,8 @@ func (v *verification) checkLog(ctx context.Context) error {
 		return nil
 	}
 	w := &logWalk{
-		v: v, checkpoints: v.ledger.Log.Checkpoints, anchors: v.ledger.Log.Anchors, sums: map[string]entrySum{}, kept: map[entrySum]string{},
+		v: v, checkpoints: v.ledger.Log.Checkpoints, anchors: v.ledger.Log.Anchors,
+		sums: map[string]entrySum{}, kept: map[entrySum]string{},
 	}
 	var err error
 	if w.since, err = v.openSince(); err != nil {
