@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,6 +24,7 @@ type Log interface {
 	LastCheckpoint(ctx context.Context) (proof.SignedCheckpoint, error)
 	LogKey(ctx context.Context) (string, error)
 	KeyEvents(ctx context.Context) (string, error)
+	Anchors(ctx context.Context, after int64, most int) ([]proof.AnchoredCheckpoint, error)
 	LogResource(ctx context.Context, r merkle.Resource) ([]byte, error)
 	ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error)
 	ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, signed int64, err error)
@@ -40,6 +42,7 @@ func (c *Console) LogRoutes() web.Group {
 		route(logPath+"checkpoint", web.Unlimited, c.logCheckpoint),
 		route(logPath+"vkey", web.Unlimited, c.logKey),
 		route(logPath+"keys", web.Unlimited, c.logKeys),
+		route(logPath+"anchors", web.Unlimited, c.logAnchors),
 		route(logPath+"tile/{path...}", web.Unlimited, c.logTile),
 		route("/api/log/inclusion", web.PerAddress, c.logInclusion),
 		route("/api/log/consistency", web.PerAddress, c.logConsistency),
@@ -50,6 +53,7 @@ const (
 	logReads     = 2               // at a time, of tiles and of proofs
 	logPatience  = 5 * time.Second // how long a request waits for its turn, and for the database
 	logTileBytes = 16 << 20        // of tiles in memory
+	logAnchors   = 30              // in a response: those of a month, some 200 KB
 )
 
 // logReader bounds what reading the log costs.
@@ -153,6 +157,42 @@ func (c *Console) logText(
 	return text, err
 }
 
+// logAnchor is a line of a response with anchors.
+type logAnchor struct {
+	Size       int64  `json:"size"`
+	Checkpoint string `json:"checkpoint"`
+	Timestamp  string `json:"timestamp"`
+	Authority  string `json:"authority"`
+	Token      []byte `json:"token"`
+}
+
+// logAnchors serves timestamps of checkpoints.
+func (c *Console) logAnchors(r *web.Request) (web.Response, error) {
+	after, err := r.Int("after", 0, 0, maxLogSize)
+	if err != nil {
+		return web.Response{}, err
+	}
+	var list []proof.AnchoredCheckpoint
+	err = c.readLog(r.Context(), r, c.log.readingTiles, func(ctx context.Context, log Log) (err error) {
+		if list, err = log.Anchors(ctx, int64(after), logAnchors); err == nil && len(list) == 0 {
+			err = noData("No checkpoint of more than %d entries of the log has a timestamp.", after)
+		}
+		return err
+	})
+	if err != nil {
+		return web.Response{}, err
+	}
+	var lines []byte
+	for _, a := range list {
+		line, err := json.Marshal(logAnchor{a.Size, a.Text, assay.FormatInstant(a.StampedAt), a.Authority, a.Token})
+		if err != nil {
+			return web.Response{}, err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return web.Once(lines, list[len(list)-1].StampedAt).As(plainText), nil
+}
+
 // logTile serves a tile of hashes or a bundle of entries. Only what is signed is served, so it never changes.
 func (c *Console) logTile(r *web.Request) (web.Response, error) {
 	path := "tile/" + r.PathValue("path")
@@ -218,7 +258,7 @@ func newInclusion(p *proof.Inclusion) *verifier.Inclusion {
 
 // logConsistency proves that the log of one size begins with that of a smaller one.
 func (c *Console) logConsistency(r *web.Request) (web.Response, error) {
-	to, err := requiredSize(r, "to", 1<<53)
+	to, err := requiredSize(r, "to", maxLogSize)
 	if err != nil {
 		return web.Response{}, err
 	}
@@ -243,6 +283,9 @@ func (c *Console) logConsistency(r *web.Request) (web.Response, error) {
 		Hashes []string `json:"hashes"`
 	}{from, to, hexHashes(hashes)})
 }
+
+// maxLogSize is the largest number of entries that a parameter may have: JSON has no larger integers.
+const maxLogSize = 1 << 53
 
 // requiredSize returns a parameter that is a number of entries.
 func requiredSize(r *web.Request, name string, highest int) (int, error) {

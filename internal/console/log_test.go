@@ -254,6 +254,54 @@ func TestLog_Unsigned(t *testing.T) {
 	}
 }
 
+// Anchors are lines of JSON, a month of them in a response.
+func TestLog_Anchors(t *testing.T) {
+	t.Parallel()
+	r := newLoggedRig(t, 1)
+	f := func(query string, status int, want string) {
+		t.Helper()
+		if got := r.Get("", "/log/anchors"+query); got.StatusCode != status || !strings.Contains(got.Text, want) {
+			t.Errorf("%s: %d %s\nwant %d %s", query, got.StatusCode, got.Text, status, want)
+		}
+	}
+	f("", 404, "No checkpoint of more than 0 entries of the log has a timestamp.")
+	var sizes []int64
+	for day := range int64(32) {
+		if day > 0 {
+			r.publish(1)
+			r.sign()
+		}
+		sizes = append(sizes, r.tree().N)
+		r.Must(r.DB.AddAnchor(t.Context(), proof.Anchor{
+			Size: sizes[day], StampedAt: day * assay.Day, Authority: "http://authority.example/tsr?a=1&b=2", Token: []byte{0, byte(day)},
+		}))
+	}
+	lines := strings.SplitAfter(r.ok("/log/anchors"), "\n")
+	if len(lines) != 31 || lines[30] != "" {
+		t.Fatalf("there are %d lines", len(lines))
+	}
+	var last map[string]any
+	r.Must(json.Unmarshal([]byte(lines[29]), &last))
+	if last["size"] != float64(sizes[29]) || last["timestamp"] != "1970-01-30T00:00:00.000Z" || last["token"] != "AB0=" ||
+		last["authority"] != "http://authority.example/tsr?a=1&b=2" {
+		t.Errorf("the last line is %s", lines[29])
+	}
+	c, err := verifier.ParseCheckpoint(fmt.Sprint(last["checkpoint"]))
+	if err != nil || c.Size != sizes[29] || c.Text() != last["checkpoint"] {
+		t.Errorf("its checkpoint is %q, %v", last["checkpoint"], err)
+	}
+	text := r.ok(fmt.Sprintf("/log/anchors?after=%d", sizes[29]))
+	if strings.Count(text, "\n") != 2 || !strings.HasPrefix(text, fmt.Sprintf(`{"size":%d,"checkpoint":"`, sizes[30])) {
+		t.Errorf("after the first 30: %s", text)
+	}
+	f(fmt.Sprintf("?after=%d", sizes[31]), 404, "has a timestamp.")
+	f("?after=-1", 400, `Invalid value \"-1\" for \"after\": must be an integer from 0 to 9007199254740992.`)
+	got := r.Get("", "/log/anchors", "peer", "198.51.100.1:1")
+	if got.Header.Get("RateLimit") != "" || got.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("%v", got.Header)
+	}
+}
+
 // proven is the body of a proof.
 type proven struct {
 	Data verifier.Inclusion `json:"data"`
