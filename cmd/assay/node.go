@@ -12,6 +12,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/anchor"
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/dashboard"
@@ -167,6 +168,10 @@ func (n *node) loops() []func(context.Context) error {
 	if n.config.node.role.Publishes() {
 		collector := &witness.Collector{Store: n.store, Peers: n.config.node.witnesses, Log: n.log}
 		loops = append(loops, n.publisher.Run, collector.Run)
+		if url := n.config.node.anchor; url != "" {
+			keeper := &anchor.Keeper{Store: n.store, URL: url, Now: n.now, Log: n.log}
+			loops = append(loops, keeper.Run)
+		}
 	}
 	if n.config.node.role.Reads() {
 		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.accounts.RunUse, n.counter.Run)

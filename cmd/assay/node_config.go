@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/assaydata/assay/internal/anchor"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/web"
 	"github.com/assaydata/assay/internal/witness"
@@ -22,6 +23,7 @@ type nodeConfig struct {
 	horizon time.Duration    // how far past the newest transaction to publish
 
 	witnesses []witness.Peer // that sign checkpoints
+	anchor    string         // URL of the authority that stamps checkpoints; empty: none
 }
 
 // maxHorizon is as good as none.
@@ -53,6 +55,8 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 	parsedFlag(flags, "witness", listFlag, "",
 		"`KEY=URL,…` of witnesses that sign the checkpoints of the log, with the keys that assay witness prints",
 		c.setWitnesses)
+	addAddressFlag(flags, &c.anchor, "anchor",
+		"`URL` of an authority for timestamps (RFC 3161) that stamps a checkpoint of the log each day", anchor.CheckURL)
 	addAddressFlag(flags, &c.replica.store, "store-read",
 		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ",
 		store.CheckAddress)
@@ -82,6 +86,8 @@ func (c *nodeConfig) check(location databaseLocation) error {
 		return usagef("--init is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
 	case len(c.witnesses) > 0 && !c.role.Publishes():
 		return usagef("--witness is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
+	case c.anchor != "" && !c.role.Publishes():
+		return usagef("--anchor is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
 	case c.replica.store == "":
 		return nil
 	case !c.role.Reads():
