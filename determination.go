@@ -69,6 +69,8 @@ type MethodologyFile struct {
 	Effective int64 // slots that end at or after this instant follow it
 	Adopted   int64
 	Text      string // TOML
+	Reason    string // of the change; empty in the built-in version, and in those of releases before 0.6.0
+	Approver  string // who has approved it; likewise
 }
 
 // Manifest is the signed list of one day's records.

@@ -176,7 +176,7 @@ func (m *market) live() {
 	m.at("2026-02-01T12:00:00Z")
 	m.must(m.db.AdoptMethodology(ctx, assay.MethodologyFile{
 		Version: "1.1.0", Effective: time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC).UnixMilli(), Text: nextMethodology,
-	}))
+	}, 0))
 	m.importing("transactions", m.rentals(marketStart), false)
 	m.observations()
 	backfill()

@@ -49,6 +49,8 @@ type methodologyRow struct {
 	Version   string  `json:"version"`
 	Effective instant `json:"effective"`
 	AdoptedAt instant `json:"adopted_at"`
+	Reason    string  `json:"reason"`
+	Approver  string  `json:"approver"`
 }
 
 func newMethodologyListCommand(s *streams) *cobra.Command {
@@ -69,13 +71,18 @@ func newMethodologyListCommand(s *streams) *cobra.Command {
 				for _, f := range files {
 					rows = append(rows, methodologyRow{
 						Version: f.Version, Effective: instant(f.Effective), AdoptedAt: instant(f.Adopted),
+						Reason: f.Reason, Approver: f.Approver,
 					})
 				}
 				if asJSON {
 					return printJSONList(s.out, rows)
 				}
 				for _, r := range rows {
-					fmt.Fprintf(s.out, "%-16s in effect from %s, adopted %s\n", r.Version, r.Effective, r.AdoptedAt)
+					fmt.Fprintf(s.out, "%-16s in effect from %s, adopted %s", r.Version, r.Effective, r.AdoptedAt)
+					if r.Reason != "" {
+						fmt.Fprintf(s.out, ", approved by %s: %s", r.Approver, r.Reason)
+					}
+					fmt.Fprintln(s.out)
 				}
 				return nil
 			})
@@ -121,23 +128,35 @@ func showMethodology(ctx context.Context, db *store.DB, version string, s *strea
 
 func newMethodologyAdoptCommand(s *streams) *cobra.Command {
 	var location databaseLocation
+	var reason, approver string
 	cmd := &cobra.Command{
 		Use:   "adopt FILE",
 		Short: "Adopt a TOML file as the next version",
 		Long: `Adopt a TOML file as the next version. It must take effect after everything that
-is published: history keeps the version it was computed with. assay backtest
-shows beforehand what a version would change.`,
-		Example: "  assay methodology adopt --dir data next.toml",
-		Args:    arguments("FILE"),
+is published: history keeps the version it was computed with. Once anything is
+published, it cannot take effect in the past, and not before the notice that the
+version in effect asks for (governance.notice, such as "168h") has passed.
+
+The reason is public, at /api/methodology and in the log. The log commits to the
+approver. assay backtest shows beforehand what a version would change.`,
+		Example: `  assay methodology adopt next.toml --dir data --reason outliers \
+    --approver committee`,
+		Args: arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason == "" || approver == "" {
+				return usagef("a change of the methodology needs --reason and --approver")
+			}
 			return withMethodologies(cmd.Context(), location, func(db *store.DB, schedule index.Schedule) error {
-				if err := adoptMethodology(cmd.Context(), db, schedule, args[0], s); err != nil {
+				adoption := assay.MethodologyFile{Reason: reason, Approver: approver}
+				if err := adoptMethodology(cmd.Context(), db, schedule, args[0], adoption, s); err != nil {
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
 				return nil
 			})
 		},
 	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that says why; everyone can read it")
+	cmd.Flags().StringVar(&approver, "approver", "", "`NAME` of who has approved the change")
 	location.register(cmd.Flags(), defaultFolder)
 	return cmd
 }
@@ -145,7 +164,9 @@ shows beforehand what a version would change.`,
 // maxMethodologyFile is the size limit of a methodology, in bytes; one has some hundred.
 const maxMethodologyFile = 64 << 10
 
-func adoptMethodology(ctx context.Context, db *store.DB, schedule index.Schedule, name string, s *streams) error {
+func adoptMethodology(
+	ctx context.Context, db *store.DB, schedule index.Schedule, name string, file assay.MethodologyFile, s *streams,
+) error {
 	text, err := files.Read(ctx, name, maxMethodologyFile)
 	if err != nil {
 		return err
@@ -159,8 +180,8 @@ func adoptMethodology(ctx context.Context, db *store.DB, schedule index.Schedule
 			return err
 		}
 	}
-	file := assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: string(text)}
-	if err := db.AdoptMethodology(ctx, file); err != nil {
+	file.Version, file.Effective, file.Text = m.Version, m.Effective, string(text)
+	if err := db.AdoptMethodology(ctx, file, schedule.At(wallTime().UnixMilli()).Notice); err != nil {
 		return err
 	}
 	s.say("adopted: version %s, in effect from %s", m.Version, assay.FormatInstant(m.Effective))

@@ -7,10 +7,11 @@ import (
 
 // methodologyRow is a version of the rules.
 type methodologyRow struct {
-	Version     string `json:"version"`
-	EffectiveAt string `json:"effective_at"`
-	AdoptedAt   string `json:"adopted_at"`
-	Text        string `json:"text"`
+	Version     string  `json:"version"`
+	EffectiveAt string  `json:"effective_at"`
+	AdoptedAt   string  `json:"adopted_at"`
+	Reason      *string `json:"reason"` // null in the built-in version
+	Text        string  `json:"text"`
 }
 
 // methodology serves the rules that values are computed by, all versions or a given one, and which is in effect.
@@ -27,12 +28,16 @@ func methodology(q query) (web.Response, error) {
 			current = &m.Version
 		}
 		if wanted == "" || wanted == m.Version {
-			rows = append(rows, methodologyRow{
+			row := methodologyRow{
 				Version:     m.Version,
 				EffectiveAt: assay.FormatInstant(m.Effective),
 				AdoptedAt:   assay.FormatInstant(m.Adopted),
 				Text:        m.Text,
-			})
+			}
+			if m.Reason != "" {
+				row.Reason = &m.Reason
+			}
+			rows = append(rows, row)
 			modified = max(modified, m.Adopted)
 		}
 	}

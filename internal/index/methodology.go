@@ -30,6 +30,8 @@ type Methodology struct {
 	ProviderCap     int // largest share of one provider, in hundredths of a percent; 0 is off
 	DelaySeconds    int // from the end of a slot to its publication
 
+	Notice time.Duration // between the adoption of the next version and the time from which on it applies, at least
+
 	// Below these a lab's day has too little data for a token price.
 	OTPIModels   int
 	OTPIRequests int
@@ -78,6 +80,9 @@ type methodologyFile struct {
 	Publication struct {
 		Delay string `toml:"delay"`
 	} `toml:"publication"`
+	Governance struct {
+		Notice string `toml:"notice"`
+	} `toml:"governance"`
 	OTPI struct {
 		MinimumModels   int `toml:"minimum_models"`
 		MinimumRequests int `toml:"minimum_requests"`
@@ -89,6 +94,7 @@ func ParseMethodology(text string) (m Methodology, err error) {
 	var f methodologyFile
 	f.OTPI.MinimumModels, f.OTPI.MinimumRequests = 1, 1 // the default, which 1.0.0 uses
 	f.Publication.Delay = "5s"                          // likewise
+	f.Governance.Notice = "0h"                          // likewise
 	meta, err := toml.Decode(text, &f)
 	if err != nil {
 		return m, fmt.Errorf("methodology: %w", err)
@@ -153,6 +159,9 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	if err := f.delay(&m); err != nil {
 		return m, err
 	}
+	if err := f.notice(&m); err != nil {
+		return m, err
+	}
 	return m, f.outliers(&m)
 }
 
@@ -166,6 +175,18 @@ func (f *methodologyFile) delay(m *Methodology) error {
 		return fmt.Errorf("publication.delay %q: must be whole seconds from 0s to 30m, such as 5s", f.Publication.Delay)
 	}
 	m.DelaySeconds = int(delay / time.Second)
+	return nil
+}
+
+// maxNotice is a year.
+const maxNotice = 365 * 24 * time.Hour
+
+// notice parses how long before it applies the next version is adopted.
+func (f *methodologyFile) notice(m *Methodology) (err error) {
+	m.Notice, err = time.ParseDuration(f.Governance.Notice)
+	if err != nil || m.Notice != m.Notice.Truncate(time.Hour) || m.Notice < 0 || m.Notice > maxNotice {
+		return fmt.Errorf("governance.notice %q: must be whole hours from 0h to 8760h, such as 168h", f.Governance.Notice)
+	}
 	return nil
 }
 

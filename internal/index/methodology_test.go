@@ -132,6 +132,11 @@ func TestParseMethodology_Rejected(t *testing.T) {
 	f(`"1m30s"`, `"5"`, `publication.delay "5": `+delays)
 	f(`"1m30s"`, `""`, `publication.delay "": `+delays)
 	f(`delay = "1m30s"`, `horizon = "1s"`, "there is no key publication.horizon")
+	const notices = "must be whole hours from 0h to 8760h, such as 168h"
+	f(`"1m30s"`, "\"5s\"\n[governance]\nnotice = \"90m\"", `governance.notice "90m": `+notices)
+	f(`"1m30s"`, "\"5s\"\n[governance]\nnotice = \"-1h\"", `governance.notice "-1h": `+notices)
+	f(`"1m30s"`, "\"5s\"\n[governance]\nnotice = \"8761h\"", `governance.notice "8761h": `+notices)
+	f(`"1m30s"`, "\"5s\"\n[governance]\nnotice = \"a week\"", `governance.notice "a week": `+notices)
 
 	const hours = "must be a full hour from 00:00 to 23:00"
 	f(`"09:00"`, `"09:30"`, `fixing.time "09:30": `+hours)

@@ -99,7 +99,7 @@ func publish(t *testing.T, db *store.DB, p store.Publication) {
 func adopt(t *testing.T, db *store.DB, n int64) {
 	t.Helper()
 	m := assay.MethodologyFile{Version: fmt.Sprint(n), Effective: 10_000*assay.Day + n, Text: fmt.Sprint("text ", n)}
-	if err := db.AdoptMethodology(t.Context(), m); err != nil {
+	if err := db.AdoptMethodology(t.Context(), m, 0); err != nil {
 		t.Fatal(err)
 	}
 }

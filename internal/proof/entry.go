@@ -131,12 +131,19 @@ func AppendManifestEntry(dst []byte, m *assay.Manifest) []byte {
 	return append(appendHash(dst, "hash", m.Hash), '}')
 }
 
-// AppendMethodologyEntry appends the entry of a version of the methodology.
-func AppendMethodologyEntry(dst []byte, m *assay.MethodologyFile) []byte {
+// AppendMethodologyEntry appends the entry of a version of the methodology. If there is a reason, it commits to who has
+// approved it.
+func AppendMethodologyEntry(dst []byte, s Salt, m *assay.MethodologyFile) []byte {
 	dst = appendText(beginEntry(dst, MethodologyKind), "version", m.Version)
 	dst = appendInstantOf(dst, "effective_at", m.Effective)
 	dst = appendInstantOf(dst, "adopted_at", m.Adopted)
-	return append(appendHash(dst, "text_sha256", sha256.Sum256([]byte(m.Text))), '}')
+	dst = appendHash(dst, "text_sha256", sha256.Sum256([]byte(m.Text)))
+	if m.Reason != "" || m.Approver != "" {
+		dst = appendText(dst, "reason", m.Reason)
+		content := assay.AppendString(nil, m.Approver)
+		dst = appendHash(dst, "content", s.commit(MethodologyKind, m.Adopted, content))
+	}
+	return append(dst, '}')
 }
 
 // AuditEntry is an entry of the audit log: who did what to whom, and the details. It contains no secret.

@@ -38,10 +38,17 @@ func TestEntries(t *testing.T) {
 	f(AppendManifestEntry(nil, &assay.Manifest{Day: assay.StartOfDay(at), Revision: 2, Hash: assay.Hash{8}}), ManifestKind,
 		`{"type":"manifest","day":"2026-03-08","revision":2,`+
 			`"hash":"0800000000000000000000000000000000000000000000000000000000000000"}`)
-	f(AppendMethodologyEntry(nil, &assay.MethodologyFile{Version: "1.1.0", Effective: at, Adopted: at - 1, Text: "abc"}),
-		MethodologyKind, `{"type":"methodology","version":"1.1.0","effective_at":"2026-03-08T14:00:00.000Z",`+
+	m := assay.MethodologyFile{Version: "1.1.0", Effective: at, Adopted: at - 1, Text: "abc"}
+	f(AppendMethodologyEntry(nil, salt, &m), MethodologyKind,
+		`{"type":"methodology","version":"1.1.0","effective_at":"2026-03-08T14:00:00.000Z",`+
 			`"adopted_at":"2026-03-08T13:59:59.999Z",`+
 			`"text_sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}`)
+	m.Reason, m.Approver = "outliers", "the committee"
+	f(AppendMethodologyEntry(nil, salt, &m), MethodologyKind,
+		`{"type":"methodology","version":"1.1.0","effective_at":"2026-03-08T14:00:00.000Z",`+
+			`"adopted_at":"2026-03-08T13:59:59.999Z",`+
+			`"text_sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",`+
+			`"reason":"outliers","content":"31a9af42c3ac4a4574f234b2b46e81b35055781d4ec24fc7f5acdbde30407e3a"}`)
 	a := AuditEntry{ID: 5, At: at, Actor: "jo", Action: "key.create", Subject: "key:a", Detail: "{}"}
 	f(AppendAuditEntry(nil, salt, &a), AuditKind,
 		`{"type":"audit","number":5,"at":"2026-03-08T14:00:00.000Z","action":"key.create",`+

@@ -51,7 +51,7 @@ func adoptPrompt(ctx context.Context, db *store.DB) error {
 	plain := index.Plain()
 	return db.AdoptMethodology(ctx, assay.MethodologyFile{
 		Version: plain.Version, Effective: plain.Effective, Text: promptText,
-	})
+	}, 0)
 }
 
 // newPublisher makes a publisher whose clock stands at the given instant.

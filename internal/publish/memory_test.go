@@ -125,7 +125,7 @@ func newWorld(t *testing.T, rules []string) (*store.DB, *publish.Publisher, inde
 	clock := func() time.Time { return time.UnixMilli(memoryTo) }
 	db.Now = clock
 	file := assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: text}
-	if err := db.AdoptMethodology(t.Context(), file); err != nil {
+	if err := db.AdoptMethodology(t.Context(), file, 0); err != nil {
 		t.Fatal(err)
 	}
 	return db, &publish.Publisher{Store: db, Now: clock, Log: slog.New(slog.DiscardHandler)}, m

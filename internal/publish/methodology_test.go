@@ -21,7 +21,7 @@ func adopt(t *testing.T, db *store.DB, effective int64, was, is string) {
 		`"1.0.0"`, `"1.1.0"`, `2000-01-01T00:00:00Z`, assay.FormatInstant(effective), was, is,
 	).Replace(promptText)
 	file := assay.MethodologyFile{Version: "1.1.0", Effective: effective, Text: text}
-	if err := db.AdoptMethodology(t.Context(), file); err != nil {
+	if err := db.AdoptMethodology(t.Context(), file, 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -204,7 +204,7 @@ func LoadSchedule(ctx context.Context, db *store.DB) (index.Schedule, error) {
 	}
 	plain := index.Plain()
 	file := assay.MethodologyFile{Version: plain.Version, Effective: plain.Effective, Text: index.PlainText()}
-	if err := db.AdoptMethodology(ctx, file); err != nil {
+	if err := db.AdoptMethodology(ctx, file, 0); err != nil {
 		return nil, err
 	}
 	return index.Schedule{plain}, nil

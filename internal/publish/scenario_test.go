@@ -132,7 +132,7 @@ func (s *scenario) adopt(rules []string) error {
 		return err
 	}
 	file := assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: text}
-	return s.db.AdoptMethodology(s.t.Context(), file)
+	return s.db.AdoptMethodology(s.t.Context(), file, 0)
 }
 
 // want compares an outcome with the last column.

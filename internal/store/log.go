@@ -100,7 +100,7 @@ func (w *logWriter) methodologies() error {
 	missing, err := methodologiesWhere(w.tx, `WHERE version NOT IN (SELECT version FROM log_methodologies)`)
 	for i := range missing {
 		if err == nil {
-			err = w.add(proof.AppendMethodologyEntry(nil, &missing[i]))
+			err = w.add(proof.AppendMethodologyEntry(nil, w.salt, &missing[i]))
 		}
 		if err == nil {
 			err = w.tx.exec(`INSERT INTO log_methodologies (version) VALUES ($1)`, missing[i].Version)

@@ -16,10 +16,10 @@ import (
 
 // methodologiesWhere reads methodologies in the order of their adoption.
 func methodologiesWhere(tx *tx, where string) (list []assay.MethodologyFile, err error) {
-	err = tx.each(`SELECT version, effective_at, adopted_at, text FROM methodologies `+where+`
+	err = tx.each(`SELECT `+methodologyColumns+` FROM methodologies `+where+`
 		ORDER BY adopted_at, effective_at`, nil, func(scan scanFunc) error {
 		var m assay.MethodologyFile
-		err := scan(&m.Version, &m.Effective, &m.Adopted, &m.Text)
+		err := scan(methodologyFields(&m)...)
 		list = append(list, m)
 		return err
 	})
@@ -122,7 +122,7 @@ func (db *DB) EachExpectedEntry(ctx context.Context, l *Ledger, f func(kind stri
 		}
 		var entry []byte
 		for i := range l.Methodologies {
-			entry = proof.AppendMethodologyEntry(entry[:0], &l.Methodologies[i])
+			entry = proof.AppendMethodologyEntry(entry[:0], salt, &l.Methodologies[i])
 			if err := f(proof.MethodologyKind, entry); err != nil {
 				return err
 			}

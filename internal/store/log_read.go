@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -13,7 +14,6 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/merkle"
 	"github.com/assaydata/assay/internal/proof"
-	"github.com/klauspost/compress/flate"
 	"golang.org/x/mod/sumdb/tlog"
 )
 

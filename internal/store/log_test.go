@@ -79,7 +79,7 @@ func TestLog_HasEveryChange(t *testing.T) {
 			t.Errorf("a new log has %v, want its start and the catalog", got)
 		}
 		f("a methodology", proof.MethodologyKind, func() error {
-			return db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1", Effective: 1, Text: "text"})
+			return db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1", Effective: 1, Text: "text"}, 0)
 		})
 		f("a publication", proof.PublicationKind, func() error {
 			_, err := db.Publish(t.Context(), ready(t, db, hours("B200", 0, 1)))
@@ -241,6 +241,7 @@ func TestLog_OfAnUpgradedDatabase(t *testing.T) {
 		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
 		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`, `DROP TABLE cosignatures`,
 		`DROP TABLE key_events`, `DROP TABLE imports`, `DROP TABLE anchors`,
+		`ALTER TABLE methodologies DROP COLUMN reason`, `ALTER TABLE methodologies DROP COLUMN approver`,
 		`DELETE FROM counters WHERE name IN ('log', 'checkpoint')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
 		`DROP INDEX conflicts_by_receipt`, `DROP INDEX utilization_by_receipt`,
 		`DELETE FROM migrations WHERE number >= 19`,

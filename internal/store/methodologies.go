@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/assaydata/assay"
 )
@@ -21,11 +22,11 @@ func (db *DB) Methodologies(ctx context.Context) (list []assay.MethodologyFile, 
 }
 
 func readMethodologies(tx *tx) (list []assay.MethodologyFile, err error) {
-	query := `SELECT version, effective_at, adopted_at, text, checksum FROM methodologies ORDER BY effective_at`
+	query := `SELECT ` + methodologyColumns + `, checksum FROM methodologies ORDER BY effective_at`
 	err = tx.each(query, nil, func(scan scanFunc) error {
 		var m assay.MethodologyFile
 		var sum int64
-		if err := scan(&m.Version, &m.Effective, &m.Adopted, &m.Text, &sum); err != nil {
+		if err := scan(append(methodologyFields(&m), &sum)...); err != nil {
 			return err
 		}
 		list = append(list, m)
@@ -37,13 +38,26 @@ func readMethodologies(tx *tx) (list []assay.MethodologyFile, err error) {
 	return list, err
 }
 
-func methodologySum(m assay.MethodologyFile) int64 {
-	return ledgerSum(m.Version, m.Effective, m.Adopted, m.Text)
+const methodologyColumns = `version, effective_at, adopted_at, text, reason, approver`
+
+func methodologyFields(m *assay.MethodologyFile) []any {
+	return []any{&m.Version, &m.Effective, &m.Adopted, &m.Text, &m.Reason, &m.Approver}
 }
 
-// AdoptMethodology stores a version. It must take effect after all time that has been determined. Adopting the same
-// text again changes nothing.
-func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile) error {
+// methodologySum is as in releases before 0.6.0 if there is no reason.
+func methodologySum(m assay.MethodologyFile) int64 {
+	if m.Reason == "" && m.Approver == "" {
+		return ledgerSum(m.Version, m.Effective, m.Adopted, m.Text)
+	}
+	return ledgerSum(m.Version, m.Effective, m.Adopted, m.Text, m.Reason, m.Approver)
+}
+
+// ErrNoNotice is the error for a methodology that would apply before its users know of it.
+var ErrNoNotice = errors.New("too early: users need notice of a change")
+
+// AdoptMethodology stores a version. It must take effect after all time that has been determined and, once anything is
+// published, not before the notice has passed. Adopting the same text again changes nothing.
+func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile, notice time.Duration) error {
 	return db.write(ctx, func(tx *tx) error {
 		var text string
 		err := tx.each(`SELECT text FROM methodologies WHERE version = $1`, []any{m.Version},
@@ -64,13 +78,18 @@ func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile) err
 			}
 		}
 		m.Adopted = tx.now
-		err = tx.exec(`INSERT INTO methodologies (version, effective_at, adopted_at, text, checksum)
-			VALUES ($1, $2, $3, $4, $5)`,
-			m.Version, m.Effective, m.Adopted, m.Text, methodologySum(m))
+		if earliest := m.Adopted + notice.Milliseconds(); len(coverage) > 0 && m.Effective < earliest {
+			return fmt.Errorf("%w: version %s can take effect at %s at the earliest, not at %s", ErrNoNotice, m.Version,
+				assay.FormatInstant(earliest), assay.FormatInstant(m.Effective))
+		}
+		err = tx.exec(`INSERT INTO methodologies (`+methodologyColumns+`, checksum) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			m.Version, m.Effective, m.Adopted, m.Text, m.Reason, m.Approver, methodologySum(m))
 		if err != nil {
 			return err
 		}
-		d := detail{"effective_at": assay.FormatInstant(m.Effective)}
+		d := detail{
+			"effective_at": assay.FormatInstant(m.Effective), "reason": m.Reason, "approver": m.Approver,
+		}
 		if err := tx.audit("methodology.adopt", "methodology:"+m.Version, d); err != nil {
 			return err
 		}

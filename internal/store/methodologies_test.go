@@ -26,7 +26,7 @@ func TestMethodologies_Adopt(t *testing.T) {
 		db.Now = func() time.Time { return time.UnixMilli(clock) }
 		adopt := func(at int64, m assay.MethodologyFile) error {
 			clock = at
-			return db.AdoptMethodology(t.Context(), m)
+			return db.AdoptMethodology(t.Context(), m, 0)
 		}
 		f := func(at int64, m assay.MethodologyFile) {
 			t.Helper()
@@ -65,12 +65,13 @@ func TestMethodologies_Adopt(t *testing.T) {
 func TestMethodologies_TooLate(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		db.Now = func() time.Time { return time.UnixMilli(assay.Hour) } // time that is published is not yet past
 		mustPublish(t, db, hours("H100 SXM", 0, 3))
 		mustPublish(t, db, hours("B200", 4, 5)) // up to five o'clock
 		f := func(effective int64, ok bool) {
 			t.Helper()
 			m := assay.MethodologyFile{Version: assay.FormatInstant(effective), Effective: effective, Text: "text"}
-			err := db.AdoptMethodology(t.Context(), m)
+			err := db.AdoptMethodology(t.Context(), m, 0)
 			tooLate := errors.Is(err, store.ErrTooLate) && strings.Contains(err.Error(), "is determined up to")
 			if ok && err != nil || !ok && !tooLate {
 				t.Errorf("taking effect at %s returns the error %v", m.Version, err)
@@ -87,5 +88,32 @@ func TestMethodologies_TooLate(t *testing.T) {
 		// An adopted version can be adopted again at any time.
 		mustPublish(t, db, hours("B200", 5, 9))
 		f(6*assay.Hour, true)
+	})
+}
+
+// Once anything is published, a version needs notice and cannot take effect in the past.
+func TestMethodologies_Notice(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		now := int64(100 * assay.Day)
+		db.Now = func() time.Time { return time.UnixMilli(now) }
+		f := func(effective int64, notice time.Duration, want error) {
+			t.Helper()
+			m := assay.MethodologyFile{
+				Version: assay.FormatInstant(effective), Effective: effective, Text: "text", Reason: "why", Approver: "who",
+			}
+			if err := db.AdoptMethodology(t.Context(), m, notice); !errors.Is(err, want) {
+				t.Errorf("taking effect at %s, with a notice of %v: %v, want %v", m.Version, notice, err, want)
+			}
+		}
+		f(0, 24*time.Hour, nil) // nothing is published yet
+		mustPublish(t, db, hours("H100 SXM", 0, 3))
+		f(now-1, 0, store.ErrNoNotice)
+		f(now+assay.Day-1, 24*time.Hour, store.ErrNoNotice)
+		f(now+assay.Day, 24*time.Hour, nil)
+		list, err := db.Methodologies(t.Context())
+		if err != nil || len(list) != 2 || list[1].Reason != "why" || list[1].Approver != "who" {
+			t.Errorf("the methodologies are %+v, %v", list, err)
+		}
 	})
 }

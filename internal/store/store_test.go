@@ -132,7 +132,7 @@ func TestCounters_RaisedByChanges(t *testing.T) {
 			return err
 		}, &want.Receipt)
 		f("a methodology", func() error {
-			return db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1", Effective: 1, Text: "text"})
+			return db.AdoptMethodology(t.Context(), assay.MethodologyFile{Version: "1", Effective: 1, Text: "text"}, 0)
 		}, &want.Methodology)
 		f("a setting", func() error { return db.SetSetting(t.Context(), "a", "b") }, nil)
 		f("publishing", func() error { _, err := db.Publish(t.Context(), publishHour); return err }, &want.Publication)

@@ -378,7 +378,7 @@ func TestDatabase_AnyExtraRow(t *testing.T) {
 		FROM corrections`,
 		"correction receipt log")
 	f("methodologies", `INSERT INTO methodologies
-		SELECT version || 'x', effective_at + 1, adopted_at, text, checksum FROM methodologies LIMIT 1`, "count")
+		SELECT version || 'x', effective_at + 1, adopted_at, text, checksum, reason, approver FROM methodologies LIMIT 1`, "count")
 	f("publications", `INSERT INTO publications
 		SELECT max(version) + 1, published_at, methodology, receipt, reason, actor, checksum FROM publications`, "count")
 	f("publication_covers", `INSERT INTO publication_covers

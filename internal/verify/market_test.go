@@ -206,7 +206,7 @@ func (b *marketBuilder) build() {
 	b.do(func() error {
 		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{
 			Version: plain.Version, Effective: plain.Effective, Text: index.PlainText(),
-		})
+		}, 0)
 	})
 	b.receive(rentals(marketStart, instant(6, 12))...)
 	b.receive(rentals(instant(6, 12), instant(7, 21))...)
@@ -216,7 +216,7 @@ func (b *marketBuilder) build() {
 	b.do(func() error {
 		return b.db.AdoptMethodology(b.ctx, assay.MethodologyFile{
 			Version: "1.1.0", Effective: adoption, Text: secondMethodology,
-		})
+		}, 0)
 	})
 	b.receive(rentals(instant(7, 21), marketEnd)...)
 	b.verify(first("H100 SXM", instant(8, 3), true), false) // before its hour is published
