@@ -95,10 +95,10 @@ func publish(t *testing.T, db *store.DB, p store.Publication) {
 	}
 }
 
-// adopt adopts a methodology that takes effect long after all that the tests publish.
+// adopt adopts a methodology that takes effect long after all that the tests publish, and after today.
 func adopt(t *testing.T, db *store.DB, n int64) {
 	t.Helper()
-	m := assay.MethodologyFile{Version: fmt.Sprint(n), Effective: 10_000*assay.Day + n, Text: fmt.Sprint("text ", n)}
+	m := assay.MethodologyFile{Version: fmt.Sprint(n), Effective: 100_000*assay.Day + n, Text: fmt.Sprint("text ", n)}
 	if err := db.AdoptMethodology(t.Context(), m, 0); err != nil {
 		t.Fatal(err)
 	}
