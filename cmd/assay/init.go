@@ -12,6 +12,7 @@ import (
 func newInitCommand(s *streams) *cobra.Command {
 	var location databaseLocation
 	var noKey bool
+	var logName string
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Create a database and the key that signs published days",
@@ -37,10 +38,19 @@ it is neither in the database nor in its backup.`,
 			}
 			defer db.Close()
 			s.say("created a database in %s", location)
-			return nil
+			if logName == "" {
+				return nil
+			}
+			return db.NameLog(cmd.Context(), logName)
 		},
 	}
 	location.register(cmd.Flags(), defaultFolder)
+	parsedFlag(cmd.Flags(), "log-name", textFlag, "",
+		"`NAME` of the log for everyone who checks it, such as index.example.com; no other log may have it (default: random)",
+		func(text string) error {
+			logName = text
+			return store.CheckLogName(text)
+		})
 	cmd.Flags().BoolVar(&noKey, "no-signing-key", false,
 		"create no signing key: another node publishes, or days are not signed")
 	return cmd

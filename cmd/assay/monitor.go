@@ -34,9 +34,9 @@ func newMonitorCommand(s *streams) *cobra.Command {
 
 The monitor keeps the last checkpoint that it has seen. It reads every entry
 that is new, and checks that the log has kept everything and is the one that
-its operator has signed. Of the records that are new it proves some, chosen at
-random, and compares the values that the server shows with them. It needs no
-account; with an API key it compares more values.
+its operator has signed. Of the records that are new, and of those that it has
+seen before, it proves some, chosen at random, and compares the values that the
+server shows with them. It needs no account; with an API key it compares more.
 
 If the log was rewritten or cut, if it has two histories, or if a value is not
 what its record says, the monitor ends with exit code 1, and what proves it is
@@ -55,7 +55,7 @@ that is printed with what its operator publishes.`,
 	flags.StringVar(&c.dir, "dir", "monitor", "`FOLDER` of the monitor's memory and evidence; created if it is missing")
 	addDurationFlag(flags, &c.every, "every", time.Second, 24*time.Hour, "`TIME` between two rounds, such as 5m")
 	flags.BoolVar(&c.once, "once", false, "check one round and end")
-	addNumberFlag(flags, &c.records, "records", 0, 10_000, "`NUMBER` of new records to prove in a round")
+	addNumberFlag(flags, &c.records, "records", 0, 10_000, "`NUMBER` of records to prove in a round")
 	flags.StringVar(&c.keyFile, "key-file", "", "`FILE` with an API key of the server")
 	addLogKeyFlag(flags, &c.logKeys)
 	parsedFlag(flags, "witness", listFlag, "", "`KEY,…` of witnesses that must have signed, see --quorum",

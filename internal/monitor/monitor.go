@@ -4,7 +4,7 @@
 // the size of the log. In each round it reads the new checkpoint and all entries that are new, and appends their hashes
 // to the edge. The root must be the one that the operator has signed. So nothing that was in the log before can have
 // been changed or left out, and what the log serves is what it signs. Then the monitor requests some of the records
-// that are new, and the values that the API serves for them, and compares both with the log.
+// that are new, or that it has seen before, and the values that the API serves for them, and compares both with the log.
 //
 // A difference is evidence: the signed checkpoints, and what the server has sent, are written into the folder. Two
 // signed checkpoints that cannot belong to one log prove the fraud to anyone who has the log's key.
@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -49,6 +50,7 @@ type state struct {
 	Note  string            `json:"checkpoint"`
 	Tiles map[string][]byte `json:"tiles"` // of the edge, by their paths
 	Keys  string            `json:"keys"`  // the events of the log's key, one in each line
+	Known sample            `json:"known"` // some of all records
 }
 
 // Report says what a round has checked.
@@ -103,7 +105,7 @@ func (m *Monitor) Round(ctx context.Context) (r Report, err error) {
 		if c.Root != last.Root {
 			return r, m.evidence("the operator has signed two histories of the same length", signed, nil)
 		}
-		return r, nil
+		return r, m.checkRecords(ctx, m.known(m.Records), signed, &r)
 	}
 	read, err := m.read(ctx, last, c, signed)
 	if err != nil {
@@ -112,7 +114,8 @@ func (m *Monitor) Round(ctx context.Context) (r Report, err error) {
 	if err := m.checkSigner(signed, m.last.Keys+read.keys); err != nil {
 		return r, err
 	}
-	if err := m.checkRecords(ctx, read.sample.entries, signed, &r); err != nil {
+	records := slices.Concat(read.sample.Entries, m.known(m.Records-len(read.sample.Entries)))
+	if err := m.checkRecords(ctx, records, signed, &r); err != nil {
 		return r, err
 	}
 	return r, m.keep(signed, read)
@@ -194,12 +197,16 @@ func (m *Monitor) open(ctx context.Context, signed string) (c verifier.Checkpoin
 // newEntries are the entries that a round reads.
 type newEntries struct {
 	edge   *merkle.Edge // after the last of them
-	sample sample       // of the records
+	sample sample       // of the new records
+	known  sample       // of all records
 	keys   string       // events of the log's key, one in each line
 }
 
-func (n *newEntries) add(entry []byte) {
-	n.sample.add(entry)
+func (m *Monitor) addEntry(n *newEntries, entry []byte) {
+	if e, ok := m.recordOf(entry); ok {
+		n.sample.add(e, m.Records)
+		n.known.add(e, knownRecords)
+	}
 	if bytes.HasPrefix(entry, []byte(`{"type":"key",`)) {
 		n.keys += string(entry) + "\n"
 	}
@@ -213,7 +220,8 @@ func (m *Monitor) read(ctx context.Context, last, c verifier.Checkpoint, signed 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(m.Dir, stateFile), err)
 	}
-	read := &newEntries{edge: edge, sample: m.newSample()}
+	read := &newEntries{edge: edge, known: m.last.Known}
+	read.known.Entries = slices.Clone(read.known.Entries) // the round may fail
 	full := func(merkle.Tile, []byte) error { return nil }
 	for edge.Size() < c.Size {
 		first := edge.Size() - edge.Size()%merkle.TileWidth
@@ -233,7 +241,7 @@ func (m *Monitor) read(ctx context.Context, last, c verifier.Checkpoint, signed 
 			if leaf++; leaf <= edge.Size() || leaf > c.Size {
 				return nil // it is known, or there should be no such entry
 			}
-			read.add(entry)
+			m.addEntry(read, entry)
 			return edge.Append(tlog.RecordHash(entry), full)
 		})
 		if err != nil || leaf != first+int64(bundle.Width) {
@@ -259,7 +267,7 @@ func tilePath(t merkle.Tile) string {
 
 // keep remembers a checkpoint.
 func (m *Monitor) keep(signed string, read *newEntries) error {
-	next := state{Note: signed, Tiles: map[string][]byte{}, Keys: m.last.Keys + read.keys}
+	next := state{Note: signed, Tiles: map[string][]byte{}, Keys: m.last.Keys + read.keys, Known: read.known}
 	err := read.edge.Incomplete(func(t merkle.Tile, hashes []byte) error {
 		next.Tiles[tilePath(t)] = hashes
 		return nil

@@ -179,11 +179,11 @@ func TestRound_Honest(t *testing.T) {
 	mustRound(t, m, monitor.Report{}) // nothing is signed yet
 	h.publish("2026-02-01", "2.5", 0)
 	mustRound(t, m, monitor.Report{Size: 1, New: 1, Records: 1, Values: 1})
-	mustRound(t, m, monitor.Report{Size: 1})
+	mustRound(t, m, monitor.Report{Size: 1, Records: 1, Values: 1}) // what is known is checked again
 	h.publish("2026-02-02", "2.6", 300)
-	mustRound(t, m, monitor.Report{Size: 302, New: 301, Records: 1, Values: 1})
+	mustRound(t, m, monitor.Report{Size: 302, New: 301, Records: 2, Values: 2})
 	h.publish("2026-02-03", "null", 70_000)                                                           // three levels of tiles
-	mustRound(t, follow(t, h, dir), monitor.Report{Size: 70_303, New: 70_001, Records: 1, Values: 1}) // after a restart
+	mustRound(t, follow(t, h, dir), monitor.Report{Size: 70_303, New: 70_001, Records: 3, Values: 3}) // after a restart
 	for i := range 20 {
 		h.publish(fmt.Sprintf("2026-03-%02d", i+1), "1."+strconv.Itoa(i+1), 3)
 	}
@@ -270,6 +270,9 @@ func TestRound_Cheats(t *testing.T) {
 	})
 	f("another record", "is not proven", func(h *host) { more(h, at("/api/gpu/H200/determination", "7.5", "7.4")) })
 	f("another value", `the server shows "7.4"`, func(h *host) { more(h, at("/api/gpu/H200/index-history", "7.5", "7.4")) })
+	f("another value than before", `the server shows "2.4"`, func(h *host) {
+		h.lie = at("/api/gpu/H200/index-history", "2.5", "2.4") // of records that were checked
+	})
 	f("no value", `the server shows ""`, func(h *host) {
 		more(h, at("/api/gpu/H200/index-history", "2026-03-01", "2026-03-05"))
 	})
@@ -284,7 +287,7 @@ func TestRound_Trouble(t *testing.T) {
 	mustRound(t, m, monitor.Report{Size: 401, New: 401, Records: 1, Values: 1})
 	h.change(func() { h.size = 300 })
 	m.Wait = func(context.Context) error { h.change(func() { h.size = 401 }); return nil }
-	mustRound(t, m, monitor.Report{Size: 401})
+	mustRound(t, m, monitor.Report{Size: 401, Records: 1, Values: 1})
 	h.publish("2026-02-02", "2.5", 1)
 	h.change(func() {
 		h.lie = func(path string, text []byte) []byte {
@@ -299,7 +302,7 @@ func TestRound_Trouble(t *testing.T) {
 		t.Errorf("without its entries: %v, want trouble", err)
 	}
 	h.change(func() { h.lie = nil })
-	mustRound(t, m, monitor.Report{Size: 403, New: 2, Records: 1, Values: 1})
+	mustRound(t, m, monitor.Report{Size: 403, New: 2, Records: 2, Values: 2})
 	h.server.Close()
 	if _, err := m.Round(t.Context()); err == nil {
 		t.Error("a server that is gone is accepted")
@@ -343,9 +346,9 @@ func TestRound_FollowsTheKey(t *testing.T) {
 	h.log.Use(logtest.KeyOf("c"))
 	h.publish("2026-02-02", "2.2", 0)
 	m := follow(t, h, dir)
-	mustRound(t, m, monitor.Report{Size: 6, New: 4, Records: 1, Values: 1})
+	mustRound(t, m, monitor.Report{Size: 6, New: 4, Records: 2, Values: 2})
 	h.publish("2026-02-03", "2.3", 0)
-	mustRound(t, m, monitor.Report{Size: 7, New: 1, Records: 1, Values: 1})
+	mustRound(t, m, monitor.Report{Size: 7, New: 1, Records: 3, Values: 3})
 	h.log.Use(logtest.KeyOf("b"))
 	h.publish("2026-02-04", "2.4", 0)
 	wantEvidence(t, m, "signed with another key than the log names")

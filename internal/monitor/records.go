@@ -23,48 +23,63 @@ func slot(e *verifier.RecordEntry) url.Values {
 	return query
 }
 
-// sample picks some of the records that pass by. The operator cannot know which.
+// sample is some of the records that a monitor has seen, each with the same chance.
 type sample struct {
-	most, seen int
-	since      string // without a key: only days from then on are public
-	entries    []verifier.RecordEntry
+	Seen    int                    `json:"seen"`
+	Entries []verifier.RecordEntry `json:"entries"`
 }
+
+func (s *sample) add(e verifier.RecordEntry, most int) {
+	if most == 0 {
+		return
+	}
+	place := s.Seen
+	if s.Seen++; place >= most {
+		if place = rand.IntN(s.Seen); place >= most { //nolint:gosec // the server does not see the generator
+			return
+		}
+	}
+	if place < len(s.Entries) {
+		s.Entries[place] = e
+	} else {
+		s.Entries = append(s.Entries, e)
+	}
+}
+
+// knownRecords is how many records a monitor remembers, to check them again later.
+const knownRecords = 500
 
 // publicFor is how long days are public: somewhat less than three months.
 const publicFor = 85 * 24 * time.Hour
 
-func (m *Monitor) newSample() sample {
-	s := sample{most: m.Records}
-	if m.Server.Key == "" {
-		s.since = m.Now().Add(-publicFor).UTC().Format(instantLayout)
-	}
-	return s
-}
-
 const instantLayout = "2006-01-02T15:04:05.000Z"
 
-func (s *sample) add(entry []byte) {
-	if s.most == 0 || !bytes.HasPrefix(entry, []byte(`{"type":"record",`)) {
-		return
+// canCheck reports whether the server shows a record to the monitor: without a key, only days of the last months.
+func (m *Monitor) canCheck(e *verifier.RecordEntry) bool {
+	since := m.Now().Add(-publicFor).UTC().Format(instantLayout)
+	return m.Server.Key != "" || e.Granularity == "daily" && e.Timestamp >= since
+}
+
+// recordOf is the entry of a record that can be checked; ok is false for others.
+func (m *Monitor) recordOf(entry []byte) (e verifier.RecordEntry, ok bool) {
+	if m.Records == 0 || !bytes.HasPrefix(entry, []byte(`{"type":"record",`)) {
+		return e, false
 	}
 	e, err := verifier.ParseRecordEntry(string(entry))
 	if err != nil || len(e.Timestamp) != len(instantLayout) {
-		return // it proves nothing, and a reader of it finds that out
+		return e, false // it proves nothing, and a reader of it finds that out
 	}
-	if s.since != "" && (e.Granularity != "daily" || e.Timestamp < s.since) {
-		return
-	}
-	place := s.seen
-	if s.seen++; place >= s.most {
-		if place = rand.IntN(s.seen); place >= s.most { //nolint:gosec // the server does not see the generator
-			return
+	return e, m.canCheck(&e)
+}
+
+// known are some records that were there before: the server could show other values for them later.
+func (m *Monitor) known(most int) (entries []verifier.RecordEntry) {
+	for _, i := range rand.Perm(len(m.last.Known.Entries)) { //nolint:gosec // the server does not see the generator
+		if e := m.last.Known.Entries[i]; len(entries) < most && m.canCheck(&e) {
+			entries = append(entries, e)
 		}
 	}
-	if place < len(s.entries) {
-		s.entries[place] = e
-	} else {
-		s.entries = append(s.entries, e)
-	}
+	return entries
 }
 
 // checkRecords requests records of the log, and the values that are served for them.

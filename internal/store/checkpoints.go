@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"regexp"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/merkle"
@@ -21,6 +22,37 @@ func newOrigin() string {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // it never fails
 	return "assay/" + hex.EncodeToString(random)
+}
+
+var logName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._/-]{0,99}$`)
+
+// CheckLogName checks that a log can have a name.
+func CheckLogName(name string) error {
+	if !logName.MatchString(name) {
+		return errors.New("must be 1 to 100 letters, digits, dots, hyphens, underscores and slashes")
+	}
+	return nil
+}
+
+// NameLog gives the log a name of the operator's choice, which no other log may have, before anything is signed.
+func (db *DB) NameLog(ctx context.Context, name string) error {
+	if err := CheckLogName(name); err != nil {
+		return err
+	}
+	return db.write(ctx, func(tx *tx) error {
+		signed, err := tx.counter("checkpoint")
+		if err != nil {
+			return err
+		}
+		events, err := readKeyEvents(tx)
+		if err != nil {
+			return err
+		}
+		if signed > 0 || events != "" {
+			return errors.New("the log is signed with its name already")
+		}
+		return tx.exec(`UPDATE settings SET value = $1 WHERE name = $2`, name, logOrigin)
+	})
 }
 
 // LogHead describes the whole log.
