@@ -27,7 +27,7 @@ func downgrade(t *testing.T, db *sql.DB) {
 		`ALTER TABLE manifests DROP COLUMN revisions`,
 		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
 		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`, `DROP TABLE cosignatures`,
-		`DROP TABLE key_events`, `DROP TABLE imports`, `DROP TABLE anchors`,
+		`DROP TABLE key_events`, `DROP TABLE imports`, `DROP TABLE anchors`, `DROP TABLE complaint_events`,
 		`ALTER TABLE methodologies DROP COLUMN reason`, `ALTER TABLE methodologies DROP COLUMN approver`,
 		`DELETE FROM counters WHERE name IN ('log', 'checkpoint')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
 		`DROP INDEX conflicts_by_receipt`, `DROP INDEX utilization_by_receipt`,

@@ -4,7 +4,8 @@
 // the size of the log. In each round it reads the new checkpoint and all entries that are new, and appends their hashes
 // to the edge. The root must be the one that the operator has signed. So nothing that was in the log before can have
 // been changed or left out, and what the log serves is what it signs. Then the monitor requests some of the records
-// that are new, or that it has seen before, and the values that the API serves for them, and compares both with the log.
+// that are new, or that it has seen before, and the values that the API serves for them, and compares both with the
+// log.
 //
 // A difference is evidence: the signed checkpoints, and what the server has sent, are written into the folder. Two
 // signed checkpoints that cannot belong to one log prove the fraud to anyone who has the log's key.

@@ -45,6 +45,7 @@ const (
 	AuditKind        = "audit"
 	KeyKind          = "key" // see verifier.KeyEvent
 	ImportKind       = "import"
+	ComplaintKind    = "complaint"
 	ReceiptKind      = "receipt"
 	TransactionsKind = "transactions"
 	VerificationKind = "verification"
@@ -189,4 +190,29 @@ func AppendImportEntry(dst []byte, s Salt, i *Import) []byte {
 	content = append(assay.AppendString(content, i.File), '\n')
 	content = hex.AppendEncode(content, i.SHA256[:])
 	return append(appendHash(dst, "content", s.commit(ImportKind, i.Number, content)), '}')
+}
+
+// ComplaintEvent is a question or complaint about the index that was received, or an answer to it.
+type ComplaintEvent struct {
+	Number, Complaint, At int64
+	Actor, Action, Sender string
+	Text                  string
+}
+
+// The actions.
+const (
+	ReceiveComplaint = "receive"
+	AnswerComplaint  = "answer"
+)
+
+// AppendComplaintEntry appends the entry of an event of a complaint. It commits to who was involved and what they said.
+func AppendComplaintEntry(dst []byte, s Salt, c *ComplaintEvent) []byte {
+	dst = appendNumber(beginEntry(dst, ComplaintKind), "number", c.Number)
+	dst = appendInstantOf(dst, "at", c.At)
+	dst = appendNumber(dst, "complaint", c.Complaint)
+	dst = appendText(dst, "action", c.Action)
+	content := append(assay.AppendString(nil, c.Actor), '\n')
+	content = append(assay.AppendString(content, c.Sender), '\n')
+	content = assay.AppendString(content, c.Text)
+	return append(appendHash(dst, "content", s.commit(ComplaintKind, c.Number, content)), '}')
 }

@@ -50,6 +50,7 @@ var numberedKinds = slices.Concat([]numberedKind{
 	{proof.AuditKind, `SELECT max(audit_id) FROM audit`, eachAuditEntry},
 	{proof.KeyKind, `SELECT max(event) FROM key_events`, eachKeyEntry},
 	{proof.ImportKind, `SELECT max(import) FROM imports`, eachImportEntry},
+	{proof.ComplaintKind, `SELECT max(event) FROM complaint_events`, eachComplaintEntry},
 }, observationEntries())
 
 // counterQuery is null for a counter that does not exist, such as that of a family newer than the database.

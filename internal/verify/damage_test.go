@@ -150,6 +150,7 @@ var tables = []struct {
 	{name: "receipts", where: "1", locations: "receipt verification count"},
 	{name: "key_events", where: "1", locations: "key log"},
 	{name: "imports", where: "1", locations: "log"},
+	{name: "complaint_events", where: "1", locations: "log"},
 	{name: "transaction_ids", where: "1", locations: "transaction ids"},
 	{name: "verifications", where: "1", locations: "verification receipt log"},
 	{name: "corrections", where: "1", locations: "correction receipt transaction count log"},

@@ -272,6 +272,11 @@ func (b *marketBuilder) others() {
 			})
 		}
 		b.do(func() error {
+			_, err := b.db.ReceiveComplaint(b.ctx, "a reader", fmt.Sprint("question ", n))
+			return err
+		})
+		b.do(func() error { return b.db.AnswerComplaint(b.ctx, 1, fmt.Sprint("answer ", n)) })
+		b.do(func() error {
 			_, err := b.db.AddImport(b.ctx, proof.Import{Family: "transactions", File: fmt.Sprint("rows", n, ".csv"), Rows: 3})
 			return err
 		})
