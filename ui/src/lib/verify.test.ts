@@ -128,8 +128,18 @@ describe('what the browser keeps', () => {
   test('stays the first key when that was rotated, with the newer checkpoint', async () => {
     const vector = vectorOf('rotated key followed');
     const { keep } = await verify(evidenceOf(vector));
-    expect(keep).toEqual({ log: 'assay/test', key: vector.kept![0]!.key, checkpoint: checkpointOf(vector) });
+    const { events } = evidenceOf(vector);
+    expect(keep).toEqual({ log: 'assay/test', key: vector.kept![0]!.key, checkpoint: checkpointOf(vector), events });
     expect(vector.key).not.toBe(keep!.key);
+  });
+
+  test('includes the changes of the key, which the server cannot leave out later', async () => {
+    const vector = vectorOf('rotated key followed');
+    const { events } = evidenceOf(vector);
+    const kept = [{ ...vector.kept![0]!, events: `${events}a revocation\n` }];
+    const { verdict, steps } = await verify(evidenceOf(vector, { kept }));
+    expect([verdict, steps[3]!.state]).toEqual(['failed', 'failed']);
+    expect(steps[3]!.text).toMatch(/no longer shows all of them/);
   });
 
   test.each(['older than the kept checkpoint', 'same checkpoint', 'fork', 'revoked key refused'])(

@@ -97,6 +97,7 @@ function keepOf(steps: Step[], evidence: Evidence, found: Found): { keep?: Kept;
       log: found.checkpoint.origin,
       key: kept?.key ?? evidence.key.trim(),
       checkpoint: found.inclusion.checkpoint,
+      ...(evidence.events && { events: evidence.events }),
     },
   };
 }

@@ -59,6 +59,10 @@ async function acceptedKeys(evidence: Evidence): Promise<{ keys: Key[]; first: b
     );
   const start = kept ? await parseKey(kept.key, logAlgorithm) : served;
   if (!start) throw refuse('Expected the key that this browser has kept, but what it has kept is damaged.');
+  if (kept?.events && !evidence.events.startsWith(kept.events))
+    throw refuse(
+      'Expected the changes of the key that this browser has seen, but the server no longer shows all of them.',
+    );
   const events = await readKeyEvents(served.name, evidence.events);
   const reached = reachedKeys(events, base64(start.public));
   for (const key of [events.current, base64(served.public)]) {

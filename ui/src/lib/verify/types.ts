@@ -31,6 +31,8 @@ export interface Kept {
   key: string;
   /** The newest checkpoint that it verified, with its signatures; empty if there is none yet. */
   checkpoint: string;
+  /** How the key had changed by then: a server that leaves a change out could hide that a key was revoked. */
+  events?: string;
 }
 
 /** What the server sent about a value, and what the reader knows. */
