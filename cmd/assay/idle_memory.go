@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -41,6 +42,7 @@ func releaseIdleMemory(ctx context.Context) error {
 		metrics.Read(sample)
 		allocated := sample[0].Value.Uint64()
 		if w.isOver(allocated - before) {
+			runtime.GC() // pools of buffers keep theirs through one collection
 			debug.FreeOSMemory()
 		}
 		before = allocated
