@@ -33,8 +33,9 @@ func (w *burstWatch) isOver(allocated uint64) bool {
 	return true
 }
 
-// releaseIdleMemory gives memory back to the system after each burst, until the context ends.
-func releaseIdleMemory(ctx context.Context) error {
+// releaseIdleMemory gives memory back to the system after each burst, until the context ends. It first drops what is of
+// no more use.
+func releaseIdleMemory(ctx context.Context, drop func()) error {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	var w burstWatch
 	var before uint64
@@ -42,6 +43,7 @@ func releaseIdleMemory(ctx context.Context) error {
 		metrics.Read(sample)
 		allocated := sample[0].Value.Uint64()
 		if w.isOver(allocated - before) {
+			drop()
 			runtime.GC() // pools of buffers keep theirs through one collection
 			debug.FreeOSMemory()
 		}

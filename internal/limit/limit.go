@@ -103,6 +103,20 @@ func (l *Limiter[K]) Len() int {
 	return n
 }
 
+// DropIdle forgets all keys that have no request left in their window. Without it that happens bit by bit, as requests
+// come.
+func (l *Limiter[K]) DropIdle(now int64) {
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		s.clock = max(s.clock, l.tick.floor(now))
+		for len(s.entries) > 0 && expired(s.list.prev.seen.newest, s.clock, l.window) {
+			s.dropLocked(s.list.prev)
+		}
+		s.mu.Unlock()
+	}
+}
+
 // Allow decides on a request of key at now, in nanoseconds of a monotonic clock, and counts it if it is admitted.
 // After a refusal a call at now+Reset is admitted, and none is before.
 func (l *Limiter[K]) Allow(key K, now int64) Decision { return l.AllowMany(key, now, 1) }

@@ -328,6 +328,36 @@ func TestFlood_GivesMemoryBack(t *testing.T) {
 	runtime.KeepAlive(l)
 }
 
+// What is idle can be dropped at once, and what is not stays counted.
+func TestDropIdle(t *testing.T) {
+	t.Parallel()
+	l := New[int](2, time.Minute, 10_000, nil)
+	l.DropIdle(0)
+	for key := range 5000 {
+		l.Allow(key, 0)
+	}
+	const later = int64(30 * time.Second)
+	l.Allow(7, later)
+	l.DropIdle(later)
+	if got := l.Len(); got != 5000 {
+		t.Errorf("%d keys are left within their window, want 5000", got)
+	}
+	l.DropIdle(int64(61 * time.Second))
+	if got := l.Len(); got != 1 {
+		t.Errorf("%d keys are left, want the one that was seen later", got)
+	}
+	if d := l.Allow(7, int64(62*time.Second)); !d.Allowed || d.Remaining != 0 {
+		t.Errorf("its next request: %+v, want the last one that is allowed", d)
+	}
+	l.DropIdle(int64(5 * time.Minute))
+	if got := l.Len(); got != 0 {
+		t.Errorf("%d keys are left, want none", got)
+	}
+	if d := l.Allow(7, int64(5*time.Minute)); !d.Allowed || d.Remaining != 1 {
+		t.Errorf("after all were dropped: %+v", d)
+	}
+}
+
 func TestAllow_KnownKeyAllocatesNothing(t *testing.T) {
 	l := New[netip.Addr](60, time.Minute, 100_000, nil)
 	addr, now := netip.MustParseAddr("2001:db8::1"), int64(0)

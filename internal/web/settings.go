@@ -54,6 +54,15 @@ func (s *Server) Apply(next Settings) {
 	s.settings.Store(applied)
 }
 
+// DropIdle forgets the callers that have sent nothing for a while. A server that is busy does so on the way.
+func (s *Server) DropIdle() {
+	now := int64(s.config.Now().Sub(s.started))
+	current := s.settings.Load()
+	s.byAddress.counts.DropIdle(now)
+	current.byKey.counts.DropIdle(now)
+	current.byAccount.counts.DropIdle(now)
+}
+
 // trusts reports whether an address is that of a trusted proxy.
 func (s *Server) trusts(address netip.Addr) bool { return s.settings.Load().proxies.trusts(address) }
 

@@ -104,6 +104,9 @@ func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) limit.Decision 
 	return d
 }
 
+// DropIdle forgets what this node need not remember, as limit.Limiter does.
+func (l *Limiter[K]) DropIdle(now int64) { l.local.DropIdle(now) }
+
 // RefusedUpTo reports whether this node alone would refuse a request, as limit.Limiter does. It counts nothing.
 func (l *Limiter[K]) RefusedUpTo(key K, now int64, cost, most int) (d limit.Decision, refused bool) {
 	return l.local.RefusedUpTo(key, now, cost, most)
