@@ -21,7 +21,7 @@ func TestFiles_EndlessMethodology(t *testing.T) {
 			t.Errorf("%q ends with %d:\n%s%s", args, code, out, errs)
 		}
 	}
-	f("methodology", "adopt", "/dev/zero")
+	f("methodology", "adopt", "--reason", "x", "--approver", "x", "/dev/zero")
 	f("backtest", "--methodology", "/dev/zero", "--from", "2026-01-01", "--to", "2026-01-02")
 }
 

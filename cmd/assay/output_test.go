@@ -88,7 +88,7 @@ func TestJSON(t *testing.T) {
 	f("grant list", "id email plan from until state")
 	f("audit-log", "id at actor action subject detail")
 	f("catalog list", "kind name free")
-	f("methodology list", "version effective adopted_at")
+	f("methodology list", "version effective adopted_at reason approver")
 	f("late", transaction+" change received_at pending")
 	f("conflicts", transaction+" received_at")
 	f("signing-key show", "public_key id created_at file")
