@@ -32,20 +32,19 @@ func (k *keyEvents) next(action, key string, signers ...string) {
 
 // sign makes the next event, whether it is right or not.
 func (k *keyEvents) sign(log, action, key string, signers ...string) string {
-	k.t.Helper()
+	return logtest.KeyEvent(log, strings.Count(k.text, "\n")+1, action, key, signers...)
+}
+
+// An event is signed as another program would sign it.
+func TestKeyEvent_Sign(t *testing.T) {
+	t.Parallel()
 	e := verifier.KeyEvent{
-		Number: int64(strings.Count(k.text, "\n")) + 1, Action: action, PublicKey: public(key),
-		At: "2026-02-03T04:05:06.000Z", Reason: "because",
+		Number: 2, Action: verifier.KeyRotate, PublicKey: public("b"), At: "2026-02-03T04:05:06.000Z", Reason: "because",
 	}
-	var keys []ed25519.PrivateKey
-	for _, name := range signers {
-		keys = append(keys, logtest.KeyOf(name))
+	got, err := e.Sign(keyLog, logtest.KeyOf("a"), logtest.KeyOf("b"))
+	if want := logtest.KeyEvent(keyLog, 2, verifier.KeyRotate, "b", "a", "b"); err != nil || got != want {
+		t.Errorf("%s, %v\nwant %s", got, err, want)
 	}
-	text, err := e.Sign(log, keys...)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return text
 }
 
 func TestReadKeys(t *testing.T) {

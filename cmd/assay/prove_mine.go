@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -222,12 +221,11 @@ func checkReceipts(ctx context.Context, log *verifier.Log, names []string, recei
 		return err
 	}
 	for _, name := range input.files {
-		content, err := files.Read(ctx, name, maxSubmission)
+		sum, err := sumOfFile(ctx, name)
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(content)
-		r, ok := promised[hex.EncodeToString(sum[:])]
+		r, ok := promised[hex.EncodeToString(sum)]
 		if !ok {
 			return fmt.Errorf("%s: there is no receipt for this file in %s", name, receipts)
 		}
@@ -235,4 +233,17 @@ func checkReceipts(ctx context.Context, log *verifier.Log, names []string, recei
 			count(int(r.Accepted), "row"), r.Import, r.InCheckpointBy, count(len(r.RejectedLines), "rejected row"))
 	}
 	return nil
+}
+
+func sumOfFile(ctx context.Context, name string) ([]byte, error) {
+	f, err := files.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sum, err := sumFile(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return sum.hash.Sum(nil), nil
 }

@@ -99,7 +99,7 @@ were received, likewise. The exit code is 1 if anything differs.`,
 	flags.StringVar(&mine, "mine", "",
 		"verify `FILE`, a proof of assay prove-mine, against the files of transactions that are named as arguments")
 	flags.StringVar(&receipt, "receipt", "",
-		"with --mine: `FILE` with the receipts that you got for the files; says whether one was broken")
+		"with --mine: `FILE` with the receipts that you got for the files, to check what was promised")
 	flags.StringVar(&since, "since", "",
 		"`FILE` with a checkpoint that you kept, as /log/checkpoint has it, or the folder of a bundle:\n"+
 			"the log must still begin with what the checkpoint signs")

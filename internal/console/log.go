@@ -251,7 +251,7 @@ func (c *Console) logInclusion(r *web.Request) (web.Response, error) {
 
 func newInclusion(p *proof.Inclusion) *verifier.Inclusion {
 	return &verifier.Inclusion{
-		LeafIndex: p.Leaf, Entry: string(p.Entry), Hashes: hexHashes(p.Hashes), TreeSize: p.Checkpoint.Size,
+		LeafIndex: p.Leaf, Entry: string(p.Entry), Hashes: proof.HashTexts(p.Hashes), TreeSize: p.Checkpoint.Size,
 		Checkpoint: p.Checkpoint.Note,
 	}
 }
@@ -281,7 +281,7 @@ func (c *Console) logConsistency(r *web.Request) (web.Response, error) {
 		From   int      `json:"from"`
 		To     int      `json:"to"`
 		Hashes []string `json:"hashes"`
-	}{from, to, hexHashes(hashes)})
+	}{from, to, proof.HashTexts(hashes)})
 }
 
 // maxLogSize is the largest number of entries that a parameter may have: JSON has no larger integers.
@@ -301,12 +301,4 @@ func logProof(data any) (web.Response, error) {
 		Success bool `json:"success"`
 		Data    any  `json:"data"`
 	}{true, data}, 0)
-}
-
-func hexHashes(hashes []assay.Hash) []string {
-	list := make([]string, len(hashes))
-	for i, hash := range hashes {
-		list[i] = hex.EncodeToString(hash[:])
-	}
-	return list
 }

@@ -18,14 +18,13 @@ type Limits struct {
 // Small are the limits for a text of some lines.
 var Small = Limits{Patience: 10 * time.Second, Most: 64 << 10}
 
-// Do sends a request with a body, or without one if it is empty, and reads the response. A key, unless it is empty, is
-// sent as a bearer token.
-func (l Limits) Do(ctx context.Context, method, url, key string, body io.Reader) (text []byte, status int, err error) {
+// Get reads the response to a request. A key, unless it is empty, is sent as a bearer token.
+func (l Limits) Get(ctx context.Context, url, key string) (text []byte, status int, err error) {
 	header := http.Header{}
 	if key != "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	return l.send(ctx, method, url, header, body)
+	return l.send(ctx, http.MethodGet, url, header, nil)
 }
 
 // Post sends a body of a content type, and reads the response.

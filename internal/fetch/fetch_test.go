@@ -13,43 +13,43 @@ import (
 	"github.com/assaydata/assay/internal/fetch"
 )
 
-func TestDo(t *testing.T) {
+func TestLimits(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		switch in.URL.Path {
 		case "/large":
 			_, _ = io.WriteString(out, strings.Repeat("x", 11))
 		case "/typed":
-			_, _ = io.WriteString(out, in.Method+" "+in.Header.Get("Content-Type"))
+			body, _ := io.ReadAll(in.Body)
+			_, _ = io.WriteString(out, in.Method+" "+in.Header.Get("Content-Type")+" "+string(body))
 		case "/silent":
 			<-in.Context().Done()
 		default:
-			body, _ := io.ReadAll(in.Body)
 			out.WriteHeader(http.StatusTeapot)
-			_, _ = io.WriteString(out, in.Header.Get("Authorization")+string(body))
+			_, _ = io.WriteString(out, in.Header.Get("Authorization"))
 		}
 	}))
 	defer server.Close()
 	limits := fetch.Limits{Patience: time.Minute, Most: 10}
-	f := func(key, body, want string) {
+	f := func(key, want string) {
 		t.Helper()
-		text, status, err := limits.Do(t.Context(), http.MethodPost, server.URL, key, strings.NewReader(body))
+		text, status, err := limits.Get(t.Context(), server.URL, key)
 		if err != nil || status != http.StatusTeapot || string(text) != want {
 			t.Errorf("%d %q, %v, want %q", status, text, err, want)
 		}
 	}
-	f("", "a body", "a body")
-	f("key", "", "Bearer key")
-	if text, _, err := limits.Do(t.Context(), http.MethodGet, server.URL+"/large", "", nil); err == nil || text != nil {
+	f("", "")
+	f("key", "Bearer key")
+	if text, _, err := limits.Get(t.Context(), server.URL+"/large", ""); err == nil || text != nil {
 		t.Errorf("a response that is too large: %q, %v", text, err)
 	}
-	limits.Most = 20
+	limits.Most = 30
 	text, status, err := limits.Post(t.Context(), server.URL+"/typed", "text/x-query", strings.NewReader("a body"))
-	if err != nil || status != http.StatusOK || string(text) != "POST text/x-query" {
+	if err != nil || status != http.StatusOK || string(text) != "POST text/x-query a body" {
 		t.Errorf("a body of a content type: %d %q, %v", status, text, err)
 	}
 	limits.Patience = time.Millisecond
-	_, _, err = limits.Do(t.Context(), http.MethodGet, server.URL+"/silent", "", nil)
+	_, _, err = limits.Get(t.Context(), server.URL+"/silent", "")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a server that does not respond: %v", err)
 	}

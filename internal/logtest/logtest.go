@@ -39,6 +39,19 @@ func KeyOf(text string) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
+// KeyEvent is the text of an event about a key of a log. The key and its signers are those of KeyOf.
+func KeyEvent(log string, number int, action, key string, signers ...string) string {
+	encode := base64.StdEncoding.EncodeToString
+	statement := fmt.Sprintf(`{"type":"key","number":%d,"action":"%s","public_key":"%s","at":"2026-02-03T04:05:06.000Z",`+
+		`"reason":"because"`, number, action, encode(KeyOf(key).Public().(ed25519.PublicKey)))
+	var signatures []string
+	for _, signer := range signers {
+		signed := "assay key event/v1\n" + log + "\n" + statement + "}"
+		signatures = append(signatures, `"`+encode(ed25519.Sign(KeyOf(signer), []byte(signed)))+`"`)
+	}
+	return statement + `,"signatures":[` + strings.Join(signatures, ",") + "]}"
+}
+
 // Use lets another key sign from now on.
 func (l *Log) Use(private ed25519.PrivateKey) {
 	l.t.Helper()

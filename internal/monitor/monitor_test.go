@@ -2,7 +2,6 @@ package monitor_test
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -313,18 +312,7 @@ func TestRound_Trouble(t *testing.T) {
 func (h *host) changeKey(action, key string, logged bool, signers ...string) {
 	h.t.Helper()
 	h.change(func() {
-		e := verifier.KeyEvent{
-			Number: int64(strings.Count(h.events, "\n")) + 1, Action: action,
-			PublicKey: logtest.KeyOf(key).Public().(ed25519.PublicKey),
-		}
-		var keys []ed25519.PrivateKey
-		for _, name := range signers {
-			keys = append(keys, logtest.KeyOf(name))
-		}
-		text, err := e.Sign(h.log.Name, keys...)
-		if err != nil {
-			h.t.Error(err)
-		}
+		text := logtest.KeyEvent(h.log.Name, strings.Count(h.events, "\n")+1, action, key, signers...)
 		h.events += text + "\n"
 		if logged {
 			h.log.Add(text)

@@ -56,8 +56,8 @@ const instantLayout = "2006-01-02T15:04:05.000Z"
 
 // canCheck reports whether the server shows a record to the monitor: without a key, only days of the last months.
 func (m *Monitor) canCheck(e *verifier.RecordEntry) bool {
-	since := m.Now().Add(-publicFor).UTC().Format(instantLayout)
-	return m.Server.Key != "" || e.Granularity == "daily" && e.Timestamp >= since
+	return m.Server.Key != "" ||
+		e.Granularity == "daily" && e.Timestamp >= m.Now().Add(-publicFor).UTC().Format(instantLayout)
 }
 
 // recordOf is the entry of a record that can be checked; ok is false for others.

@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/assaydata/assay/internal/fetch"
@@ -19,5 +18,5 @@ var limits = fetch.Limits{Patience: 30 * time.Second, Most: 32 << 20}
 
 // get requests a path.
 func (s *Server) get(ctx context.Context, path string) (text []byte, status int, err error) {
-	return limits.Do(ctx, http.MethodGet, s.URL+path, s.Key, nil)
+	return limits.Get(ctx, s.URL+path, s.Key)
 }

@@ -119,7 +119,7 @@ func (p *Pin) Follow(ctx context.Context) (*verifier.Log, error) {
 var limits = fetch.Limits{Patience: 10 * time.Second, Most: 1 << 20}
 
 func (p *Pin) fetch(ctx context.Context, path string) (string, error) {
-	text, status, err := limits.Do(ctx, http.MethodGet, p.url+path, "", nil)
+	text, status, err := limits.Get(ctx, p.url+path, "")
 	if err == nil && status != http.StatusOK {
 		err = fetch.Unexpected(p.url+path, status, text)
 	}

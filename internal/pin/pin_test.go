@@ -1,7 +1,6 @@
 package pin_test
 
 import (
-	"crypto/ed25519"
 	"errors"
 	"io"
 	"net/http"
@@ -46,18 +45,7 @@ func newHost(t *testing.T) *host {
 // change lets another key sign.
 func (h *host) change(action, key string, signers ...string) {
 	h.t.Helper()
-	e := verifier.KeyEvent{
-		Number: int64(strings.Count(h.events, "\n")) + 1, Action: action,
-		PublicKey: logtest.KeyOf(key).Public().(ed25519.PublicKey),
-	}
-	var keys []ed25519.PrivateKey
-	for _, name := range signers {
-		keys = append(keys, logtest.KeyOf(name))
-	}
-	text, err := e.Sign(logName, keys...)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	text := logtest.KeyEvent(logName, strings.Count(h.events, "\n")+1, action, key, signers...)
 	h.events += text + "\n"
 	h.log.Use(logtest.KeyOf(key))
 	h.vkey = h.log.Key

@@ -17,12 +17,6 @@ import (
 // Checkpoint is what a checkpoint says.
 type Checkpoint = verifier.Checkpoint
 
-// Keys are the keys of a log.
-type Keys = verifier.Keys
-
-// ReadKeys reads the events of a log's keys.
-func ReadKeys(log, events string) (*Keys, error) { return verifier.ReadKeys(log, events) }
-
 // SignedCheckpoint is a checkpoint with its signature.
 type SignedCheckpoint struct {
 	Size      int64

@@ -138,10 +138,10 @@ func (g *TransactionGroups) Open(
 }
 
 // HashTexts are hashes in hexadecimal.
-func HashTexts(hashes []tlog.Hash) []string {
+func HashTexts[H ~[sha256.Size]byte](hashes []H) []string {
 	texts := make([]string, len(hashes))
-	for i := range hashes {
-		texts[i] = hex.EncodeToString(hashes[i][:])
+	for i, hash := range hashes {
+		texts[i] = hex.EncodeToString(hash[:])
 	}
 	return texts
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
+	"github.com/assaydata/assay/verifier"
 )
 
 // ErrSigner is the error for something that is signed with another key than the log's.
 var ErrSigner = errors.New("the signing key is not the one that the log names")
 
 // SigningKeys returns the keys of the log, as their events have changed them.
-func (db *DB) SigningKeys(ctx context.Context) (keys *proof.Keys, err error) {
+func (db *DB) SigningKeys(ctx context.Context) (keys *verifier.Keys, err error) {
 	err = db.read(ctx, func(tx *tx) error {
 		keys, err = readSigningKeys(tx)
 		return err
@@ -23,7 +24,7 @@ func (db *DB) SigningKeys(ctx context.Context) (keys *proof.Keys, err error) {
 	return keys, err
 }
 
-func readSigningKeys(tx *tx) (*proof.Keys, error) {
+func readSigningKeys(tx *tx) (*verifier.Keys, error) {
 	log, err := readLogOrigin(tx)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func readSigningKeys(tx *tx) (*proof.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := proof.ReadKeys(log, text)
+	keys, err := verifier.ReadKeys(log, text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
@@ -69,7 +70,7 @@ func eachKeyEntry(tx *tx, _ proof.Salt, after, upTo int64, f entryFunc) error {
 
 // AddKeyEvents appends events to those of the log's key, all or none. They must follow the ones that are known, and be
 // signed. If others were added meanwhile, the error is ErrOvertaken.
-func (db *DB) AddKeyEvents(ctx context.Context, known *proof.Keys, events ...string) error {
+func (db *DB) AddKeyEvents(ctx context.Context, known *verifier.Keys, events ...string) error {
 	return db.write(ctx, func(tx *tx) error {
 		before, err := readKeyEvents(tx)
 		if err != nil {
@@ -78,7 +79,7 @@ func (db *DB) AddKeyEvents(ctx context.Context, known *proof.Keys, events ...str
 		if strings.Count(before, "\n") != len(known.Events()) {
 			return ErrOvertaken
 		}
-		keys, err := proof.ReadKeys(known.Log(), before+strings.Join(events, "\n")+"\n")
+		keys, err := verifier.ReadKeys(known.Log(), before+strings.Join(events, "\n")+"\n")
 		if err != nil {
 			return err
 		}

@@ -49,8 +49,8 @@ const (
 const selectSeriesID = `SELECT series_id FROM series ` + joinSeriesNames + `
 	WHERE gpu_name = $1 AND coalesce(region, 'global') = $2 AND grain = $3`
 
-// ErrOvertaken is the error when another publisher has published part of the same time, or has extended the same chain,
-// meanwhile. Nothing was written.
+// ErrOvertaken is the error when another publisher has published part of the same time, has extended the same chain, or
+// has changed the key, meanwhile. Nothing was written.
 var ErrOvertaken = errors.New("another publisher was faster")
 
 // State is the input of the next publication.

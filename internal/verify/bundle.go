@@ -20,6 +20,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/verifier"
 )
 
 // Bundle proves what an exported folder holds, or names the first difference.
@@ -122,7 +123,7 @@ type bundle struct {
 	amendments   assay.Amendments
 	manifests    []assay.Manifest
 	log          string // its name
-	keys         *proof.Keys
+	keys         *verifier.Keys
 	transactions *transactionReader
 	records      *recordReader
 }
@@ -285,7 +286,7 @@ func (b *bundle) readKeys() error {
 	if err != nil {
 		return err
 	}
-	if b.keys, err = proof.ReadKeys(b.log, string(events)); err != nil {
+	if b.keys, err = verifier.ReadKeys(b.log, string(events)); err != nil {
 		return differs("%s: %v", keysFile, err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/verifier"
 )
 
 // Options narrow a verification of a database. The zero value checks everything.
@@ -75,7 +76,7 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 	if err != nil {
 		return report, err
 	}
-	keys, err := proof.ReadKeys(ledger.Log.Origin, ledger.Log.KeyEvents)
+	keys, err := verifier.ReadKeys(ledger.Log.Origin, ledger.Log.KeyEvents)
 	if err != nil {
 		return report, differs("%v", err)
 	}
@@ -98,7 +99,7 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 // verification is one run of Database.
 type verification struct {
 	Options
-	keys     *proof.Keys
+	keys     *verifier.Keys
 	db       *store.DB
 	salt     proof.Salt
 	schedule index.Schedule

@@ -139,7 +139,7 @@ func (a *asker) ask(ctx context.Context, size int64, signed string) (line string
 	}
 	body.WriteString("\n" + signed)
 	url := a.peer.URL + "/add-checkpoint"
-	text, status, err := fetch.Small.Do(ctx, http.MethodPost, url, "", strings.NewReader(body.String()))
+	text, status, err := fetch.Small.Post(ctx, url, "text/plain", strings.NewReader(body.String()))
 	switch {
 	case err != nil:
 		return "", err

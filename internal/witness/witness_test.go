@@ -254,7 +254,7 @@ func TestWitness_FollowsTheKey(t *testing.T) {
 	t.Parallel()
 	l := numbered(t, 20, noFork)
 	old, now, asked := mustLog(t, l.Key), time.Unix(1000, 0), 0
-	events := keyEvent(t, verifier.KeyEvent{Number: 1, Action: verifier.KeyBegin}, logName, logName)
+	events := logtest.KeyEvent(logName, 1, verifier.KeyBegin, logName, logName) + "\n"
 	known := witness.KnownLog{Log: old, Follow: func(context.Context) (*verifier.Log, error) {
 		asked++
 		return old.Follow(events)
@@ -268,7 +268,7 @@ func TestWitness_FollowsTheKey(t *testing.T) {
 	l.Use(logtest.KeyOf("another"))
 	continued := request(10, l.Consistency(10, 20), l.Checkpoint(20))
 	wantRefusal(t, w, continued, witness.Unsigned, "a key that the log does not name")
-	events += keyEvent(t, verifier.KeyEvent{Number: 2, Action: verifier.KeyRotate}, "another", logName, "another")
+	events += logtest.KeyEvent(logName, 2, verifier.KeyRotate, "another", logName, "another") + "\n"
 	wantRefusal(t, w, continued, witness.Unsigned, "the same within a minute")
 	if asked != 1 {
 		t.Errorf("the log was asked %d times within a minute, want 1", asked)
@@ -281,19 +281,4 @@ func TestWitness_FollowsTheKey(t *testing.T) {
 	fork.Use(logtest.KeyOf("another"))
 	wantRefusal(t, w, request(20, fork.Consistency(20, 30), fork.Checkpoint(30)), witness.Inconsistent,
 		"another history with the new key")
-}
-
-// keyEvent is the line of an event about a key.
-func keyEvent(t *testing.T, e verifier.KeyEvent, key string, signers ...string) string {
-	t.Helper()
-	e.PublicKey = logtest.KeyOf(key).Public().(ed25519.PublicKey)
-	var keys []ed25519.PrivateKey
-	for _, name := range signers {
-		keys = append(keys, logtest.KeyOf(name))
-	}
-	text, err := e.Sign(logName, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text + "\n"
 }
