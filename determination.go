@@ -12,8 +12,9 @@ type Determination struct {
 	From         int64 // when it begins
 	Revision     int   // 0 is the first; a restatement makes the next
 	Methodology  string
-	DelaySeconds int   // from At to when it could be published, by the methodology; 0 in records before release 0.6.0
-	Receipt      int64 // receipts up to this number were known
+	Fallback     string // the name of the methodology's fallback that was used, if any
+	DelaySeconds int    // from At to when it could be published, by the methodology; 0 in records before release 0.6.0
+	Receipt      int64  // receipts up to this number were known
 	PublishedAt  int64
 
 	HasValue     bool // false if a restatement took the value back
@@ -21,7 +22,8 @@ type Determination struct {
 	Transactions int   // the number that counted
 	HourMicros   int64 // their GPU-hours, in millionths
 	Providers    int
-	HHI          int // concentration of the providers, 0 to 10,000
+	HHI          int    // concentration of the providers, 0 to 10,000
+	Volumes      string // the GPU-hours by source and by evidence, as JSON; empty in records before release 0.6.0
 	Low          Nanos
 	High         Nanos
 	Median       Nanos

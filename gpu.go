@@ -28,9 +28,11 @@ type Transaction struct {
 	GPUs       int64
 	HourMicros int64 // rented hours in millionths
 	Provider   string
-	Verified   bool  // only verified transactions count
-	Withdrawn  bool  // the verification was withdrawn, so it no longer counts; never set by a source
-	Receipt    int64 // its number in the order of receipt; set by the store
+	Verified   bool     // only verified transactions count
+	Withdrawn  bool     // the verification was withdrawn, so it no longer counts; never set by a source
+	Evidence   Evidence // that it was verified by
+	VerifiedBy string   // who has verified it, if that is known
+	Receipt    int64    // its number in the order of receipt; set by the store
 }
 
 // Lines returns the indices that a transaction counts in: the global one of its GPU model and, if it has a region, that
@@ -49,6 +51,7 @@ type Verification struct {
 	Source, ID string // of the transaction
 	ExecutedAt int64  // of the transaction
 	Verified   bool   // false withdraws
+	Evidence   Evidence
 	Actor      string
 	Reason     string
 	Receipt    int64 // its number in the order of receipt

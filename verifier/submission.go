@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -106,7 +107,7 @@ func (g *TransactionGroup) check() (digests []Digest, err error) {
 		if err != nil {
 			return nil, err
 		}
-		text = append(append(text, digest[:]...), mark)
+		text = append(append(text, digest[:]...), mark...)
 		digests = append(digests, digest)
 	}
 	if err := tlog.CheckRecord(path, g.Leaves, root[0], g.Leaf, tlog.RecordHash(text)); err != nil {
@@ -115,13 +116,22 @@ func (g *TransactionGroup) check() (digests []Digest, err error) {
 	return digests, nil
 }
 
-// parseDigest parses the digest of a transaction and its mark.
-func parseDigest(text string) (d Digest, mark byte, err error) {
+// parseDigest parses the digest of a transaction and its mark, which may say who verified it.
+func parseDigest(text string) (d Digest, mark string, err error) {
 	const size = 2 * tlog.HashSize
-	if len(text) == size+1 && (text[size] == 'c' || text[size] == 'u') {
+	if len(text) > size && isMark(text[size:]) {
 		if _, err := hex.Decode(d[:], []byte(text[:size])); err == nil {
-			return d, text[size], nil
+			return d, text[size:], nil
 		}
 	}
-	return d, 0, fmt.Errorf("%.80q is not the digest of a transaction and its mark", text)
+	return d, "", fmt.Errorf("%.80q is not the digest of a transaction and its mark", text)
+}
+
+// isMark reports whether a text is a mark: one of a transaction that came without evidence, or that of a class of
+// evidence and who verified.
+func isMark(text string) bool {
+	if text == "c" || text == "u" {
+		return true
+	}
+	return strings.Contains("piomaj", text[:1]) && strings.HasPrefix(text[1:], `"`) && json.Valid([]byte(text[1:]))
 }

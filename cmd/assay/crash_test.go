@@ -21,7 +21,6 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/demo"
-	"github.com/assaydata/assay/internal/ingest"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -49,7 +48,7 @@ func marketCSV(t *testing.T) (file []byte, ends []int) {
 		}
 		w.Flush()
 	}
-	write(ingest.TransactionColumns)
+	write(plainColumns)
 	market := demo.NewMarket(1, assay.DefaultCatalog())
 	var rows []demo.Arrival
 	for hour := from; ; hour += assay.Hour {

@@ -166,6 +166,7 @@ var moreTargets = []string{
 	"/api/corrections?limit=2",
 	"/api/corrections?gpuType=H200",
 	"/api/methodology?version=1.1.0",
+	"/api/notices?kind=no_value&limit=3",
 	"/api/methodology?version=1.0.0",
 	"/api/memory-index?category=dram",
 	"/api/memory/mem_ddr5_16gb/history?as_of=2026-02-02",

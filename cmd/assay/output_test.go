@@ -10,6 +10,9 @@ import (
 	"testing"
 )
 
+// plainColumns are the columns of a file of transactions without evidence.
+var plainColumns = transactionColumns[:10]
+
 // initFolder is a folder with a new database.
 func initFolder(t *testing.T) (dir string) {
 	t.Helper()
@@ -25,7 +28,7 @@ func newFolder(t *testing.T) (dir string) {
 	t.Helper()
 	dir = initFolder(t)
 	rows := filepath.Join(dir, "rows.csv")
-	header := strings.Join(transactionColumns, ",") + "\n"
+	header := strings.Join(plainColumns, ",") + "\n"
 	write := func(text string) {
 		if err := os.WriteFile(rows, []byte(header+text), 0o600); err != nil {
 			t.Fatal(err)
@@ -56,7 +59,7 @@ func newFolder(t *testing.T) (dir string) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	dir := newFolder(t)
-	const transaction = "executed_at gpu_name gpus hours id price provider region source verified"
+	const transaction = "evidence executed_at gpu_name gpus hours id price provider region source verified verified_by"
 	f := func(command, fields string) {
 		t.Helper()
 		t.Run(command, func(t *testing.T) {
@@ -95,7 +98,7 @@ func TestJSON(t *testing.T) {
 	code, out, _ := runAssay(t, "", "conflicts", "--json", "--dir", dir)
 	const want = "[\n" +
 		`{"id":"t1","source":"exchange","executed_at":"2025-06-10T10:15:00.000Z","gpu_name":"H100 SXM",` +
-		`"region":"us-east","price":9.99,"gpus":8,"hours":1.5,"provider":"Alder","verified":true,"received_at":`
+		`"region":"us-east","price":9.99,"gpus":8,"hours":1.5,"provider":"Alder","verified":true,"evidence":"","verified_by":"","received_at":`
 	if code != exitOK || !strings.HasPrefix(out, want) {
 		t.Errorf("conflicts --json prints\n%s, want\n%s", out, want)
 	}

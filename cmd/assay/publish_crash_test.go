@@ -21,7 +21,6 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/demo"
-	"github.com/assaydata/assay/internal/ingest"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -73,7 +72,7 @@ func crashMarket(t *testing.T) (dir string) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	market := demo.NewMarket(1, assay.DefaultCatalog())
-	rows := [][]string{ingest.TransactionColumns}
+	rows := [][]string{plainColumns}
 	var arrivals []demo.Arrival
 	end := crashStart.AddDate(0, 0, crashRounds).UnixMilli()
 	for hour := crashStart.UnixMilli(); hour < end; hour += assay.Hour {

@@ -55,7 +55,7 @@ func TestStoreRead(t *testing.T) {
 
 	// The replica stops replaying: keys still follow, values are old, and the node says so.
 	storetest.ExecAt(t, standby.Of(primary), `SELECT pg_wal_replay_pause()`)
-	row := strings.Join(transactionColumns, ",") +
+	row := strings.Join(plainColumns, ",") +
 		"\nt9,exchange,2025-06-14T10:30:00Z,H100 SXM,us-east,3.1,1,1,Alder,true\n"
 	if err := os.WriteFile(filepath.Join(dir, "row.csv"), []byte(row), 0o600); err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ Exit codes:
 	addGroup(root, groupStart, newDemoCommand(s), newInitCommand(s), newServeCommand(s))
 	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s),
 		newMethodologyCommand(s), newSourceCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
-		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s), newComplaintCommand(s))
+		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s), newNoticeCommand(s),
+		newComplaintCommand(s))
 	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newProveMineCommand(s), newSigningKeyCommand(s),
 		newWitnessCommand(s), newMonitorCommand(s))
 	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),

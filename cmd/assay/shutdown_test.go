@@ -19,8 +19,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/assaydata/assay/internal/ingest"
 )
 
 // longPath has a response that exceeds the buffers of a connection, so that the server is busy until it is read.
@@ -29,7 +27,7 @@ const longPath = "/api/gpu/H100%20SXM/hourly?startDate=2002-01-01"
 // longHistory is a folder with a price for each of 200,000 hours, and a Full key.
 var longHistory = sync.OnceValues(func() (key string, err error) {
 	var rows bytes.Buffer
-	fmt.Fprintln(&rows, strings.Join(ingest.TransactionColumns, ","))
+	fmt.Fprintln(&rows, strings.Join(plainColumns, ","))
 	from := time.Date(2002, 1, 1, 0, 30, 0, 0, time.UTC)
 	for i := range 200_000 {
 		at := from.Add(time.Duration(i) * time.Hour).Format(time.RFC3339)

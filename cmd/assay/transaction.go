@@ -39,9 +39,13 @@ func newTransactionVerifyCommand(s *streams) *cobra.Command {
 before stay as they are until assay restate recomputes them. Either all of them
 are marked, or none.
 
+--evidence says what the verification rests on. Every record shows how much of
+its volume rests on which class; judgement is for what an expert has decided,
+with the rationale as the reason.
+
 --from-file takes any file with a column id. --receipt takes all transactions of
 a receipt that do not count; assay import prints the receipts.`,
-		Example: `  assay transaction verify --source exchange --reason "invoice checked" t7`,
+		Example: `  assay transaction verify --source exchange --evidence invoice --reason seen t7`,
 	})
 }
 
@@ -67,6 +71,7 @@ func newMarkCommand(s *streams, verified bool, cmd *cobra.Command) *cobra.Comman
 	var location databaseLocation
 	var named namedTransactions
 	var why justification
+	var evidence evidenceFlag
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
 		named.ids = ids
 		if err := named.check(); err != nil {
@@ -82,14 +87,31 @@ func newMarkCommand(s *streams, verified bool, cmd *cobra.Command) *cobra.Comman
 			}
 			for i := range marks {
 				marks[i].Verified, marks[i].Actor, marks[i].Reason = verified, why.actor, why.reason
+				marks[i].Evidence = assay.Evidence(evidence)
 			}
 			return markTransactions(cmd.Context(), db, marks, s)
 		})
 	}
 	named.register(cmd.Flags())
 	why.register(cmd.Flags())
+	if verified {
+		cmd.Flags().Var(&evidence, "evidence",
+			"`CLASS` of what it rests on: payment, invoice, order, metering, attestation\nor judgement")
+	}
 	location.register(cmd.Flags(), defaultFolder)
 	return cmd
+}
+
+// evidenceFlag is a class of evidence.
+type evidenceFlag assay.Evidence
+
+func (e *evidenceFlag) String() string { return assay.Evidence(*e).Cell() }
+func (*evidenceFlag) Type() string     { return "class" }
+
+func (e *evidenceFlag) Set(text string) error {
+	class, err := assay.ParseEvidence(text)
+	*e = evidenceFlag(class)
+	return err
 }
 
 // shownMarks is how many marked transactions are named one by one.
@@ -150,6 +172,7 @@ func (j *justification) check() error {
 // transactionColumns are the columns of an import file, so that a list can be imported elsewhere.
 var transactionColumns = []string{
 	"id", "source", "executed_at", "gpu_name", "region", "price", "gpus", "hours", "provider", "verified",
+	"evidence", "verified_by",
 }
 
 // transactionRow is a transaction in a list, with the fields of an import file.
@@ -164,18 +187,21 @@ type transactionRow struct {
 	Hours      assay.Nanos `json:"hours"`
 	Provider   string      `json:"provider"`
 	Verified   bool        `json:"verified"`
+	Evidence   string      `json:"evidence"`
+	VerifiedBy string      `json:"verified_by"`
 }
 
 func newTransactionRow(t *assay.Transaction) transactionRow {
 	return transactionRow{
 		ID: t.ID, Source: t.Source, ExecutedAt: instant(t.ExecutedAt), GPU: t.GPU, Region: t.Region, Price: t.Price,
 		GPUs: t.GPUs, Hours: assay.Nanos(t.HourMicros * 1000), Provider: t.Provider, Verified: t.Verified,
+		Evidence: t.Evidence.Cell(), VerifiedBy: t.VerifiedBy,
 	}
 }
 
 func (t transactionRow) cells() []string {
 	return []string{
 		t.ID, t.Source, t.ExecutedAt.String(), t.GPU, t.Region, t.Price.String(), fmt.Sprint(t.GPUs), t.Hours.String(),
-		t.Provider, fmt.Sprint(t.Verified),
+		t.Provider, fmt.Sprint(t.Verified), t.Evidence, t.VerifiedBy,
 	}
 }

@@ -79,6 +79,7 @@ var serviceRoutes = []route{
 	{"/openapi.json", web.Unlimited, access.Public, openAPIJSON},
 	{"/openapi.yaml", web.Unlimited, access.Public, openAPIYAML},
 	{"/api/methodology", web.PerAddress, access.Public, methodology},
+	{"/api/notices", web.PerAddress, access.Public, notices},
 	{"/api/publications/latest", web.PerAddress, access.Public, latestPublication},
 	{"/api/corrections", web.PerKey, access.Keyed, corrections},
 }

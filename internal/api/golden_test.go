@@ -57,6 +57,7 @@ func TestGolden(t *testing.T) {
 	f("corrections-premium", "premium", "/api/corrections")
 	f("corrections-full", "full", "/api/corrections?gpuType=H100%20SXM&region=us-east&limit=4")
 	f("methodology", "anonymous", "/api/methodology")
+	f("notices", "anonymous", "/api/notices?gpuType=H200")
 	f("methodology-version", "anonymous", "/api/methodology?version=1.1.0")
 	f("memory-index-premium", "premium", "/api/memory-index")
 	f("memory-index-full", "full", "/api/memory-index?category=flash")

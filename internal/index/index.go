@@ -23,14 +23,28 @@ import (
 
 // Calculator computes the slots of a batch, one after the other. It reuses its memory between calls.
 type Calculator struct {
-	numbers map[string]int32 // of all providers so far
-	loaded  []loaded         // the batch
+	numbers numbers // of all providers so far
+	sources numbers
+	loaded  []loaded // the batch
 
 	// Of the current slot:
 	counted   []counted
 	providers []provider
 	positions []int32 // in providers, by number; -1 for none
 	prices    []assay.Nanos
+	volumes   volumes
+}
+
+// numbers numbers names in the order of their first use.
+type numbers map[string]int32
+
+func (n numbers) of(name string) int32 {
+	number, known := n[name]
+	if !known {
+		number = int32(len(n))
+		n[name] = number
+	}
+	return number
 }
 
 // loaded is the part of a transaction that the index needs. Each is read once for every window that holds it.
@@ -53,6 +67,8 @@ type counted struct {
 	price    assay.Nanos
 	weight   uint64
 	provider int32 // its number; in a slot, its position in providers
+	source   int32 // its number
+	evidence assay.Evidence
 }
 
 // provider is one provider's part of a slot.
@@ -64,18 +80,18 @@ type provider struct {
 // Load takes the batch of transactions whose slots are computed next.
 func (c *Calculator) Load(batch []assay.Transaction) {
 	if c.numbers == nil {
-		c.numbers = map[string]int32{}
+		c.numbers, c.sources = numbers{}, numbers{}
 	}
 	c.loaded = c.loaded[:0]
 	for i := range batch {
 		t := &batch[i]
-		number, known := c.numbers[t.Provider]
-		if !known {
-			number = int32(len(c.numbers))
-			c.numbers[t.Provider] = number
+		l := loaded{counted: counted{
+			price: t.Price, weight: uint64(t.GPUs) * uint64(t.HourMicros), evidence: t.Evidence,
+			provider: c.numbers.of(t.Provider), source: c.sources.of(t.Source),
+		}}
+		if int(l.provider) == len(c.positions) {
 			c.positions = append(c.positions, -1)
 		}
-		l := loaded{counted: counted{price: t.Price, weight: uint64(t.GPUs) * uint64(t.HourMicros), provider: number}}
 		switch {
 		case t.Verified:
 			l.state = verified
@@ -87,8 +103,8 @@ func (c *Calculator) Load(batch []assay.Transaction) {
 }
 
 // Compute computes the index over the given rows of the loaded batch, which are one slot, and the other facts of its
-// record. ok is false if fewer transactions or providers count than the methodology requires: then nothing is
-// published.
+// record. ok is false if fewer transactions or providers count than the methodology requires, by its last fallback too:
+// then nothing is published.
 func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination, ok bool) {
 	for i := range c.providers {
 		c.positions[c.providers[i].number] = -1
@@ -97,7 +113,9 @@ func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination
 	for _, row := range rows {
 		switch l := &c.loaded[row]; l.state {
 		case verified:
-			c.counted = append(c.counted, counted{price: l.price, weight: l.weight, provider: c.position(l.provider)})
+			counts := l.counted
+			counts.provider = c.position(l.provider)
+			c.counted = append(c.counted, counts)
 		case withdrawn:
 			d.Excluded.Withdrawn++
 		case unverified:
@@ -105,7 +123,8 @@ func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination
 		}
 	}
 	d.Methodology, d.Transactions, d.Providers = m.Version, len(c.counted), len(c.providers)
-	if d.Transactions < m.MinTransactions || d.Providers < m.MinProviders {
+	d.Volumes = noVolumes
+	if d.Fallback, ok = m.suffices(d.Transactions, d.Providers); !ok {
 		return d, false
 	}
 	c.describe(&d)
@@ -115,6 +134,7 @@ func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination
 	total := c.sum()
 	d.HourMicros = total.weight.clamped()
 	d.HHI = hhi(c.providers, total.weight)
+	d.Volumes = c.volumes.of(c.counted, len(c.sources))
 	d.Value = total.average(m.Decimals)
 	if m.ProviderCap > 0 {
 		if value, capped := capped(c.providers, total, m); capped > 0 {
@@ -123,7 +143,7 @@ func (c *Calculator) Compute(rows []int32, m Methodology) (d assay.Determination
 	}
 	d.HasValue = d.Value > 0
 	if !d.HasValue { // with few decimals a price may round to zero, which is not a price
-		d.Low, d.High, d.Median = 0, 0, 0
+		d.Low, d.High, d.Median, d.Fallback = 0, 0, 0, ""
 	}
 	return d, d.HasValue
 }

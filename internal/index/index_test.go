@@ -175,15 +175,17 @@ func TestCompute_CountsAndMinimums(t *testing.T) {
 	excluded := assay.Exclusions{Unverified: 1, Withdrawn: 2}
 	all := assay.Determination{
 		Methodology: "1.0.0", HasValue: true, Value: 2 * assay.One, Transactions: 3, HourMicros: 3e6, Providers: 2, HHI: 5556,
-		Low: assay.One, High: 3 * assay.One, Median: 2 * assay.One, Excluded: excluded,
+		Volumes: `{"by_source":[3],"by_evidence":{"unstated":3}}`, Low: assay.One, High: 3 * assay.One, Median: 2 * assay.One, Excluded: excluded,
 	}
 	f(1, 1, all, true)
 	f(3, 2, all, true)
-	below := assay.Determination{Methodology: "1.0.0", Transactions: 3, Providers: 2, Excluded: excluded}
+	below := assay.Determination{
+		Methodology: "1.0.0", Transactions: 3, Providers: 2, Volumes: noVolumes, Excluded: excluded,
+	}
 	f(4, 2, below, false)
 	f(3, 3, below, false)
 	transactions = nil
-	f(1, 1, assay.Determination{Methodology: "1.0.0"}, false)
+	f(1, 1, assay.Determination{Methodology: "1.0.0", Volumes: noVolumes}, false)
 }
 
 // A calculator reuses its memory from slot to slot; no data of one slot may reach the next.

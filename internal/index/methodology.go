@@ -25,16 +25,37 @@ type Methodology struct {
 	FixingHour      int // the hour, in Zone, at which a day ends
 	MinTransactions int
 	MinProviders    int
-	WinsorizeLower  int // percentile in hundredths of a percent; 0 is off
-	WinsorizeUpper  int // the same; 0 is off
-	ProviderCap     int // largest share of one provider, in hundredths of a percent; 0 is off
-	DelaySeconds    int // from the end of a slot to its publication
+	Fallbacks       []Fallback // tried in order for a day below the minimum
+	WinsorizeLower  int        // percentile in hundredths of a percent; 0 is off
+	WinsorizeUpper  int        // the same; 0 is off
+	ProviderCap     int        // largest share of one provider, in hundredths of a percent; 0 is off
+	DelaySeconds    int        // from the end of a slot to its publication
 
 	Notice time.Duration // between the adoption of the next version and the time from which on it applies, at least
 
 	// Below these a lab's day has too little data for a token price.
 	OTPIModels   int
 	OTPIRequests int
+}
+
+// Fallback is a weaker minimum, for a day that has too few transactions or providers. The record says which was used.
+type Fallback struct {
+	Name         string `toml:"name"`
+	Transactions int    `toml:"transactions"`
+	Providers    int    `toml:"providers"`
+}
+
+// suffices finds the rule by which a slot has enough: the minimum, which has no name, or the first fallback.
+func (m *Methodology) suffices(transactions, providers int) (fallback string, ok bool) {
+	if transactions >= m.MinTransactions && providers >= m.MinProviders {
+		return "", true
+	}
+	for _, f := range m.Fallbacks {
+		if transactions >= f.Transactions && providers >= f.Providers {
+			return f.Name, true
+		}
+	}
+	return "", false
 }
 
 // whole is 100 % in hundredths of a percent.
@@ -70,6 +91,7 @@ type methodologyFile struct {
 		Transactions int `toml:"transactions"`
 		Providers    int `toml:"providers"`
 	} `toml:"minimum"`
+	Fallbacks []Fallback `toml:"fallback"`
 	Winsorize *struct {
 		Lower float64 `toml:"lower"`
 		Upper float64 `toml:"upper"`
@@ -162,7 +184,10 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	if err := f.notice(&m); err != nil {
 		return m, err
 	}
-	return m, f.outliers(&m)
+	if err := f.outliers(&m); err != nil {
+		return m, err
+	}
+	return m, f.fallbacks(&m)
 }
 
 // maxDelay keeps a slot from waiting for the end of the next one.
@@ -175,6 +200,39 @@ func (f *methodologyFile) delay(m *Methodology) error {
 		return fmt.Errorf("publication.delay %q: must be whole seconds from 0s to 30m, such as 5s", f.Publication.Delay)
 	}
 	m.DelaySeconds = int(delay / time.Second)
+	return nil
+}
+
+var fallbackForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+// maxFallbacks is more than a committee could tell apart.
+const maxFallbacks = 5
+
+// fallbacks checks that each fallback asks for less than the one before it.
+func (f *methodologyFile) fallbacks(m *Methodology) error {
+	if len(f.Fallbacks) > maxFallbacks {
+		return fmt.Errorf("fallback: there are %d, and at most %d are allowed", len(f.Fallbacks), maxFallbacks)
+	}
+	before := Fallback{Name: "minimum", Transactions: m.MinTransactions, Providers: m.MinProviders}
+	for i, one := range f.Fallbacks {
+		sameName := func(other Fallback) bool { return other.Name == one.Name }
+		switch {
+		case !fallbackForm.MatchString(one.Name):
+			return fmt.Errorf("fallback.name %q: must be 1 to 32 lower-case letters, digits and hyphens", one.Name)
+		case slices.ContainsFunc(f.Fallbacks[:i], sameName):
+			return fmt.Errorf("fallback.name %q occurs twice", one.Name)
+		case one.Transactions < 1 || one.Providers < 1:
+			return fmt.Errorf("fallback %q: transactions and providers must be at least 1", one.Name)
+		case one.Transactions > before.Transactions || one.Providers > before.Providers,
+			one.Transactions == before.Transactions && one.Providers == before.Providers:
+			return fmt.Errorf("fallback %q: it must ask for fewer transactions or providers than %q, and for no more of either",
+				one.Name, before.Name)
+		case m.ProviderCap > 0 && one.Providers < m.capProviders():
+			return fmt.Errorf("fallback %q: providers must be at least %d, because of the cap", one.Name, m.capProviders())
+		}
+		before = one
+	}
+	m.Fallbacks = f.Fallbacks
 	return nil
 }
 
@@ -268,13 +326,15 @@ func (f *methodologyFile) providerCap(m *Methodology) (err error) {
 	if err != nil {
 		return err
 	}
-	least := (whole + m.ProviderCap - 1) / m.ProviderCap // with fewer, the shares cannot add up to the whole
-	if m.MinProviders < least {
+	if least := m.capProviders(); m.MinProviders < least {
 		return fmt.Errorf("minimum.providers %d: must be at least %d, because each may have no more than %g %%",
 			m.MinProviders, least, f.Cap.ProviderShare)
 	}
 	return nil
 }
+
+// capProviders is how many providers the cap needs: with fewer, the shares cannot add up to the whole.
+func (m *Methodology) capProviders() int { return (whole + m.ProviderCap - 1) / m.ProviderCap }
 
 // percent converts a percentage between 0 and 100 with up to two decimals to hundredths of a percent.
 func percent(key string, value float64) (int, error) {

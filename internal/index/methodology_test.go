@@ -1,6 +1,8 @@
 package index
 
 import (
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +73,7 @@ func TestPlain(t *testing.T) {
 		Version: "1.0.0", Effective: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 4, FixingHour: 16,
 		MinTransactions: 1, MinProviders: 1, DelaySeconds: 5, OTPIModels: 1, OTPIRequests: 1,
 	}
-	if m != want {
+	if !reflect.DeepEqual(m, want) {
 		t.Errorf("got %+v, want %+v", m, want)
 	}
 }
@@ -343,4 +345,45 @@ func TestParseSchedule(t *testing.T) {
 	rejected("effective 2000-01-01", file(later), file(PlainText()))
 	rejected("effective 2000-01-01", file(PlainText()), file(PlainText()))
 	rejected("methodology: ", file("decimals = x"))
+}
+
+func TestFallbacks(t *testing.T) {
+	t.Parallel()
+	const minimum = "transactions = 1\nproviders    = 1\n"
+	text := strings.Replace(plainText, minimum, "transactions = 9\nproviders    = 3\n", 1)
+	fallback := func(name string, transactions, providers int) string {
+		return fmt.Sprintf("[[fallback]]\nname = %q\ntransactions = %d\nproviders = %d\n", name, transactions, providers)
+	}
+	m, err := ParseMethodology(text + fallback("thin", 5, 3) + fallback("one", 5, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suffices := func(transactions, providers int, want string, wantOK bool) {
+		t.Helper()
+		if got, ok := m.suffices(transactions, providers); got != want || ok != wantOK {
+			t.Errorf("%d transactions of %d providers: %q %v, want %q %v", transactions, providers, got, ok, want, wantOK)
+		}
+	}
+	suffices(9, 3, "", true)
+	suffices(8, 3, "thin", true)
+	suffices(99, 2, "one", true)
+	suffices(4, 4, "", false)
+	suffices(5, 0, "", false)
+
+	wrong := func(more, want string) {
+		t.Helper()
+		if _, err := ParseMethodology(text + more); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", more, err, want)
+		}
+	}
+	wrong(fallback("Thin day", 5, 3), `fallback.name "Thin day": must be 1 to 32 lower-case letters, digits and hyphens`)
+	wrong(fallback("thin", 5, 3)+fallback("thin", 4, 3), `fallback.name "thin" occurs twice`)
+	wrong(fallback("thin", 0, 3), `fallback "thin": transactions and providers must be at least 1`)
+	wrong(fallback("thin", 9, 3), `fallback "thin": it must ask for fewer transactions or providers than "minimum"`)
+	wrong(fallback("thin", 8, 4), `and for no more of either`)
+	wrong(fallback("thin", 5, 3)+fallback("one", 6, 1), `than "thin"`)
+	wrong("[cap]\nprovider_share = 40\n"+fallback("thin", 9, 2), `fallback "thin": providers must be at least 3, because of the cap`)
+	wrong(fallback("a", 8, 3)+fallback("b", 7, 3)+fallback("c", 6, 3)+fallback("d", 5, 3)+fallback("e", 4, 3)+
+		fallback("f", 3, 3), "there are 6, and at most 5 are allowed")
+	wrong("[[fallback]]\nname = \"x\"\ntransactions = 2\nproviders = 1\nmedian = 1\n", "there is no key fallback.median")
 }

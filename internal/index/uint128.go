@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"math/big"
 	"math/bits"
 )
@@ -27,6 +28,11 @@ func (n uint128) times(k uint64) uint128 {
 }
 
 func (n uint128) less(m uint128) bool { return n.hi < m.hi || n.hi == m.hi && n.lo < m.lo }
+
+// compare is cmp.Compare for numbers of this type.
+func (n uint128) compare(m uint128) int {
+	return cmp.Or(cmp.Compare(n.hi, m.hi), cmp.Compare(n.lo, m.lo))
+}
 
 // divide computes quotient and rest; ok is false if they, or the divisor, do not fit 64 bits.
 func (n uint128) divide(m uint128) (quotient, rest uint64, ok bool) {

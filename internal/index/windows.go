@@ -185,6 +185,7 @@ func Known(batch []assay.Transaction, amendments assay.Amendments, receipt int64
 	for _, v := range amendments.Verifications {
 		if t := newestBefore(amended[key{v.Source, v.ID, v.ExecutedAt}], v.Receipt); t != nil && v.Receipt <= receipt {
 			t.Verified, t.Withdrawn = v.Verified, !v.Verified
+			t.Evidence, t.VerifiedBy = v.Evidence, v.Actor
 		}
 	}
 	for _, c := range amendments.Corrections {

@@ -69,7 +69,7 @@ func TestHostile_FilesTakeLittleMemory(t *testing.T) {
 	for _, column := range TransactionColumns {
 		wide[column] = strings.Repeat("x", 1000)
 	}
-	f("all-columns.parquet", "7500 rejected", parquetPages(t, 5, wide, 1500))
+	f("all-columns.parquet", "6250 rejected", parquetPages(t, 5, wide, 1250))
 	f("large-page.parquet", "smaller pages", parquetPages(t, 1, one, 1000))
 }
 

@@ -278,6 +278,12 @@ func testRejectsEveryReason(t *testing.T, db *store.DB) {
 	f("hours", "100000.000001", `hours 100000.000001 is out of bounds: must be `+durations)
 	f("gpus", "40816327", `gpus 40816327 is out of bounds: must be `+numbers)
 	f("verified", "", `verified "": must be true or false`)
+	f("verified_by", "Audit desk", `verified_by is given, but not the evidence`)
+	f("evidence", "invoice", `verified_by is missing`)
+	f("evidence", "hearsay",
+		`evidence "hearsay": must be one of payment, invoice, order, metering, attestation, judgement, or empty`)
+	f("evidence", "judgement", `evidence "judgement": it needs a rationale: import the row as not verified, and use `+
+		`assay transaction verify --evidence judgement`)
 	f("verified", "yes", `verified "yes": must be true or false`)
 	f("price", "3", `id "t-1" of source "exchange" is known with different content; the first version stays`)
 	if got := stored(t, db); len(got) != 2 || got[0] != goodTransaction() {
@@ -335,9 +341,9 @@ func TestRejects_BrokenLines(t *testing.T) {
 	csv(`"`, `column 2: extraneous or missing " in quoted-field`)
 	csv(row+`"`, `extraneous or missing "`)
 	csv(`a"b`+row, `bare " in non-quoted-field`)
-	csv(row+",more", `11 columns where the header has 10`)
-	csv("t-3,exchange", `2 columns where the header has 10`)
-	csv("   ", `1 columns where the header has 10`)
+	csv(row+",more", `13 columns where the header has 12`)
+	csv("t-3,exchange", `2 columns where the header has 12`)
+	csv("   ", `1 columns where the header has 12`)
 	csv("t-3\x00"+row, `the line is not valid UTF-8 text`)
 	csv("t-3\xff"+row, `the line is not valid UTF-8 text`)
 	csv(strings.Repeat("x", 64<<10), `the line is longer than 65536 bytes`)
@@ -504,9 +510,9 @@ func TestFile_SeveralBatches(t *testing.T) {
 	content.WriteString(csvHeaderLine)
 	const size, rows = 100, 110
 	for i := range rows {
-		fmt.Fprintf(&content, "%06d,x,2026-01-02T03:04:05Z,H200,,2.5,1,1,Acme,1\n", i)
+		fmt.Fprintf(&content, "%06d,x,2026-01-02T03:04:05Z,H200,,2.5,1,1,Acme,1,,\n", i)
 	}
-	content.WriteString("000007,x,2026-01-02T03:04:05Z,H200,,2.6,1,1,Acme,1\n") // the first piece has it with another price
+	content.WriteString("000007,x,2026-01-02T03:04:05Z,H200,,2.6,1,1,Acme,1,,\n") // the first piece has it with another price
 
 	db := storetest.Open(t)
 	run := func(ctx context.Context, committed func(), want ...Counts) (out outcome) {

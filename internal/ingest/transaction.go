@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/assaydata/assay"
@@ -21,11 +22,16 @@ var transactionSchema = &family.Schema{
 		{Name: "hours", About: "rental time in hours, at most 100,000, up to 6 decimals"},
 		{Name: "provider", About: "who rented it out"},
 		{Name: "verified", About: "true or false"},
+		{Name: "evidence", About: "of verified: payment, invoice, order, metering or attestation", Optional: true},
+		{Name: "verified_by", About: "who has verified it; needed with evidence", Optional: true},
 	},
 	Example: [][]string{
-		{"r-1", "exchange", "2026-01-02T09:15:00Z", "H100 SXM", "us-east", "2.35", "8", "24", "Alder", "true"},
-		{"r-2", "exchange", "2026-01-02T09:40:00Z", "H200", "", "3.1", "16", "2.5", "Birch", "true"},
-		{"r-3", "desk", "2026-01-02T10:05:30Z", "H100 SXM", "eu-west", "2.41", "1", "168", "Cedar", "false"},
+		{
+			"r-1", "exchange", "2026-01-02T09:15:00Z", "H100 SXM", "us-east", "2.35", "8", "24", "Alder", "true",
+			"invoice", "Audit desk",
+		},
+		{"r-2", "exchange", "2026-01-02T09:40:00Z", "H200", "", "3.1", "16", "2.5", "Birch", "true", "", ""},
+		{"r-3", "desk", "2026-01-02T10:05:30Z", "H100 SXM", "eu-west", "2.41", "1", "168", "Cedar", "false", "", ""},
 	},
 }
 
@@ -84,8 +90,30 @@ func parseTransaction(c *family.Checker, cells []string, t *assay.Transaction) (
 	if t.HourMicros, err = hours.Parse(cells[7]); err != nil {
 		return err
 	}
-	t.Verified, err = family.ParseFlag("verified", cells[9])
-	return err
+	if t.Verified, err = family.ParseFlag("verified", cells[9]); err != nil {
+		return err
+	}
+	t.VerifiedBy = cells[11]
+	if t.Evidence, err = assay.ParseEvidence(cells[10]); err != nil {
+		return fmt.Errorf("evidence %q: %w", family.Shorten(cells[10]), err)
+	}
+	return nil
+}
+
+// checkEvidence checks that evidence is complete.
+func checkEvidence(t *assay.Transaction) error {
+	switch {
+	case t.Evidence == assay.Unstated && t.VerifiedBy == "":
+		return nil
+	case t.Evidence == assay.Unstated:
+		return errors.New("verified_by is given, but not the evidence")
+	case !t.Verified:
+		return fmt.Errorf("evidence %q: the row is not verified", t.Evidence)
+	case t.Evidence == assay.Judgement:
+		return errors.New(`evidence "judgement": it needs a rationale: import the row as not verified, and use ` +
+			"assay transaction verify --evidence judgement")
+	}
+	return family.CheckText("verified_by", t.VerifiedBy)
 }
 
 func checkTransaction(c *family.Checker, t *assay.Transaction) error {
@@ -96,6 +124,9 @@ func checkTransaction(c *family.Checker, t *assay.Transaction) error {
 		return err
 	}
 	if err := family.CheckText("provider", t.Provider); err != nil {
+		return err
+	}
+	if err := checkEvidence(t); err != nil {
 		return err
 	}
 	if err := c.CheckLine(t.GPU, t.Region); err != nil {

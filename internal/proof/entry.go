@@ -46,6 +46,7 @@ const (
 	KeyKind          = "key" // see verifier.KeyEvent
 	ImportKind       = "import"
 	ComplaintKind    = "complaint"
+	NoticeKind       = "notice"
 	ReceiptKind      = "receipt"
 	TransactionsKind = "transactions"
 	VerificationKind = "verification"
@@ -215,4 +216,20 @@ func AppendComplaintEntry(dst []byte, s Salt, c *ComplaintEvent) []byte {
 	content = append(assay.AppendString(content, c.Sender), '\n')
 	content = assay.AppendString(content, c.Text)
 	return append(appendHash(dst, "content", s.commit(ComplaintKind, c.Number, content)), '}')
+}
+
+// AppendNoticeEntry appends the entry of a notice. It commits to who has written and approved it.
+func AppendNoticeEntry(dst []byte, s Salt, n *assay.Notice) []byte {
+	dst = appendNumber(beginEntry(dst, NoticeKind), "number", n.Number)
+	dst = appendInstantOf(dst, "at", n.At)
+	dst = appendText(dst, "kind", string(n.Kind))
+	dst = appendText(dst, "gpu_type", n.GPU)
+	dst = appendText(dst, "region", n.Region)
+	if n.About != 0 {
+		dst = appendInstantOf(dst, "about", n.About)
+	}
+	dst = appendText(dst, "text", n.Text)
+	content := append(assay.AppendString(nil, n.Actor), '\n')
+	content = assay.AppendString(content, n.Approver)
+	return append(appendHash(dst, "content", s.commit(NoticeKind, n.Number, content)), '}')
 }

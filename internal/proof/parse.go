@@ -23,17 +23,19 @@ type recordText struct {
 		From string `json:"from"`
 		To   string `json:"to"`
 	} `json:"window"`
-	Methodology  string       `json:"methodology"`
-	DelaySeconds int          `json:"publication_delay_seconds"`
-	Receipt      int64        `json:"receipt"`
-	Value        *assay.Nanos `json:"index_value"`
-	Transactions int          `json:"transactions"`
-	GPUHours     json.Number  `json:"gpu_hours"`
-	Providers    int          `json:"providers"`
-	HHI          int          `json:"hhi"`
-	Low          *assay.Nanos `json:"lowest_price"`
-	High         *assay.Nanos `json:"highest_price"`
-	Median       *assay.Nanos `json:"median_price"`
+	Methodology  string          `json:"methodology"`
+	Fallback     string          `json:"fallback"`
+	DelaySeconds int             `json:"publication_delay_seconds"`
+	Receipt      int64           `json:"receipt"`
+	Value        *assay.Nanos    `json:"index_value"`
+	Transactions int             `json:"transactions"`
+	GPUHours     json.Number     `json:"gpu_hours"`
+	Providers    int             `json:"providers"`
+	HHI          int             `json:"hhi"`
+	Volumes      json.RawMessage `json:"volumes"`
+	Low          *assay.Nanos    `json:"lowest_price"`
+	High         *assay.Nanos    `json:"highest_price"`
+	Median       *assay.Nanos    `json:"median_price"`
 	Excluded     struct {
 		Unverified int `json:"unverified"`
 		Withdrawn  int `json:"withdrawn"`
@@ -70,6 +72,7 @@ func ParseRecord(text []byte) (d assay.Determination, err error) {
 		Line: assay.Line{GPU: r.GPU, Region: r.Region}, Revision: r.Revision, Methodology: r.Methodology,
 		DelaySeconds: r.DelaySeconds, Receipt: r.Receipt,
 		HasValue: r.Value != nil, Transactions: r.Transactions, Providers: r.Providers, HHI: r.HHI,
+		Fallback: r.Fallback, Volumes: string(r.Volumes),
 		Excluded: assay.Exclusions(r.Excluded), Adjusted: assay.Adjustments(r.Adjusted),
 		Inputs: assay.Hash(r.Inputs), Previous: assay.Hash(r.Previous), Hash: assay.Hash(r.Hash),
 	}

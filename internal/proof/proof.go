@@ -38,29 +38,35 @@ func Transaction(t *assay.Transaction) assay.Hash {
 	return sha256.Sum256(AppendTransaction(buffer[:0], t))
 }
 
-// The marks of a transaction in the inputs of a window.
+// The marks of a transaction in the inputs of a window. One that counted has the mark of its evidence.
 const (
-	markCounted    = 'c'
+	evidenceMarks  = "cpiomaj" // by class
 	markUnverified = 'u'
 	markWithdrawn  = 'w'
 )
 
+// appendMark appends the mark of a transaction and, if it counts and its evidence is stated, who verified it.
+func appendMark(dst []byte, t *assay.Transaction) []byte {
+	switch {
+	case t.Verified && t.Evidence != assay.Unstated:
+		return assay.AppendString(append(dst, evidenceMarks[t.Evidence]), t.VerifiedBy)
+	case t.Verified:
+		return append(dst, evidenceMarks[assay.Unstated])
+	case t.Withdrawn:
+		return append(dst, markWithdrawn)
+	}
+	return append(dst, markUnverified)
+}
+
 // Inputs is the digest of a window's transactions, which are the given rows of a batch: for each, its digest and a
-// mark that says whether it counted.
+// mark that says whether it counted, and by whose evidence.
 func Inputs(batch []assay.Transaction, digests []assay.Hash, rows []int32) (sum assay.Hash) {
 	h := sha256.New()
-	var buffer [33 * 64]byte
+	var buffer [4096]byte
 	text := buffer[:0]
 	for _, row := range rows {
-		mark := byte(markUnverified)
-		switch t := &batch[row]; {
-		case t.Verified:
-			mark = markCounted
-		case t.Withdrawn:
-			mark = markWithdrawn
-		}
-		text = append(append(text, digests[row][:]...), mark)
-		if len(text) == cap(text) {
+		text = appendMark(append(text, digests[row][:]...), &batch[row])
+		if len(text) > len(buffer)/2 {
 			h.Write(text)
 			text = buffer[:0]
 		}
@@ -90,6 +96,9 @@ func appendRecord(dst []byte, d *assay.Determination) []byte {
 	dst = assay.AppendInstant(append(dst, `,"window":{"from":"`...), d.From)
 	dst = assay.AppendInstant(append(dst, `","to":"`...), d.At)
 	dst = assay.AppendString(append(dst, `"},"methodology":`...), d.Methodology)
+	if d.Fallback != "" {
+		dst = assay.AppendString(append(dst, `,"fallback":`...), d.Fallback)
+	}
 	if d.DelaySeconds != 0 {
 		dst = appendInt(append(dst, `,"publication_delay_seconds":`...), d.DelaySeconds)
 	}
@@ -99,6 +108,9 @@ func appendRecord(dst []byte, d *assay.Determination) []byte {
 	dst = assay.AppendMicros(append(dst, `,"gpu_hours":`...), d.HourMicros)
 	dst = appendInt(append(dst, `,"providers":`...), d.Providers)
 	dst = appendInt(append(dst, `,"hhi":`...), d.HHI)
+	if d.Volumes != "" {
+		dst = append(append(dst, `,"volumes":`...), d.Volumes...)
+	}
 	dst = appendPrice(append(dst, `,"lowest_price":`...), d.Low, d.HasValue)
 	dst = appendPrice(append(dst, `,"highest_price":`...), d.High, d.HasValue)
 	dst = appendPrice(append(dst, `,"median_price":`...), d.Median, d.HasValue)

@@ -255,8 +255,8 @@ func checkChanges[T any](t *testing.T, value *T, hash func(*T) assay.Hash, free 
 func TestHashes_EveryFieldCounts(t *testing.T) {
 	t.Parallel()
 	tr := exampleTransaction()
-	// Whether and since when it counts is not part of its content.
-	checkChanges(t, &tr, Transaction, "Verified", "Withdrawn", "Receipt")
+	// Whether, why and since when it counts is not part of its content.
+	checkChanges(t, &tr, Transaction, "Verified", "Withdrawn", "Evidence", "VerifiedBy", "Receipt")
 	d := exampleRecord()
 	checkChanges(t, &d, Record, "Hash")
 	d.HasValue = false

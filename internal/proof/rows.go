@@ -105,7 +105,7 @@ func (g *TransactionGroups) tree(
 		if len(text) == 0 {
 			text = append(assay.AppendString(text, t.Provider), '\n')
 		}
-		g.groups[t.Provider] = append(append(text, digests[i][:]...), receivedMark(t))
+		g.groups[t.Provider] = appendMark(append(text, digests[i][:]...), t)
 	}
 	rows := g.salt.newRows(TransactionsKind+" "+strconv.FormatInt(receipt, 10), hour)
 	for provider, text := range g.groups {
@@ -131,7 +131,7 @@ func (g *TransactionGroups) Open(
 	opened.Path = HashTexts(treePath(rows.leaves, leaf))
 	for i := range list {
 		if list[i].Provider == provider {
-			opened.Digests = append(opened.Digests, hex.EncodeToString(digests[i][:])+string(receivedMark(&list[i])))
+			opened.Digests = append(opened.Digests, hex.EncodeToString(digests[i][:])+string(appendMark(nil, &list[i])))
 		}
 	}
 	return opened
@@ -144,14 +144,6 @@ func HashTexts[H ~[sha256.Size]byte](hashes []H) []string {
 		texts[i] = hex.EncodeToString(hash[:])
 	}
 	return texts
-}
-
-// receivedMark says whether a transaction came verified.
-func receivedMark(t *assay.Transaction) byte {
-	if t.Verified {
-		return markCounted
-	}
-	return markUnverified
 }
 
 // treePath are the hashes that prove a leaf, from below.
@@ -179,7 +171,17 @@ func AppendVerificationEntry(dst []byte, s Salt, v *assay.Verification) []byte {
 	dst = appendNumber(dst, "receipt", v.Receipt)
 	dst = append(append(dst, `,"verified":`...), strconv.FormatBool(v.Verified)...)
 	content := eventText(v.Source, v.ID, v.ExecutedAt, v.Actor, v.Reason)
+	content = appendEvidence(content, v.Evidence, "")
 	return append(appendHash(dst, "content", s.commit(VerificationKind, v.Event, content)), '}')
+}
+
+// appendEvidence appends evidence that is stated. By is empty where the text names who verified elsewhere.
+func appendEvidence(dst []byte, e assay.Evidence, by string) []byte {
+	if e == assay.Unstated {
+		return dst
+	}
+	dst = append(append(dst, '\t'), e.String()...)
+	return assay.AppendString(append(dst, '\t'), by)
 }
 
 // AppendCorrectionEntry appends the entry of a correction.
@@ -222,7 +224,8 @@ func NewObservations(s Salt, family string, at int64) *Batch {
 // AddConflict adds a transaction that was set aside.
 func (b *Batch) AddConflict(t *assay.Transaction) {
 	b.text = append(AppendTransaction(b.text[:0], t), '\t')
-	b.rows.addNext(strconv.AppendBool(b.text, t.Verified))
+	b.text = strconv.AppendBool(b.text, t.Verified)
+	b.rows.addNext(appendEvidence(b.text, t.Evidence, t.VerifiedBy))
 }
 
 // AddObservation adds an observation.

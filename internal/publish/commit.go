@@ -61,14 +61,16 @@ func (p *Publisher) commit(ctx context.Context, s *step, publication store.Publi
 	}
 }
 
+// inOrder compares series by their names.
+func inOrder(a, b store.SeriesKey) int {
+	return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain, b.Grain))
+}
+
 // seal gives all records the instant of the version, and chains them: each carries the hash of the one before it in its
 // series. Series are in the order of their names, so that the same market gives the same database.
 func (s *step) seal(p *store.Publication, at int64) {
 	p.Methodology, p.Receipt, p.PublishedAt = s.schedule.At(at).Version, s.state.Receipt, at
 	p.Series = p.Series[:0]
-	inOrder := func(a, b store.SeriesKey) int {
-		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Grain, b.Grain))
-	}
 	for _, key := range slices.SortedFunc(maps.Keys(s.made), inOrder) {
 		records, previous := s.made[key], s.state.Heads[key]
 		for i := range records {

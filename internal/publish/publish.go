@@ -164,7 +164,8 @@ func (p *Publisher) publishVersion(
 			progress(end)
 		}
 	}
-	version, err := p.commit(ctx, s, store.Publication{Covers: clip(due, store.Span{From: from, To: to})})
+	covers := clip(due, store.Span{From: from, To: to})
+	version, err := p.commit(ctx, s, store.Publication{Covers: covers, Notices: s.notices(covers)})
 	if err != nil {
 		return 0, false, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
 	}
@@ -173,17 +174,24 @@ func (p *Publisher) publishVersion(
 	return s.records, to < finish, nil
 }
 
-// due is the time to publish, by GPU and grain.
+// due is the time to publish, by GPU and grain. Series that have ended, as a notice says, get no more.
 func (p *Publisher) due(ctx context.Context, s *step, choose spanChooser) (store.Coverage, error) {
 	catalog, err := p.Store.Catalog(ctx)
 	if err != nil {
 		return nil, err
 	}
-	due, now := store.Coverage{}, p.Now().UnixMilli()
+	notices, err := p.Store.Notices(ctx, 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	due, now, ends := store.Coverage{}, p.Now().UnixMilli(), assay.Ends(notices)
 	for _, grain := range assay.Grains {
 		for _, gpu := range catalog.GPUs {
 			key := store.CoverageKey{GPU: gpu.Name, Grain: grain}
 			for _, span := range choose(s, key, now) {
+				if end, ok := ends[gpu.Name]; ok {
+					span.To = min(span.To, s.schedule.LastSlot(grain, end))
+				}
 				if span.From < span.To {
 					due[key] = append(due[key], span)
 				}

@@ -60,7 +60,9 @@ func (p *Publisher) publishRestatement(ctx context.Context, r Restatement) (done
 	if err != nil || done.Slots == 0 && done.Settled == 0 || r.Preview != nil {
 		return done, err
 	}
-	done.Version, err = p.commit(ctx, s, store.Publication{Covers: due, Reason: r.Reason, Actor: r.Actor})
+	done.Version, err = p.commit(ctx, s, store.Publication{
+		Covers: due, Reason: r.Reason, Actor: r.Actor, Notices: s.notices(nil),
+	})
 	if err != nil {
 		return Restated{}, fmt.Errorf("restate %s: %w", strings.Join(gpusOf(due), ", "), err)
 	}

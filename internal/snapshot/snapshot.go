@@ -60,6 +60,7 @@ type Snapshot struct {
 	Covered        int64       // hourly slots up to this instant have been computed
 	Synthetic      bool
 	Methodologies  []assay.MethodologyFile // oldest first
+	Notices        []assay.Notice          // likewise
 
 	Observations family.Set
 
@@ -131,6 +132,7 @@ type Update struct {
 
 	Methodologies []assay.MethodologyFile // all of them, in any order, or nil if nothing changed
 	Manifests     []assay.Manifest        // new ones, in the order in which they were signed
+	Notices       []assay.Notice          // new ones, in their order
 }
 
 // SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions
@@ -217,6 +219,9 @@ func (s *Snapshot) With(u Update) *Snapshot {
 		})
 	}
 	next.addManifests(u.Manifests)
+	if len(u.Notices) > 0 {
+		next.Notices = slices.Concat(s.Notices, u.Notices)
+	}
 	return &next
 }
 

@@ -72,6 +72,7 @@ func (l *Ledger) readNumbers(tx *tx) (err error) {
 		{"verification", `SELECT event FROM verifications ORDER BY event`, -1}, // there is no counter for them
 		{"publication", `SELECT version FROM publications ORDER BY version`, l.Counters.Publication},
 		{"manifest", `SELECT sequence FROM manifests ORDER BY sequence`, l.Counters.Manifest},
+		{"notice", `SELECT notice FROM notices ORDER BY notice`, l.Counters.Notices},
 		{"methodology", `SELECT row_number() OVER () FROM methodologies`, l.Counters.Methodology},
 	} {
 		if err := checkNumbers(tx, list.thing, list.query, list.count); err != nil {

@@ -51,6 +51,7 @@ var numberedKinds = slices.Concat([]numberedKind{
 	{proof.KeyKind, `SELECT max(event) FROM key_events`, eachKeyEntry},
 	{proof.ImportKind, `SELECT max(import) FROM imports`, eachImportEntry},
 	{proof.ComplaintKind, `SELECT max(event) FROM complaint_events`, eachComplaintEntry},
+	{proof.NoticeKind, counterQuery("notices"), eachNoticeEntry},
 }, observationEntries())
 
 // counterQuery is null for a counter that does not exist, such as that of a family newer than the database.
@@ -234,23 +235,26 @@ func beginBatch(s proof.Salt, kind string) func(at int64) *proof.Batch {
 
 func eachConflictsEntry(tx *tx, s proof.Salt, after, upTo int64, f entryFunc) error {
 	var t assay.Transaction
+	var evidence string
 	var sum int64
 	add := func(b *proof.Batch) { b.AddConflict(&t) }
 	return eachBatchEntry(tx, beginBatch(s, proof.ConflictsKind),
 		`SELECT received_at, source, c.id, c.executed_at, gpu_name, `+regionName("")+`, provider, price_nanos, gpus,
-			hour_micros, verified, checksum
+			hour_micros, verified, evidence, verified_by, checksum
 			FROM conflicts c LEFT JOIN sources USING (source_id) LEFT JOIN gpus USING (gpu_id)
 			LEFT JOIN providers USING (provider_id) LEFT JOIN regions USING (region_id)
 			WHERE received_at > $1 AND received_at <= $2
 			ORDER BY received_at, source, c.id, checksum`, []any{after, upTo}, f,
 		func(scan scanFunc, at *int64) (func(*proof.Batch), error) {
 			err := scan(at, &t.Source, &t.ID, &t.ExecutedAt, &t.GPU, &t.Region, &t.Provider, &t.Price, &t.GPUs,
-				&t.HourMicros, &t.Verified, &sum)
-			if err == nil && sum != contentSum(&t) {
-				err = fmt.Errorf("%w: the conflict of transaction %s of %s does not match its checksum",
-					ErrDamaged, t.ID, t.Source)
+				&t.HourMicros, &t.Verified, &evidence, &t.VerifiedBy, &sum)
+			if err != nil {
+				return nil, err
 			}
-			return add, err
+			if t.Evidence, err = assay.ParseEvidence(evidence); err != nil || sum != contentSum(&t) {
+				return nil, damagedConflict(&t)
+			}
+			return add, nil
 		})
 }
 

@@ -87,6 +87,15 @@ func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile, not
 		if err != nil {
 			return err
 		}
+		if len(coverage) > 0 {
+			_, err := tx.addNotices(assay.Notice{
+				At: tx.now, Kind: assay.MethodologyNotice, About: m.Effective, Actor: tx.actor(), Approver: m.Approver,
+				Text: fmt.Sprintf("Version %s of the methodology was adopted: %s", m.Version, m.Reason),
+			})
+			if err != nil {
+				return err
+			}
+		}
 		d := detail{
 			"effective_at": assay.FormatInstant(m.Effective), "reason": m.Reason, "approver": m.Approver,
 		}

@@ -22,6 +22,7 @@ type Publication struct {
 	Actor       string
 	Series      []SeriesRecords
 	Covers      Coverage
+	Notices     []assay.Notice // about its days
 
 	BeforeCommit func() error // if not nil, called when everything is written; an error undoes it
 }
@@ -134,6 +135,12 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 		return 0, err
 	}
 	if err := auditRestatement(tx, row, p); err != nil {
+		return 0, err
+	}
+	for i := range p.Notices {
+		p.Notices[i].At = p.PublishedAt
+	}
+	if _, err := tx.addNotices(p.Notices...); err != nil {
 		return 0, err
 	}
 	return version, writeRecords(tx, &d, version, p.Series)

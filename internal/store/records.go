@@ -14,8 +14,10 @@ import (
 
 // What the flags of a record's body say.
 const (
-	flagValue = 1 << iota // there is a value
-	flagDelay             // the delay follows
+	flagValue    = 1 << iota // there is a value
+	flagDelay                // the delay follows
+	flagVolumes              // the volumes follow
+	flagFallback             // the name of the fallback follows
 	flagsEnd
 )
 
@@ -40,10 +42,24 @@ func appendBody(dst []byte, d *assay.Determination) []byte {
 	dst = binary.AppendVarint(dst, int64(d.Adjusted.Winsorized))
 	dst = binary.AppendVarint(dst, int64(d.Adjusted.Capped))
 	flags := byte(boolInt(d.HasValue)) * flagValue
-	if d.DelaySeconds == 0 { // as in every record before release 0.6.0
-		dst = append(dst, flags)
-	} else {
-		dst = binary.AppendVarint(append(dst, flags|flagDelay), int64(d.DelaySeconds))
+	if d.DelaySeconds != 0 { // never in a record before release 0.6.0
+		flags |= flagDelay
+	}
+	if d.Volumes != "" { // likewise
+		flags |= flagVolumes
+	}
+	if d.Fallback != "" {
+		flags |= flagFallback
+	}
+	dst = append(dst, flags)
+	if d.DelaySeconds != 0 {
+		dst = binary.AppendVarint(dst, int64(d.DelaySeconds))
+	}
+	if d.Volumes != "" {
+		dst = append(binary.AppendUvarint(dst, uint64(len(d.Volumes))), d.Volumes...)
+	}
+	if d.Fallback != "" {
+		dst = append(binary.AppendUvarint(dst, uint64(len(d.Fallback))), d.Fallback...)
 	}
 	dst = append(dst, d.Inputs[:]...)
 	dst = append(dst, d.Previous[:]...)
@@ -73,9 +89,15 @@ func readBody(body []byte, d *assay.Determination) error {
 	d.Adjusted.Capped = int(r.signed())
 	flags := r.unsigned()
 	d.HasValue = flags&flagValue != 0
-	d.DelaySeconds = 0
+	d.DelaySeconds, d.Volumes, d.Fallback = 0, "", ""
 	if flags&flagDelay != 0 {
 		d.DelaySeconds = int(r.signed())
+	}
+	if flags&flagVolumes != 0 {
+		d.Volumes = string(r.bytes(r.unsigned()))
+	}
+	if flags&flagFallback != 0 {
+		d.Fallback = string(r.bytes(r.unsigned()))
 	}
 	for _, hash := range []*assay.Hash{&d.Inputs, &d.Previous, &d.Hash} {
 		copy(hash[:], r.bytes(uint64(len(hash))))

@@ -88,6 +88,52 @@ type segmentWriter struct {
 	lists      [lists]localNames
 	names      []string
 	rows, body []byte
+	evidence   evidence // that was written last
+}
+
+// evidence is what a transaction was verified by.
+type evidence struct {
+	class assay.Evidence
+	by    string
+}
+
+// The state of a row: whether it is verified, and whether its evidence follows, or is that of an earlier row.
+const (
+	stateVerified = 1 << iota
+	stateEvidence
+	stateSameEvidence
+)
+
+// appendState appends the state of a row and its evidence, if there is any. Most rows have that of the row before.
+func (w *segmentWriter) appendState(dst []byte, t *assay.Transaction) []byte {
+	state, has := byte(boolInt(t.Verified))*stateVerified, evidence{t.Evidence, t.VerifiedBy}
+	switch has {
+	case evidence{}:
+		return append(dst, state)
+	case w.evidence:
+		return append(dst, state|stateSameEvidence)
+	}
+	w.evidence = has
+	dst = append(dst, state|stateEvidence, byte(has.class))
+	return append(binary.AppendUvarint(dst, uint64(len(has.by))), has.by...)
+}
+
+// state reads the state of a row and, if it has evidence, which. Before is what was read last.
+func (r *bodyReader) state(t *assay.Transaction, before *evidence) {
+	state := r.unsigned()
+	t.Verified = state&stateVerified != 0
+	switch state &^ stateVerified {
+	case 0:
+		return
+	case stateEvidence:
+		class := r.unsigned()
+		r.bad = r.bad || class >= uint64(assay.NumEvidence)
+		*before = evidence{assay.Evidence(class), strings.Clone(r.string())}
+	case stateSameEvidence:
+	default:
+		r.bad = true
+	}
+	t.Evidence, t.VerifiedBy = before.class, before.by
 }
 
 // localNames numbers the names of a segment in the order of their first use.
@@ -140,6 +186,7 @@ func (w *segmentWriter) segment(number segmentNumber, rows []row) segment {
 	}
 	b := w.rows[:0]
 	before := number.hour()
+	w.evidence = evidence{}
 	for i := range rows {
 		r := &rows[i]
 		b = binary.AppendUvarint(b, uint64(r.ExecutedAt-before))
@@ -148,7 +195,7 @@ func (w *segmentWriter) segment(number segmentNumber, rows []row) segment {
 		b = binary.AppendUvarint(b, w.lists[listGPUs].index(r.gpu, r.GPU))
 		b = binary.AppendUvarint(b, w.lists[listRegions].index(r.region, r.Region))
 		b = binary.AppendUvarint(b, w.lists[listProviders].index(r.provider, r.Provider))
-		b = append(b, byte(boolInt(r.Verified)))
+		b = w.appendState(b, r.Transaction)
 		b = binary.AppendVarint(b, int64(r.Price))
 		b = binary.AppendVarint(b, r.GPUs)
 		b = binary.AppendVarint(b, r.HourMicros)
@@ -252,12 +299,13 @@ func (d *dictionary) appendWanted(
 		dst = slices.Grow(dst, int(s.rows))
 	}
 	at, receipt := s.number.hour(), s.number.receipt()
+	var before evidence
 	for range s.rows {
 		at += int64(r.unsigned())
 		t := assay.Transaction{ExecutedAt: at, Receipt: receipt}
 		t.Source, t.GPU = r.of(local[listSources]), r.of(local[listGPUs])
 		t.Region, t.Provider = r.of(local[listRegions]), r.of(local[listProviders])
-		t.Verified = r.unsigned() == 1
+		r.state(&t, &before)
 		t.Price, t.GPUs, t.HourMicros = assay.Nanos(r.signed()), r.signed(), r.signed()
 		t.ID = r.string()
 		if wants != nil {

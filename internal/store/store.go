@@ -89,6 +89,7 @@ type Counters struct {
 
 	Checkpoint int64 // how many entries of the log the newest checkpoint signs
 
+	Notices     int64
 	Realtime    int64 // the instant of the newest print
 	Utilization int64 // the Received of the newest reading
 
@@ -133,6 +134,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Keys
 	case "publication":
 		return &c.Publication
+	case "notices":
+		return &c.Notices
 	case "realtime":
 		return &c.Realtime
 	case "methodology":

@@ -203,10 +203,10 @@ func (ap *appender) compare(r row, stored assay.Transaction) error {
 		return err
 	}
 	return ap.tx.exec(`INSERT INTO conflicts (source_id, id, checksum, executed_at, gpu_id, region_id, provider_id,
-		price_nanos, gpus, hour_micros, verified, received_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`,
+		price_nanos, gpus, hour_micros, verified, evidence, verified_by, received_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`,
 		r.source, r.ID, contentSum(r.Transaction), r.ExecutedAt, r.gpu, r.region, r.provider, int64(r.Price), r.GPUs,
-		r.HourMicros, boolInt(r.Verified), ap.conflicted)
+		r.HourMicros, boolInt(r.Verified), r.Evidence.Cell(), r.VerifiedBy, ap.conflicted)
 }
 
 // beginConflicts dates the conflicts of the batch after all earlier ones, so that the log finds them.
@@ -223,7 +223,28 @@ func (ap *appender) beginConflicts() error {
 
 // contentSum distinguishes the conflicts of one id by their content.
 func contentSum(t *assay.Transaction) int64 {
-	return ledgerSum(t.GPU, t.Region, t.Provider, t.ExecutedAt, int64(t.Price), t.GPUs, t.HourMicros, boolInt(t.Verified))
+	return ledgerSum(withEvidence(t.Evidence, t.VerifiedBy,
+		t.GPU, t.Region, t.Provider, t.ExecutedAt, int64(t.Price), t.GPUs, t.HourMicros, boolInt(t.Verified))...)
+}
+
+func damagedConflict(t *assay.Transaction) error {
+	return fmt.Errorf("%w: the conflict of transaction %s of %s does not match its checksum", ErrDamaged, t.ID, t.Source)
+}
+
+// withEvidence adds evidence to what a checksum is of. Without any, that is what it was before release 0.6.0.
+func withEvidence(e assay.Evidence, by string, rest ...any) []any {
+	if e == assay.Unstated {
+		return rest
+	}
+	return append(rest, e.Cell(), by)
+}
+
+// evidenceSchema is the first schema with evidence.
+const evidenceSchema = 27
+
+// useEvidence notes that there is evidence: a program that knows none could not read it.
+func (tx *tx) useEvidence() error {
+	return tx.exec(`UPDATE migrations SET usable_by = number WHERE number = $1`, evidenceSchema)
 }
 
 // resolveRest handles the rows that share a hash with others one by one, after the first row of each hash was inserted.
@@ -312,6 +333,11 @@ func (ap *appender) insertSegments() error {
 		rest = rest[n:]
 	}
 	ap.appended.Inserted = len(ap.inserted)
+	if slices.ContainsFunc(ap.inserted, func(r row) bool { return r.Evidence != assay.Unstated }) {
+		if err := ap.tx.useEvidence(); err != nil {
+			return err
+		}
+	}
 	return insert.flush()
 }
 

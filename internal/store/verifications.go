@@ -99,10 +99,15 @@ func insertVerification(tx *tx, source int64, v *assay.Verification) error {
 	if err != nil {
 		return err
 	}
-	return tx.exec(`INSERT INTO verifications (event, executed_at, source_id, id, verified, actor, reason, receipt,
-		checksum)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		v.Event, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt, verificationSum(*v))
+	err = tx.exec(`INSERT INTO verifications (event, executed_at, source_id, id, verified, evidence, actor, reason,
+		receipt, checksum)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		v.Event, v.ExecutedAt, source, v.ID, boolInt(v.Verified), v.Evidence.Cell(), v.Actor, v.Reason, v.Receipt,
+		verificationSum(*v))
+	if err != nil || v.Evidence == assay.Unstated {
+		return err
+	}
+	return tx.useEvidence()
 }
 
 // changeOf returns the word for what a verification event does.
@@ -187,20 +192,22 @@ func readMissed(tx *tx, d *dictionary, within Span, receipt int64) (list []assay
 
 // readVerifications lists the events that a condition selects, oldest first.
 func readVerifications(tx *tx, where string, args ...any) (list []assay.Verification, err error) {
-	err = tx.each(`SELECT event, coalesce(source, ''), id, executed_at, verified, actor, reason, receipt,
+	err = tx.each(`SELECT event, coalesce(source, ''), id, executed_at, verified, evidence, actor, reason, receipt,
 		coalesce(received_at, 0), v.checksum
 		FROM verifications v LEFT JOIN sources USING (source_id) LEFT JOIN receipts USING (receipt)
 		WHERE `+where+` ORDER BY event`, args, func(scan scanFunc) error {
 		var v assay.Verification
 		var verified, sum int64
-		err := scan(&v.Event, &v.Source, &v.ID, &v.ExecutedAt, &verified, &v.Actor, &v.Reason, &v.Receipt,
+		var evidence string
+		err := scan(&v.Event, &v.Source, &v.ID, &v.ExecutedAt, &verified, &evidence, &v.Actor, &v.Reason, &v.Receipt,
 			&v.RecordedAt, &sum)
 		if err != nil {
 			return err
 		}
 		v.Verified = verified == 1
+		v.Evidence, err = assay.ParseEvidence(evidence)
 		list = append(list, v)
-		if verificationSum(v) != sum || verified != boolInt(v.Verified) {
+		if err != nil || verificationSum(v) != sum || verified != boolInt(v.Verified) {
 			return fmt.Errorf("%w: verification %d, of transaction %s of %s, does not match its checksum",
 				ErrDamaged, v.Event, v.ID, v.Source)
 		}
@@ -210,7 +217,8 @@ func readVerifications(tx *tx, where string, args ...any) (list []assay.Verifica
 }
 
 func verificationSum(v assay.Verification) int64 {
-	return ledgerSum(v.Source, v.ID, v.ExecutedAt, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt)
+	return ledgerSum(withEvidence(v.Evidence, "",
+		v.Source, v.ID, v.ExecutedAt, boolInt(v.Verified), v.Actor, v.Reason, v.Receipt)...)
 }
 
 // Received reads the transactions of a receipt that no correction has replaced. Verified says what counts now.
@@ -339,15 +347,19 @@ func readLate(tx *tx) (list []lateEntry, err error) {
 func (db *DB) EachConflict(ctx context.Context, f func(t *assay.Transaction, receivedAt int64) error) error {
 	return db.read(ctx, func(tx *tx) error {
 		return tx.each(`SELECT source, c.id, c.executed_at, gpu_name, coalesce(region, ''), provider, price_nanos, gpus,
-			hour_micros, verified, received_at
+			hour_micros, verified, evidence, verified_by, received_at
 			FROM conflicts c JOIN sources USING (source_id) JOIN gpus USING (gpu_id) JOIN providers USING (provider_id)
 			LEFT JOIN regions USING (region_id) ORDER BY received_at, source, c.id, checksum`, nil, func(scan scanFunc) error {
 			var t assay.Transaction
 			var receivedAt int64
+			var evidence string
 			err := scan(&t.Source, &t.ID, &t.ExecutedAt, &t.GPU, &t.Region, &t.Provider, &t.Price, &t.GPUs,
-				&t.HourMicros, &t.Verified, &receivedAt)
+				&t.HourMicros, &t.Verified, &evidence, &t.VerifiedBy, &receivedAt)
 			if err != nil {
 				return err
+			}
+			if t.Evidence, err = assay.ParseEvidence(evidence); err != nil {
+				return damagedConflict(&t)
 			}
 			return f(&t, receivedAt)
 		})

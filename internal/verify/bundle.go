@@ -252,6 +252,7 @@ func (b *bundle) readVerifications() error {
 		b.amendments.Verifications = append(b.amendments.Verifications, assay.Verification{
 			ID: cells[0], Source: cells[1], ExecutedAt: p.instant(cells[2]), Verified: p.boolean(cells[3]),
 			Actor: cells[4], Reason: cells[5], Receipt: p.integer(cells[6]), RecordedAt: p.instant(cells[7]),
+			Evidence: p.evidence(cells[8]),
 		})
 	})
 }

@@ -40,6 +40,7 @@ func (r *transactionReader) next() (assay.Transaction, error) {
 		ID: cells[0], Source: cells[1], ExecutedAt: p.instant(cells[2]), GPU: cells[3], Region: cells[4],
 		Price: assay.Nanos(p.decimal(cells[5], 9)), GPUs: p.integer(cells[6]), HourMicros: p.decimal(cells[7], 6),
 		Provider: cells[8], Verified: p.boolean(cells[9]), Receipt: p.integer(cells[10]),
+		Evidence: p.evidence(cells[11]), VerifiedBy: cells[12],
 	}
 	if p.err != nil {
 		return t, differs("%s line %d: %v", transactionsFile, r.line, p.err)
@@ -153,6 +154,12 @@ func (p *parser) boolean(text string) bool {
 	b, err := strconv.ParseBool(text)
 	p.keep(err)
 	return b
+}
+
+func (p *parser) evidence(text string) assay.Evidence {
+	e, err := assay.ParseEvidence(text)
+	p.keep(err)
+	return e
 }
 
 func (p *parser) grain(text string) assay.Grain {

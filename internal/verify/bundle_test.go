@@ -304,7 +304,7 @@ func (f *forger) replace(t *testing.T, name, old, replacement string) {
 }
 
 // TestBundle_Forged changes data that a value depends on, and the sums with it. A forger can change data that no
-// value of the period depends on: comments of a methodology, who verified something, when and why, the order of
+// value of the period depends on: comments of a methodology, when and why something was verified, the order of
 // receipts between two publications.
 func TestBundle_Forged(t *testing.T) {
 	t.Parallel()

@@ -108,6 +108,9 @@ func (c *checker) window(w index.Window, k *chunk) error {
 		if r.DelaySeconds != 0 { // otherwise of a release that had none
 			d.DelaySeconds = c.schedule.At(w.At).DelaySeconds
 		}
+		if r.Volumes == "" { // likewise
+			d.Volumes = ""
+		}
 		if err := compare(slot, &d, r, cover.Version); err != nil {
 			return err
 		}

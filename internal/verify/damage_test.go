@@ -90,6 +90,7 @@ var locations = map[string]*regexp.Regexp{
 	"instant":      regexp.MustCompile(`at -?\d+ ms|an instant of another type`), // outside the calendar
 	"series":       regexp.MustCompile(`series \d+, (daily|hourly) of GPU \d+`),
 	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type
+	"notice":       regexp.MustCompile(`notice \d+`),
 	"key":          regexp.MustCompile(`key event \d+|signed with the key`),
 	"ids":          regexp.MustCompile(`the table of transaction ids`),
 	"log": regexp.MustCompile(`(entry \d+|bundle|tile \d+ of level \d+|checkpoint of \d+ entries) of the log|` +
@@ -151,6 +152,7 @@ var tables = []struct {
 	{name: "key_events", where: "1", locations: "key log"},
 	{name: "imports", where: "1", locations: "log"},
 	{name: "complaint_events", where: "1", locations: "log"},
+	{name: "notices", where: "1", locations: "notice count log"},
 	{name: "transaction_ids", where: "1", locations: "transaction ids"},
 	{name: "verifications", where: "1", locations: "verification receipt log"},
 	{name: "corrections", where: "1", locations: "correction receipt transaction count log"},
@@ -372,7 +374,8 @@ func TestDatabase_AnyExtraRow(t *testing.T) {
 	f("transaction_ids", `INSERT INTO transaction_ids SELECT hash + 1, segment FROM transaction_ids LIMIT 1`, "ids")
 	f("receipts", `INSERT INTO receipts SELECT max(receipt) + 1, received_at, rows, checksum FROM receipts`, "count")
 	f("verifications", `INSERT INTO verifications
-		SELECT max(event) + 1, executed_at, source_id, id, verified, actor, reason, receipt, checksum FROM verifications`,
+		SELECT max(event) + 1, executed_at, source_id, id, verified, actor, reason, receipt, checksum, evidence
+		FROM verifications`,
 		"verification receipt log")
 	f("corrections", `INSERT INTO corrections
 		SELECT max(correction) + 1, hash, segment, executed_at, source_id, id, actor, reason, receipt, checksum

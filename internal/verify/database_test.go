@@ -22,7 +22,7 @@ import (
 
 // marketReport is the report of the whole market.
 var marketReport = Report{
-	Transactions: 481, Records: 390, Manifests: 11,
+	Transactions: 481, Records: 373, Manifests: 11,
 	Unsigned:   []UnsignedDay{{instant(9, 0), Republished}, {instant(10, 0), NotEnded}},
 	PublicKeys: []string{base64.StdEncoding.EncodeToString(marketKey.Public().(ed25519.PublicKey))},
 }
@@ -165,6 +165,10 @@ func TestMarket_HasEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	notices, err := db.Notices(t.Context(), 0, math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
 	f := func(what string, got, least int) {
 		t.Helper()
 		if got < least {
@@ -182,7 +186,11 @@ func TestMarket_HasEverything(t *testing.T) {
 	f("second revisions", count(func(r *store.Record) bool { return r.Revision == 2 }), 1)
 	f("withdrawn values", count(func(r *store.Record) bool { return !r.HasValue }), 1)
 	f("of the first methodology", count(func(r *store.Record) bool { return r.Methodology == "1.0.0" }), 100)
-	f("of the second methodology", count(func(r *store.Record) bool { return r.Methodology == "1.1.0" }), 50)
+	f("of the second methodology", count(func(r *store.Record) bool { return r.Methodology == "1.1.0" }), 40)
+	f("by a fallback", count(func(r *store.Record) bool { return r.Fallback != "" }), 1)
+	f("with evidence", count(func(r *store.Record) bool { return strings.Contains(r.Volumes, "invoice") }), 10)
+	f("with a judgement", count(func(r *store.Record) bool { return strings.Contains(r.Volumes, "judgement") }), 1)
+	f("notices", len(notices), 10)
 	f("with outliers", count(func(r *store.Record) bool { return r.Adjusted.Winsorized > 0 }), 1)
 	f("with capped providers", count(func(r *store.Record) bool { return r.Adjusted.Capped > 0 }), 1)
 	f("with a withdrawn transaction", count(func(r *store.Record) bool { return r.Excluded.Withdrawn > 0 }), 1)

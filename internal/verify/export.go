@@ -62,9 +62,10 @@ func (h *bundleHead) text() ([]byte, error) {
 var (
 	transactionColumns = []string{
 		"id", "source", "executed_at", "gpu_name", "region", "price", "gpus", "hours", "provider", "verified", "receipt",
+		"evidence", "verified_by",
 	}
 	verificationColumns = []string{
-		"id", "source", "executed_at", "verified", "actor", "reason", "receipt", "recorded_at",
+		"id", "source", "executed_at", "verified", "actor", "reason", "receipt", "recorded_at", "evidence",
 	}
 	correctionColumns = []string{
 		"id", "source", "executed_at", "corrected_receipt", "actor", "reason", "receipt", "recorded_at",
@@ -311,7 +312,7 @@ func (e *exporter) writeVerifications(context.Context) error {
 		for _, v := range e.amended.Verifications {
 			err := row(
 				v.ID, v.Source, assay.FormatInstant(v.ExecutedAt), strconv.FormatBool(v.Verified), v.Actor, v.Reason,
-				number(v.Receipt), assay.FormatInstant(v.RecordedAt),
+				number(v.Receipt), assay.FormatInstant(v.RecordedAt), v.Evidence.Cell(),
 			)
 			if err != nil {
 				return err
@@ -367,7 +368,7 @@ func (e *exporter) writeTransactions(ctx context.Context, from, to int64, row fu
 		hours := assay.Nanos(t.HourMicros * 1000).String()
 		err := row(
 			t.ID, t.Source, assay.FormatInstant(t.ExecutedAt), t.GPU, t.Region, t.Price.String(), number(t.GPUs), hours,
-			t.Provider, strconv.FormatBool(t.Verified), number(t.Receipt),
+			t.Provider, strconv.FormatBool(t.Verified), number(t.Receipt), t.Evidence.Cell(), t.VerifiedBy,
 		)
 		if err != nil {
 			return err

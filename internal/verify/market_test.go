@@ -38,7 +38,7 @@ var (
 // marketKey signs the manifests.
 var marketKey = ed25519.NewKeyFromSeed([]byte("a seed of thirty-two bytes, fixed"[:ed25519.SeedSize]))
 
-// secondMethodology rounds to other decimals, requires two providers, winsorizes and caps shares.
+// secondMethodology rounds to other decimals, requires three providers or, for a day, two, winsorizes and caps shares.
 const secondMethodology = `# The second version.
 version   = "1.1.0"
 effective = 2026-03-08T00:00:00Z
@@ -47,6 +47,10 @@ decimals  = 3
 zone = "America/New_York"
 time = "16:00"
 [minimum]
+transactions = 2
+providers    = 3
+[[fallback]]
+name         = "thin"
 transactions = 2
 providers    = 2
 [winsorise]
@@ -65,6 +69,10 @@ func rentals(from, to int64) (all []assay.Transaction) {
 			Region: []string{"us-east", "eu-west", ""}[n%3],
 			Price:  2*assay.One + assay.Nanos(n*7919%1000)*1_000_000, GPUs: 1 + n%8, HourMicros: 250_000 + n%4*1_000_000,
 			Provider: providers[n*5%3], Verified: n%11 != 0,
+		}
+		classes := []assay.Evidence{assay.Unstated, assay.Invoice, assay.Invoice, assay.Payment, assay.Metering}
+		if class := classes[n%5]; t.Verified && class != assay.Unstated {
+			t.Evidence, t.VerifiedBy = class, "Audit desk"
 		}
 		all = append(all, t)
 	}
@@ -116,9 +124,13 @@ func (b *marketBuilder) receive(batch ...assay.Transaction) {
 // verify verifies a transaction, or withdraws it.
 func (b *marketBuilder) verify(t assay.Transaction, verified bool) {
 	b.do(func() error {
-		_, err := b.db.AddVerifications(b.ctx, assay.Verification{
+		v := assay.Verification{
 			Source: t.Source, ID: t.ID, Verified: verified, Actor: "auditor", Reason: "looked at the invoice",
-		})
+		}
+		if verified {
+			v.Evidence = assay.Judgement
+		}
+		_, err := b.db.AddVerifications(b.ctx, v)
 		return err
 	})
 }

@@ -45,6 +45,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/memory-types":                              "/api/memory-types",
 		"/api/llm-coding/products":                       "/api/llm-coding/products",
 		"/api/methodology":                               "/api/methodology",
+		"/api/notices":                                   "/api/notices",
 		"/api/publications/latest":                       "/api/publications/latest",
 		"/api/gpu/{gpuName}":                             gpu,
 		"/api/daily-index":                               "/api/daily-index?gpu=H200",

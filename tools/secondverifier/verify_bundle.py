@@ -28,6 +28,9 @@ HOUR, DAY = 3_600_000, 86_400_000  # milliseconds
 NANOS, MICROS = 10**9, 10**6
 WHOLE = 10_000  # 100 % in hundredths of a percent
 ZERO_HASH = "0" * 64
+EVIDENCE = {  # the mark of each class in the inputs
+    "": "c", "payment": "p", "invoice": "i", "order": "o", "metering": "m", "attestation": "a", "judgement": "j",
+}
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -90,8 +93,7 @@ class Methodology:
     decimals: int
     zone: zoneinfo.ZoneInfo
     fixing_hour: int
-    minimum_transactions: int
-    minimum_providers: int
+    minimums: list  # (name of the fallback, transactions, providers), in the order in which they are tried
     lower: int  # percentiles and cap in hundredths of a percent; 0 is none
     upper: int
     cap: int
@@ -106,7 +108,8 @@ class Methodology:
         return Methodology(
             version=t["version"], effective=effective, decimals=t["decimals"],
             zone=zoneinfo.ZoneInfo(t["fixing"]["zone"]), fixing_hour=int(t["fixing"]["time"][:2]),
-            minimum_transactions=t["minimum"]["transactions"], minimum_providers=t["minimum"]["providers"],
+            minimums=[("", t["minimum"]["transactions"], t["minimum"]["providers"])] + [
+                (f["name"], f["transactions"], f["providers"]) for f in t.get("fallback", [])],
             lower=percent("winsorise", "lower"), upper=percent("winsorise", "upper"),
             cap=percent("cap", "provider_share"), delay=seconds(delay),
         )
@@ -159,6 +162,7 @@ class Transaction:
     provider: str
     verified: bool
     receipt: int
+    evidence: tuple  # a class, or empty, and who verified
     withdrawn: bool = False
     digest: bytes = b""
 
@@ -174,9 +178,9 @@ class Transaction:
 
 
 def known(rows, verifications, corrections, receipt):
-    """The rows of a window as they were known at a receipt: (transaction, counts, withdrawn)."""
+    """The rows of a window as they were known at a receipt: (transaction, counts, withdrawn, evidence)."""
     rows = [t for t in rows if t.receipt <= receipt]
-    state = {id(t): (t.verified, False) for t in rows}
+    state = {id(t): (t.verified, False, t.evidence) for t in rows}
     of = defaultdict(list)
     for t in rows:
         of[t.source, t.id, t.executed_at].append(t)
@@ -185,11 +189,12 @@ def known(rows, verifications, corrections, receipt):
             continue
         before = [t for t in of.get(v["key"], []) if t.receipt < v["receipt"]]
         if before:  # a verification is of the newest row before it
-            state[id(max(before, key=lambda t: t.receipt))] = (v["verified"], not v["verified"])
+            state[id(max(before, key=lambda t: t.receipt))] = (
+                v["verified"], not v["verified"], (v["evidence"], v["actor"]))
     for c in corrections:
         for t in of.get(c["key"], []):
             if t.receipt == c["replaced"] and c["receipt"] <= receipt:
-                state[id(t)] = (False, True)
+                state[id(t)] = (False, True, ("", ""))
     return [(t, *state[id(t)]) for t in rows]
 
 
@@ -205,6 +210,8 @@ class Determination:
     hours: int = 0
     providers: int = 0
     hhi: int = 0
+    fallback: str = ""
+    volumes: str = '{"by_source":[],"by_evidence":{}}'
     low: int = 0
     high: int = 0
     median: int = 0
@@ -214,17 +221,22 @@ class Determination:
     capped: int = 0
 
 
-def determine(rows, m):
+def determine(rows, m, grain):
     """Computes a window from its rows as they were known, in order."""
     inputs = hashlib.sha256()
-    for t, counts, withdrawn in rows:
-        inputs.update(t.digest + (b"c" if counts else b"w" if withdrawn else b"u"))
+    for t, counts, withdrawn, (evidence, by) in rows:
+        mark = EVIDENCE[evidence] + (quoted(by) if evidence else "")
+        inputs.update(t.digest + (mark if counts else "w" if withdrawn else "u").encode())
     d = Determination(inputs.hexdigest())
-    d.unverified = sum(not counts and not withdrawn for _, counts, withdrawn in rows)
-    d.withdrawn = sum(not counts and withdrawn for _, counts, withdrawn in rows)
-    counted = [(t.price, t.gpus * t.hours, t.provider) for t, counts, _ in rows if counts]
+    d.unverified = sum(not counts and not withdrawn for _, counts, withdrawn, _ in rows)
+    d.withdrawn = sum(not counts and withdrawn for _, counts, withdrawn, _ in rows)
+    counted = [(t.price, t.gpus * t.hours, t.provider) for t, counts, _, _ in rows if counts]
     d.transactions, d.providers = len(counted), len({provider for _, _, provider in counted})
-    if d.transactions < m.minimum_transactions or d.providers < m.minimum_providers:
+    for d.fallback, transactions, providers in m.minimums if grain == "daily" else m.minimums[:1]:
+        if d.transactions >= transactions and d.providers >= providers:
+            break
+    else:
+        d.fallback = ""
         return d
     prices = sorted(price for price, _, _ in counted)
     d.low, d.high, middle = prices[0], prices[-1], len(prices) // 2
@@ -238,6 +250,7 @@ def determine(rows, m):
     total = sum(weights.values())
     d.hours = min(total, 2**63 - 1)
     d.hhi = hhi(weights.values(), total)
+    d.volumes = volumes([(t.source, evidence, t.gpus * t.hours) for t, counts, _, (evidence, _) in rows if counts])
     unit = 10 ** (9 - m.decimals)
     value = half_even(sum(amounts.values()), total * unit) * unit
     if m.cap:
@@ -246,7 +259,21 @@ def determine(rows, m):
             value = half_even(exact.numerator, exact.denominator * unit) * unit
     if value > 0:
         d.value, d.published = value, True
+    else:
+        d.fallback = ""
     return d
+
+
+def volumes(counted):
+    """The GPU-hours by source, the largest first, and by evidence, in the order of the classes."""
+    sources, classes = defaultdict(int), defaultdict(int)
+    for source, evidence, weight in counted:
+        sources[source] += weight
+        classes[evidence] += weight
+    text = lambda weight: decimal(min(weight, 2**63 - 1), 6)
+    by_source = ",".join(text(weight) for weight in sorted(sources.values(), reverse=True))
+    by_evidence = ",".join(f'"{name or "unstated"}":{text(classes[name])}' for name in EVIDENCE if name in classes)
+    return f'{{"by_source":[{by_source}],"by_evidence":{{{by_evidence}}}}}'
 
 
 def winsorise(counted, m):
@@ -311,11 +338,13 @@ def record_text(d, slot, revision, m, start, cover, said):
     gpu, region, grain, at = slot
     price = lambda n: "null" if d.value is None else decimal(n, 9)
     delay = f',"publication_delay_seconds":{m.delay}' if "publication_delay_seconds" in said else ""
+    fallback = f',"fallback":{quoted(d.fallback)}' if d.fallback else ""
+    by = f',"volumes":{d.volumes}' if "volumes" in said else ""
     return (
         f'{{"gpu_type":{quoted(gpu)},"region":{quoted(region)},"granularity":"{grain}","timestamp":"{instant_text(at)}",'
         f'"revision":{revision},"window":{{"from":"{instant_text(start)}","to":"{instant_text(at)}"}},'
-        f'"methodology":{quoted(m.version)}{delay},"receipt":{cover["receipt"]},"index_value":{price(d.value)},'
-        f'"transactions":{d.transactions},"gpu_hours":{decimal(d.hours, 6)},"providers":{d.providers},"hhi":{d.hhi},'
+        f'"methodology":{quoted(m.version)}{fallback}{delay},"receipt":{cover["receipt"]},"index_value":{price(d.value)},'
+        f'"transactions":{d.transactions},"gpu_hours":{decimal(d.hours, 6)},"providers":{d.providers},"hhi":{d.hhi}{by},'
         f'"lowest_price":{price(d.low)},"highest_price":{price(d.high)},"median_price":{price(d.median)},'
         f'"excluded":{{"unverified":{d.unverified},"withdrawn":{d.withdrawn}}},'
         f'"adjusted":{{"winsorised":{d.winsorised},"capped":{d.capped}}},"inputs_digest":"{d.inputs}",'
@@ -357,9 +386,12 @@ class Bundle:
             self.transactions.append(Transaction(
                 r["id"], r["source"], instant(r["executed_at"]), r["gpu_name"], r["region"], units(r["price"], 9),
                 int(r["gpus"]), units(r["hours"], 6), r["provider"], r["verified"] == "true", int(r["receipt"]),
+                (r["evidence"], r["verified_by"]),
             ))
         for r in self.rows("verifications.csv"):
-            self.verifications.append({"key": key_of(r), "verified": r["verified"] == "true", "receipt": int(r["receipt"])})
+            self.verifications.append({
+                "key": key_of(r), "verified": r["verified"] == "true", "receipt": int(r["receipt"]),
+                "evidence": r["evidence"], "actor": r["actor"]})
         for r in self.rows("corrections.csv"):
             self.corrections.append({
                 "key": key_of(r), "replaced": int(r["corrected_receipt"]), "receipt": int(r["receipt"])})
@@ -405,7 +437,7 @@ class Bundle:
         covers = [c for c in self.covers[gpu, grain] if c["from"] <= at - 1 < c["to"]]
         before, revision = None, 0
         for cover in sorted(covers, key=lambda c: c["version"]):
-            d = determine(known(rows, self.verifications_of(rows), self.corrections_of(rows), cover["receipt"]), m)
+            d = determine(known(rows, self.verifications_of(rows), self.corrections_of(rows), cover["receipt"]), m, grain)
             if before is None:
                 if not d.published:
                     continue

@@ -189,7 +189,7 @@ func checkpointOf(t *testing.T, b *bundle) proof.Checkpoint {
 func TestVerify_Vectors(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	if code, output := b.verify(); code != 0 || output != "verified: 390 values from 481 transactions\n" {
+	if code, output := b.verify(); code != 0 || output != "verified: 373 values from 481 transactions\n" {
 		t.Errorf("exit code %d:\n%s", code, output)
 	}
 	if code, output := b.verify("--public-key", marketKey(), "--allow-unsigned"); code != 0 {

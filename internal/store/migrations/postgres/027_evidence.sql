@@ -1,0 +1,4 @@
+-- As in SQLite's 027_evidence.sql.
+ALTER TABLE verifications ADD COLUMN evidence TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE conflicts ADD COLUMN evidence TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE conflicts ADD COLUMN verified_by TEXT COLLATE "C" NOT NULL DEFAULT '';

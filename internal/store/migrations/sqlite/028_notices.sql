@@ -1,0 +1,14 @@
+-- Notices to readers about the index.
+CREATE TABLE notices (
+    notice   INTEGER PRIMARY KEY, -- 1, 2, 3 …
+    at       INTEGER NOT NULL,
+    kind     TEXT    NOT NULL,
+    gpu_name TEXT    NOT NULL,    -- empty for all
+    region   TEXT    NOT NULL,    -- likewise
+    about    INTEGER NOT NULL,    -- an instant, or 0
+    text     TEXT    NOT NULL,
+    actor    TEXT    NOT NULL,    -- empty for the publisher
+    approver TEXT    NOT NULL,    -- likewise
+    checksum INTEGER NOT NULL
+);
+INSERT INTO counters (name, value) VALUES ('notices', 0);
