@@ -111,9 +111,13 @@ func unpack(packed []byte) ([]byte, error) {
 	r := unpackers.Get().(io.ReadCloser)
 	defer unpackers.Put(r)
 	bundle := bytes.NewBuffer(make([]byte, 0, 64<<10)) // more than most have
-	err := r.(flate.Resetter).Reset(bytes.NewReader(packed), nil)
+	from := bytes.NewReader(packed)
+	err := r.(flate.Resetter).Reset(from, nil)
 	if err == nil {
 		_, err = bundle.ReadFrom(io.LimitReader(r, maxBundle))
+	}
+	if err == nil && from.Len() > 0 {
+		err = errors.New("there is more after its end")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: a bundle of the log: %w", ErrDamaged, err)
