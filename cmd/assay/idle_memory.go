@@ -13,10 +13,12 @@ import (
 
 // burstWatch finds out when a burst is over, from how much is allocated in each period.
 type burstWatch struct {
-	peak uint64 // the most that was allocated in a period since the last burst
+	peak  uint64 // the most that was allocated in a period since the last burst
+	quiet bool   // the last period was quiet
 }
 
-// What a burst is: a period with so many bytes, until one that has only a part of them.
+// What a burst is: a period with so many bytes, until two in a row have only a part of them. After the first, callers
+// still count that were there in the last minute.
 const (
 	leastBurst = 256 << 20
 	burstPart  = 8
@@ -26,16 +28,18 @@ const (
 // isOver takes how many bytes were allocated in the last period.
 func (w *burstWatch) isOver(allocated uint64) bool {
 	w.peak = max(w.peak, allocated)
-	if w.peak < leastBurst || allocated > w.peak/burstPart {
-		return false
+	quiet := w.peak >= leastBurst && allocated <= w.peak/burstPart
+	over := quiet && w.quiet
+	w.quiet = quiet
+	if over {
+		*w = burstWatch{}
 	}
-	w.peak = 0
-	return true
+	return over
 }
 
 // releaseIdleMemory gives memory back to the system after each burst, until the context ends. It first drops what is of
 // no more use.
-func releaseIdleMemory(ctx context.Context, drop func()) error {
+func releaseIdleMemory(ctx context.Context, drop ...func()) error {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	var w burstWatch
 	var before uint64
@@ -43,7 +47,9 @@ func releaseIdleMemory(ctx context.Context, drop func()) error {
 		metrics.Read(sample)
 		allocated := sample[0].Value.Uint64()
 		if w.isOver(allocated - before) {
-			drop()
+			for _, f := range drop {
+				f()
+			}
 			runtime.GC() // pools of buffers keep theirs through one collection
 			debug.FreeOSMemory()
 		}

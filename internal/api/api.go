@@ -133,6 +133,21 @@ func (a *API) Warm(snap *snapshot.Snapshot) {
 	}
 }
 
+// DropIdle drops the responses that requests have made, and prepares those that are requested most again.
+func (a *API) DropIdle() {
+	snap := a.Snapshots.Load()
+	if snap == nil {
+		return
+	}
+	for _, f := range families {
+		if f.forget != nil {
+			f.forget(a, snap)
+		}
+	}
+	a.past.models.Clear()
+	a.Warm(snap)
+}
+
 // scheduleKey identifies a list of methodology versions, which only grows.
 type scheduleKey struct {
 	versions int

@@ -22,6 +22,7 @@ var codingFamily = marketFamily{
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyCoding].Latest() },
 	warm:   func(a *API, snap *snapshot.Snapshot) { codingModels.current(a, snap) },
+	forget: func(a *API, snap *snapshot.Snapshot) { codingModels.current(a, snap).bodies.Clear() },
 	enums: func(c *assay.Catalog) [][]string {
 		var all, single, compared []string
 		for _, p := range c.CodingProducts {

@@ -16,6 +16,8 @@ type marketFamily struct {
 	latest func(*snapshot.Snapshot) int64
 	// warm prepares the responses that are requested most, before a snapshot is swapped in.
 	warm func(*API, *snapshot.Snapshot)
+	// forget drops the responses that requests have made of a snapshot; nil if those are few.
+	forget func(*API, *snapshot.Snapshot)
 	// enums lists what of a catalog the description of the API enumerates; nil for nothing.
 	enums func(*assay.Catalog) [][]string
 }

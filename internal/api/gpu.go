@@ -37,6 +37,7 @@ var gpuFamily = marketFamily{
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Latest },
 	warm:   warmGPUs,
+	forget: func(_ *API, snap *snapshot.Snapshot) { snap.DropMemos() },
 	enums: func(c *assay.Catalog) [][]string {
 		var free []string
 		for _, g := range c.GPUs {

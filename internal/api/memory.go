@@ -22,6 +22,7 @@ var memoryFamily = marketFamily{
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyMemory].Latest() },
 	warm:   func(a *API, snap *snapshot.Snapshot) { memoryModels.current(a, snap) },
+	forget: func(a *API, snap *snapshot.Snapshot) { memoryModels.current(a, snap).bodies.Clear() },
 	enums: func(c *assay.Catalog) [][]string {
 		var ids, names []string
 		for _, m := range sortedMemory(c.MemoryTypes) {

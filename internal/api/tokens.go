@@ -29,6 +29,10 @@ var tokenFamily = marketFamily{
 		priceModels.current(a, snap)
 		costModels.current(a, snap)
 	},
+	forget: func(a *API, snap *snapshot.Snapshot) {
+		priceModels.current(a, snap).bodies.Clear()
+		costModels.current(a, snap).bodies.Clear()
+	},
 	enums: func(c *assay.Catalog) [][]string {
 		var free []string
 		for _, l := range c.Labs {

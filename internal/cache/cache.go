@@ -154,6 +154,15 @@ func (c *Cache[K, V]) dropLocked(key K) {
 	delete(c.entries, key)
 }
 
+// Clear drops all entries. Values that are being computed are returned, and not held.
+func (c *Cache[K, V]) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.entries)
+	c.order.Init()
+	c.size = 0
+}
+
 // Has reports whether the value of a key is held or being computed.
 func (c *Cache[K, V]) Has(key K) bool {
 	c.mu.Lock()

@@ -151,3 +151,22 @@ func TestGetIfRoom_FullCacheStays(t *testing.T) {
 		t.Error("a nil cache has room")
 	}
 }
+
+func TestClear(t *testing.T) {
+	t.Parallel()
+	c := New[int](Limits[string]{Entries: 2, Bytes: 3, Size: func(s string) int { return len(s) }})
+	c.Get(1, func() string {
+		c.Clear() // while it is computed
+		return "abc"
+	})
+	if c.Len() != 0 {
+		t.Error("a value is held that was being computed")
+	}
+	for round := range 3 {
+		value, ok := c.GetIfRoom(round, func() string { return "abc" })
+		if !ok || value != "abc" || c.Len() != 1 {
+			t.Errorf("round %d: %q, %v, %d entries", round, value, ok, c.Len())
+		}
+		c.Clear()
+	}
+}

@@ -249,6 +249,16 @@ func (s *Snapshot) updateSeries(line *Line, change SeriesUpdate) []Correction {
 	return s.correctionsIn(old, change.Line, change.Grain, revisions)
 }
 
+// DropMemos drops the responses that were made from the snapshot. They are made again when they are requested.
+func (s *Snapshot) DropMemos() {
+	for _, line := range s.lines {
+		for _, series := range line.series {
+			series.memos.Clear()
+		}
+	}
+	s.past.Clear()
+}
+
 // GPU returns the GPU model with exactly this name.
 func (s *Snapshot) GPU(name string) (gpu assay.GPU, ok bool) {
 	gpu, ok = s.gpus[name]
