@@ -213,9 +213,9 @@ bench: build ## measure the server beside nginx and write docs/performance.md (s
 	$(GO) run ./tools/bench -update docs/performance.md
 
 .PHONY: bench-engine
-bench-engine: build ## measure import, publish and verify beside sqlite3 and write docs/performance.md (15 minutes, 4 GB)
+bench-engine: build ## measure import, publish and verify beside sqlite3, and beside the binary BEFORE, and write docs/performance.md (15 minutes, 4 GB)
 	scripts/need sqlite3 wrk
-	$(GO) run ./tools/bench -engine -update docs/performance.md
+	$(GO) run ./tools/bench -engine $(if $(BEFORE),-before $(BEFORE)) -update docs/performance.md
 
 .PHONY: bench-nodes
 bench-nodes: build ## measure nodes on PostgreSQL and shared limits, and write docs/performance.md (10 minutes, 6 GB)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/store"
 )
@@ -48,6 +49,9 @@ func (f *noticeFlags) complete(cmd *cobra.Command, s *streams, notice func(args 
 		if n.Approver = f.approver; f.approver == "" {
 			return usagef("a notice needs --approver")
 		}
+		if err := family.CheckText("--approver", f.approver); err != nil {
+			return usagef("%v", err)
+		}
 		return withMethodologies(cmd.Context(), f.location, func(db *store.DB, schedule index.Schedule) error {
 			return publishNotice(cmd.Context(), db, n, schedule.At(wallTime().UnixMilli()).Notice, s)
 		})
@@ -71,11 +75,11 @@ func publishNotice(ctx context.Context, db *store.DB, n assay.Notice, notice tim
 const maxNoticeText = 2000
 
 func checkNoticeText(name, text string) error {
-	switch {
-	case strings.TrimSpace(text) == "":
+	if strings.TrimSpace(text) == "" {
 		return usagef("%s is required", name)
-	case len(text) > maxNoticeText:
-		return usagef("%s is longer than %d bytes", name, maxNoticeText)
+	}
+	if err := family.CheckTextUpTo(name, text, maxNoticeText); err != nil {
+		return usagef("%v", err)
 	}
 	return nil
 }

@@ -73,7 +73,11 @@ const (
 )
 
 func (o options) diskNeed() int64 {
-	return max(int64(o.fileRows())*fileRowBytes, int64(o.sizes[len(o.sizes)-1])*growingRowBytes) + otherBytes
+	growing := int64(o.sizes[len(o.sizes)-1]) * growingRowBytes
+	if o.before != "" {
+		growing *= 2
+	}
+	return max(int64(o.fileRows())*fileRowBytes, growing) + otherBytes
 }
 
 func (o options) checkDisk(dir string) error { return checkSpace(dir, o.diskNeed()) }

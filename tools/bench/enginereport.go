@@ -17,6 +17,8 @@ const (
 	// grew with the stored transactions, it would be twenty times as long; the limit allows for a deeper tree and a
 	// colder cache.
 	growthLimit = 2.0
+	// beforeLimit is how many times as long the publication of an hour may take as with an earlier program.
+	beforeLimit = 1.3
 )
 
 // engineReport is the result of one run of the engine.
@@ -30,13 +32,23 @@ type engineReport struct {
 }
 
 func (r engineReport) judge(v *verdicts) {
-	load, verify := r.file.firstImport.rate(), r.growth[len(r.growth)-1].verify.rate()
+	load, verify := r.file.firstImport.rate(), r.growth[len(r.growth)-1].now.verify.rate()
 	v.add(load >= importFloor, "import: %s rows a second, at least %s", thousands(load), thousands(importFloor))
 	v.add(verify >= verifyFloor, "verify: %s transactions a second, at least %s",
 		thousands(verify), thousands(verifyFloor))
 	_, publish := r.growthRatios()
 	v.add(publish <= growthLimit, "publishing an hour: %.2f times as long with the largest size, at most %.2f", publish,
 		growthLimit)
+	if r.options.before != "" {
+		ratio := r.growth[len(r.growth)-1].publishRatio()
+		v.add(ratio <= beforeLimit, "publishing an hour: %.2f times as long as with the program before, at most %.2f", ratio,
+			beforeLimit)
+	}
+}
+
+// publishRatio is how many times as long the publication of an hour takes as with the program before.
+func (g *growth) publishRatio() float64 {
+	return float64(g.now.publishTime) / float64(g.before.publishTime)
 }
 
 func (r engineReport) print(w io.Writer) {
@@ -99,17 +111,26 @@ func (t timing) row(name string, peer *timing) []string {
 
 func (r engineReport) growthTable() [][]string {
 	rows := [][]string{{"stored transactions", "import of an hour", "publication of an hour", "verified per second"}}
+	if r.options.before != "" {
+		rows[0] = append(rows[0], "publication before", "ratio", "verified before")
+	}
 	for _, g := range r.growth {
-		rows = append(rows, []string{
-			thousands(float64(g.stored)), millis(g.importTime), millis(g.publishTime), thousands(g.verify.rate()),
-		})
+		row := []string{
+			thousands(float64(g.stored)), millis(g.now.importTime), millis(g.now.publishTime),
+			thousands(g.now.verify.rate()),
+		}
+		if r.options.before != "" {
+			row = append(row, millis(g.before.publishTime), fmt.Sprintf("%.2f", g.publishRatio()),
+				thousands(g.before.verify.rate()))
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
 
 // growthRatios are how many times as long an hour takes with the largest size as with the smallest.
 func (r engineReport) growthRatios() (load, publish float64) {
-	small, large := r.growth[0], r.growth[len(r.growth)-1]
+	small, large := r.growth[0].now, r.growth[len(r.growth)-1].now
 	return float64(large.importTime) / float64(small.importTime), float64(large.publishTime) / float64(small.publishTime)
 }
 

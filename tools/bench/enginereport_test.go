@@ -19,9 +19,15 @@ func exampleEngineReport() engineReport {
 			sqliteRead:   timing{count: 5_000_000, took: time.Second},
 		},
 		growth: []growth{
-			{1_000_000, 50 * time.Millisecond, 40 * time.Millisecond, timing{count: 1_010_000, took: 2 * time.Second}},
-			{5_000_000, 55 * time.Millisecond, 41 * time.Millisecond, timing{count: 5_020_000, took: 6 * time.Second}},
-			{20_000_000, 60 * time.Millisecond, 44 * time.Millisecond, timing{count: 20_000_000, took: 16 * time.Second}},
+			{stored: 1_000_000, now: hourCost{
+				50 * time.Millisecond, 40 * time.Millisecond, timing{count: 1_010_000, took: 2 * time.Second},
+			}},
+			{stored: 5_000_000, now: hourCost{
+				55 * time.Millisecond, 41 * time.Millisecond, timing{count: 5_020_000, took: 6 * time.Second},
+			}},
+			{stored: 20_000_000, now: hourCost{
+				60 * time.Millisecond, 44 * time.Millisecond, timing{count: 20_000_000, took: 16 * time.Second},
+			}},
 		},
 		readLoad: readLoad{
 			quiet: sample{rate: 40000, p50: 600 * time.Microsecond, p99: 9 * time.Millisecond},
@@ -76,10 +82,22 @@ func TestEngineReport_Judge(t *testing.T) {
 	f(func(*engineReport) {}, "pass  verify: 1,250,000 transactions a second, at least 1,000,000\n", true)
 	f(func(*engineReport) {}, "pass  publishing an hour: 1.10 times as long with the largest size, at most 2.00\n", true)
 	f(func(r *engineReport) { r.file.firstImport.took = time.Minute }, "FAIL  import: 83,333 rows a second", false)
-	f(func(r *engineReport) { r.growth[2].verify.took = time.Minute }, "FAIL  verify: 333,333 transactions a second",
+	f(func(r *engineReport) { r.growth[2].now.verify.took = time.Minute }, "FAIL  verify: 333,333 transactions a second",
 		false)
-	f(func(r *engineReport) { r.growth[2].publishTime = 81 * time.Millisecond }, "FAIL  publishing an hour: 2.02 times",
-		false)
+	f(func(r *engineReport) { r.growth[2].now.publishTime = 81 * time.Millisecond },
+		"FAIL  publishing an hour: 2.02 times", false)
+	before := func(publish time.Duration) func(*engineReport) {
+		return func(r *engineReport) {
+			r.options.before = "earlier"
+			for i := range r.growth {
+				r.growth[i].before = hourCost{time.Second, publish, timing{count: 900, took: time.Second}}
+			}
+		}
+	}
+	f(before(40*time.Millisecond),
+		"pass  publishing an hour: 1.10 times as long as with the program before, at most 1.30\n", true)
+	f(before(30*time.Millisecond), "FAIL  publishing an hour: 1.47 times as long as with the program before", false)
+	f(before(40*time.Millisecond), "publication before", true)
 }
 
 func TestEngineReport_ShortNeverJudges(t *testing.T) {

@@ -9,39 +9,91 @@ import (
 	"time"
 )
 
-// growth is the cost of an hour at one database size: the median times of importing its rows and of publishing it. Then
-// everything is verified.
+// growth is the cost of an hour at one database size, for the program and, if there is one, an earlier program.
 type growth struct {
-	stored                  int
+	stored      int
+	now, before hourCost
+}
+
+// hourCost is the cost of an hour: the median times of importing its rows and of publishing it. Then everything is
+// verified.
+type hourCost struct {
 	importTime, publishTime time.Duration
 	verify                  timing // transactions
 }
 
 // measureGrowth grows one database to each of the sizes, publishes all of it, and then measures the hours that follow.
+// An earlier program does the same with its own database, hour by hour in turns.
 func (e *engine) measureGrowth(ctx context.Context, data string) (all []growth, err error) {
-	if err := e.init(ctx, data); err != nil {
-		return nil, err
+	growing := []*growingDatabase{{engine: e, data: data}}
+	if e.before != "" {
+		before := *e
+		before.options.assay, before.market = e.before, newMarket(1)
+		growing = append(growing, &growingDatabase{engine: &before, data: data + "-before"})
 	}
-	stored := 0
+	for _, d := range growing {
+		if err := d.init(ctx, d.data); err != nil {
+			return nil, err
+		}
+	}
 	for _, size := range e.sizes {
 		progress("growing to %s stored transactions", thousands(float64(size)))
-		if err := e.grow(ctx, data, stored, size); err != nil {
-			return nil, fmt.Errorf("grow to %d: %w", size, err)
-		}
-		stored = size
-		g, err := e.measureHours(ctx, data)
+		costs, err := e.measureSize(ctx, growing, size)
 		if err != nil {
 			return nil, fmt.Errorf("%d stored: %w", size, err)
 		}
-		g.stored = size
-		if g.verify, err = e.verify(ctx, data, size+(len(all)+1)*e.rounds*e.hourRows); err != nil {
-			return nil, fmt.Errorf("verify %d: %w", size, err)
+		g := growth{stored: size, now: costs[0]}
+		progress("%s stored: %s", thousands(float64(size)), g.now)
+		if len(costs) > 1 {
+			g.before = costs[1]
+			progress("with the program before: %s", g.before)
 		}
-		progress("%s stored: an hour's import %s, its publication %s; verified at %s transactions a second",
-			thousands(float64(size)), millis(g.importTime), millis(g.publishTime), thousands(g.verify.rate()))
 		all = append(all, g)
 	}
 	return all, nil
+}
+
+func (c hourCost) String() string {
+	return fmt.Sprintf("an hour's import %s, its publication %s; verified at %s transactions a second",
+		millis(c.importTime), millis(c.publishTime), thousands(c.verify.rate()))
+}
+
+// growingDatabase is a database of one of the programs.
+type growingDatabase struct {
+	*engine
+	data   string
+	stored int // rows of the market
+	hours  int // published one by one
+}
+
+// measureSize grows the databases to a size, and measures an hour and a verification of each.
+func (e *engine) measureSize(ctx context.Context, growing []*growingDatabase, size int) ([]hourCost, error) {
+	imports, publishes := make([][]time.Duration, len(growing)), make([][]time.Duration, len(growing))
+	for _, d := range growing {
+		if err := d.grow(ctx, d.data, d.stored, size); err != nil {
+			return nil, fmt.Errorf("grow: %w", err)
+		}
+		d.stored = size
+	}
+	for range e.rounds {
+		for i, d := range growing {
+			imported, published, err := d.measureHour(ctx, d.data)
+			if err != nil {
+				return nil, err
+			}
+			d.hours++
+			imports[i], publishes[i] = append(imports[i], imported), append(publishes[i], published)
+		}
+	}
+	costs := make([]hourCost, len(growing))
+	for i, d := range growing {
+		verify, err := d.verify(ctx, d.data, d.stored+d.hours*d.hourRows)
+		if err != nil {
+			return nil, fmt.Errorf("verify: %w", err)
+		}
+		costs[i] = hourCost{median(imports[i]), median(publishes[i]), verify}
+	}
+	return costs, nil
 }
 
 // pieceRows limits the rows of one file, so that the disk need not hold everything twice.
@@ -73,22 +125,15 @@ func (e *engine) importPiece(ctx context.Context, data string, s period, first, 
 	return e.importFile(ctx, data, file, imported{added: last - first})
 }
 
-// measureHours imports and publishes the next hours, one at a time.
-func (e *engine) measureHours(ctx context.Context, data string) (growth, error) {
-	var imports, publishes []time.Duration
-	for range e.rounds {
-		hour := e.nextHours(1)
-		imported, err := e.importPiece(ctx, data, hour, 0, hour.rows)
-		if err != nil {
-			return growth{}, err
-		}
-		publish, err := e.publishHour(ctx, data, hour.from)
-		if err != nil {
-			return growth{}, err
-		}
-		imports, publishes = append(imports, imported.took), append(publishes, publish.took)
+// measureHour imports and publishes the next hour.
+func (e *engine) measureHour(ctx context.Context, data string) (importTime, publishTime time.Duration, err error) {
+	hour := e.nextHours(1)
+	imported, err := e.importPiece(ctx, data, hour, 0, hour.rows)
+	if err != nil {
+		return 0, 0, err
 	}
-	return growth{importTime: median(imports), publishTime: median(publishes)}, nil
+	publish, err := e.publishHour(ctx, data, hour.from)
+	return imported.took, publish.took, err
 }
 
 // nextHours returns the n hours after everything stored, each with its rows.

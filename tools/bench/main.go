@@ -68,6 +68,7 @@ func main() { process.Main("bench", parseOptions, run) }
 
 type options struct {
 	assay    string
+	before   string // an earlier program
 	rounds   int
 	duration time.Duration
 	short    bool
@@ -83,6 +84,7 @@ func parseOptions(args []string) (options, error) {
 	o := options{args: args}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to measure")
+	flags.StringVar(&o.before, "before", "", "with -engine: an earlier `binary`, to measure beside it")
 	flags.IntVar(&o.rounds, "rounds", 5, "number of measurements of each case, 1 to 50")
 	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one measurement, whole seconds, 1s to 60s")
 	flags.BoolVar(&o.short, "short", false, "one round of one second; no number fails the run")
@@ -98,6 +100,9 @@ func parseOptions(args []string) (options, error) {
 		"measure PostgreSQL, nodes that share it, and shared limits; run it under scripts/with-services")
 	if err := flags.Parse(args); err != nil {
 		return o, err
+	}
+	if o.before != "" && !o.engine {
+		return o, errors.New("-before: only with -engine")
 	}
 	if len(o.sizes) > 0 && !o.engine && !o.nodes {
 		return o, errors.New("-rows: only with -engine or -nodes")
