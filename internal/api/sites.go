@@ -163,6 +163,9 @@ func (q *query) siteQuery() (find sites.Query, echo siteQuery, err error) {
 	if echo.GPUType, find.GPUType, err = q.folded("gpu_type"); err != nil {
 		return find, echo, err
 	}
+	if chip, ok := sites.Chip(find.GPUType); ok { // as the bucket of that chip: GB200 is not B200
+		find.Chip, find.GPUType = chip, ""
+	}
 	if find.Limit, err = q.Int("limit", defaultSites, 1, maxSites); err != nil {
 		return find, echo, err
 	}
@@ -265,9 +268,12 @@ func (m *siteModel) aggregate(by sites.Grouping, scope sites.Scope) *web.Body {
 			Access  assay.Access   `json:"access"`
 			By      string         `json:"by"`
 			Scope   string         `json:"scope"`
+			Overlap bool           `json:"overlapping"` // a site may count in several buckets
 			Count   int            `json:"count"`
 			Data    []sites.Bucket `json:"data"`
-		}{true, assay.AccessFull, siteGroupings[by], siteScopes[scope], len(buckets), buckets}, m.Received)
+		}{
+			true, assay.AccessFull, siteGroupings[by], siteScopes[scope], by == sites.ByGPUType, len(buckets), buckets,
+		}, m.Received)
 	})
 }
 

@@ -398,7 +398,7 @@ func TestSites_NothingOnFile(t *testing.T) {
 		}
 	}
 	f("/api/neocloud/sites?city=a", `{"success":true,"access":"full","count":0,"total":0,"has_more":false,"query":{"city":"a","scope":"neocloud","limit":100,"offset":0},"sites":[]}`)
-	f("/api/neocloud/sites/aggregate", `{"success":true,"access":"full","by":"country","scope":"neocloud","count":0,"data":[]}`)
+	f("/api/neocloud/sites/aggregate", `{"success":true,"access":"full","by":"country","scope":"neocloud","overlapping":false,"count":0,"data":[]}`)
 	f("/api/neocloud/map", `{"success":true,"access":"full","count":0,"data":{"type":"FeatureCollection","features":[]}}`)
 	f("/api/neocloud/map?country=no", `{"success":true,"access":"full","count":0,"data":{"type":"FeatureCollection","features":[]}}`)
 }

@@ -30,6 +30,7 @@ type Bucket struct {
 func (m *Model) Buckets(by Grouping, scope Scope) []Bucket { return m.buckets[scope][by] }
 
 func (m *Model) aggregate() {
+	m.byChip = map[string][]int32{}
 	var sums [scopes][groupings]map[string]*Bucket
 	for scope := range scopes {
 		for by := range groupings {
@@ -39,6 +40,9 @@ func (m *Model) aggregate() {
 	for i := range m.sites {
 		s := &m.sites[i]
 		chips := Chips(s.GPUTypes)
+		for _, chip := range chips {
+			m.byChip[chip] = append(m.byChip[chip], int32(i))
+		}
 		for _, scope := range scopesOf(s) {
 			count(sums[scope][ByCountry], s.Country, s)
 			for _, chip := range chips {

@@ -111,9 +111,7 @@ var spellings = sync.OnceValue(func() map[string]spelling {
 // Chips returns the chips that a description names, each once, in the order of the text, or Other if it names no known
 // chip. Only whole words count, so GB200 is not B200 and H200 is not H20. A count may be attached, as in 8xH100.
 func Chips(description string) (chips []string) {
-	words := strings.FieldsFunc(strings.ToUpper(description), func(r rune) bool {
-		return (r < 'A' || r > 'Z') && (r < '0' || r > '9')
-	})
+	words := words(description)
 	for i := 0; i < len(words); {
 		chip, taken := chipAt(words[i:])
 		if taken == 0 {
@@ -129,6 +127,25 @@ func Chips(description string) (chips []string) {
 		return []string{Other}
 	}
 	return chips
+}
+
+// Chip returns the chip that a text is a spelling of, in any letter case, or Other; ok is false for anything else.
+func Chip(text string) (name string, ok bool) {
+	if strings.EqualFold(strings.TrimSpace(text), Other) {
+		return Other, true
+	}
+	piece := strings.Join(words(text), "")
+	if found, known := spellings()[piece]; known && len(words(text)) <= found.words {
+		return chipNames[found.chip][0], true
+	}
+	return "", false
+}
+
+// words are the words of a text in capitals.
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToUpper(text), func(r rune) bool {
+		return (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	})
 }
 
 // chipAt returns the longest name at the beginning of the words.

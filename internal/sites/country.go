@@ -23,9 +23,10 @@ var countries = sync.OnceValue(func() map[string]string {
 		two, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		three, rest, _ := strings.Cut(rest, " ")
 		names := strings.Split(rest, "; ")
-		for _, name := range append(names, two, three) {
+		for _, name := range names {
 			byKey[countryKey(name)] = names[0]
 		}
+		byKey[strings.ToLower(two)], byKey[strings.ToLower(three)] = names[0], names[0]
 	}
 	byKey[countryKey(Unknown)] = Unknown
 	return byKey
@@ -55,7 +56,7 @@ func countryKey(name string) string {
 	if len(words) > 1 && words[0] == "the" {
 		words = words[1:]
 	}
-	for i, word := range words {
+	for i, word := range words[:max(len(words)-1, 0)] { // the last is a name, or the code of São Tomé and Príncipe
 		if word == "st" {
 			words[i] = "saint"
 		}

@@ -1,7 +1,6 @@
 package sites
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/assaydata/assay"
@@ -39,8 +38,7 @@ func (m *Model) AppendSite(dst []byte, f Found) []byte { return append(dst, m.re
 func (m *Model) AppendNear(dst []byte, f Found) []byte {
 	record := m.records.at(f.site)
 	dst = append(append(dst, record[:len(record)-1]...), `,"distance_km":`...)
-	metres := math.RoundToEven(f.Km() * 1000)
-	return append(assay.Micros(metres*1000).AppendJSON(dst), '}')
+	return append(assay.Micros(f.meters*1000).AppendJSON(dst), '}')
 }
 
 // AppendFeature appends a site as a GeoJSON feature: a point whose properties are the record.

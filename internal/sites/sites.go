@@ -28,10 +28,11 @@ const (
 type Model struct {
 	Received int64 // when the newest observation was received, or 0 without any
 
-	sites   []assay.Site // by company, site name and id
-	records texts        // the record of each site, as JSON
-	names   texts        // city and site name of each, folded
-	chips   texts        // the description of each site's GPUs, folded
+	sites   []assay.Site       // by company, site name and id
+	records texts              // the record of each site, as JSON
+	names   texts              // city and site name of each, folded
+	chips   texts              // the description of each site's GPUs, folded
+	byChip  map[string][]int32 // the sites in order by the chips of their buckets
 	tree    tree
 
 	scope     [scopes][]int32            // sites in order
@@ -91,6 +92,7 @@ type Query struct {
 	Near          *Circle
 	Country       string // normalized by Country
 	GPUType       string // folded
+	Chip          string // a key of the buckets by chip
 	Box           *Box
 	Offset, Limit int // within the sites found; a limit of 0 is none
 }
@@ -105,11 +107,8 @@ type Box struct{ West, South, East, North float64 }
 // Found is a site that matches a query.
 type Found struct {
 	site   int32
-	chord2 float64 // to the center of the circle
+	meters int64 // to the center of the circle, rounded half to even
 }
-
-// Km returns the site's great-circle distance from the center of the circle.
-func (f Found) Km() float64 { return kmOf(f.chord2) }
 
 // Find returns one page of the sites that match, and how many match in all: the nearest first in a circle query, else
 // by company, site name and id.
@@ -127,7 +126,7 @@ func (m *Model) Find(q Query) (page []Found, total int) {
 
 // pick returns the page of the matching sites among sites in order.
 func (m *Model) pick(sites []int32, q Query) (page []Found, total int) {
-	if q.City == "" && q.GPUType == "" && q.Box == nil { // scope and country have selected already
+	if q.City == "" && q.GPUType == "" && q.Chip == "" && q.Box == nil { // scope and country have selected already
 		for _, i := range sites[min(q.Offset, len(sites)):] {
 			if q.Limit > 0 && len(page) == q.Limit {
 				break
@@ -152,7 +151,7 @@ func (m *Model) findNear(q Query) (page []Found, total int) {
 	var all []Found
 	m.tree.within(q.Near, func(i int32, chord2 float64) {
 		if m.passes(i, &q) {
-			all = append(all, Found{i, chord2})
+			all = append(all, Found{i, metersOf(chord2)})
 		}
 	})
 	from, to := min(q.Offset, len(all)), len(all)
@@ -169,9 +168,10 @@ func (m *Model) findNear(q Query) (page []Found, total int) {
 	return all[from:to], len(all)
 }
 
-// before is the order of a circle query.
+// before is the order of a circle query. Distances that are shown alike are equal, so that the order of their sites
+// follows from what is shown.
 func (f Found) before(other Found) bool {
-	return f.chord2 < other.chord2 || f.chord2 == other.chord2 && f.site < other.site
+	return f.meters < other.meters || f.meters == other.meters && f.site < other.site
 }
 
 // nearestFirst moves the n nearest to the front, in no particular order.
@@ -209,12 +209,22 @@ func (m *Model) passes(i int32, q *Query) bool {
 		(q.Country == "" || s.Country == q.Country) &&
 		(q.Box == nil || q.Box.contains(s.Latitude.Float(), s.Longitude.Float())) &&
 		(q.City == "" || strings.Contains(m.names.at(i), q.City)) &&
-		(q.GPUType == "" || strings.Contains(m.chips.at(i), q.GPUType))
+		(q.GPUType == "" || strings.Contains(m.chips.at(i), q.GPUType)) &&
+		(q.Chip == "" || m.hasChip(i, q.Chip))
+}
+
+// hasChip reports whether a site counts in the bucket of a chip.
+func (m *Model) hasChip(i int32, chip string) bool {
+	_, found := slices.BinarySearch(m.byChip[chip], i)
+	return found
 }
 
 func (b *Box) contains(latitude, longitude float64) bool {
 	if latitude < b.South || latitude > b.North {
 		return false
+	}
+	if isPole(latitude) { // one point with all longitudes
+		return true
 	}
 	dateLine := longitude == 180 || longitude == -180 // one meridian, two names
 	return b.between(longitude) || dateLine && b.between(-longitude)

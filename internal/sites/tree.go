@@ -39,10 +39,19 @@ type tree struct {
 	points []point
 }
 
-// add adds the next site. The date line has two longitudes; the tree uses one of them.
+// metersOf is kmOf in meters, rounded half to even.
+func metersOf(chord2 float64) int64 { return int64(math.RoundToEven(kmOf(chord2) * 1000)) }
+
+// isPole reports whether a latitude is that of a pole.
+func isPole(latitude float64) bool { return latitude == 90 || latitude == -90 }
+
+// add adds the next site. The date line has two longitudes, and a pole has all; the tree uses one of them.
 func (t *tree) add(latitude, longitude float64) {
 	if longitude == 180 {
 		longitude = -180
+	}
+	if isPole(latitude) {
+		longitude = 0
 	}
 	at := [2]float64{longitude, latitude}
 	t.boxes.Insert(at, at, int32(len(t.points)))
@@ -51,7 +60,11 @@ func (t *tree) add(latitude, longitude float64) {
 
 // within calls f for every site inside a circle, with its squared chord to the center.
 func (t *tree) within(c *Circle, f func(site int32, chord2 float64)) {
-	center, most := newPoint(c.Latitude, c.Longitude), chord2Of(c.RadiusKm)
+	longitude := c.Longitude
+	if isPole(c.Latitude) {
+		longitude = 0
+	}
+	center, most := newPoint(c.Latitude, longitude), chord2Of(c.RadiusKm)
 	for _, box := range c.boxes() {
 		southwest, northeast := [2]float64{box.West, box.South}, [2]float64{box.East, box.North}
 		t.boxes.Search(southwest, northeast, func(_, _ [2]float64, site int32) bool {
