@@ -35,6 +35,15 @@ func (e Evidence) Cell() string {
 	return e.String()
 }
 
+// HasWholeEvidence reports whether a transaction's evidence is as an import accepts it: a class and who verified, of a
+// row that came verified, or neither.
+func (t *Transaction) HasWholeEvidence() bool {
+	if t.Evidence == Unstated {
+		return t.VerifiedBy == ""
+	}
+	return t.Verified && t.VerifiedBy != ""
+}
+
 // ParseEvidence parses a class as Cell writes it.
 func ParseEvidence(text string) (Evidence, error) {
 	if text == "" {

@@ -20,23 +20,9 @@ type NoticeKind string
 const (
 	NoValueNotice     NoticeKind = "no_value"    // a day of a series has no value
 	FallbackNotice    NoticeKind = "fallback"    // a day was determined by a fallback of the methodology
+	HistoryNotice     NoticeKind = "history"     // days without a value, or by a fallback, of history published at once
 	MethodologyNotice NoticeKind = "methodology" // a version was adopted
 	CessationNotice   NoticeKind = "cessation"   // a GPU model's series end
 	ResumptionNotice  NoticeKind = "resumption"  // they continue
 	MessageNotice     NoticeKind = "message"     // anything else
 )
-
-// Ends returns when the series of each GPU model end, as the notices say, which are in their order. A model whose
-// series do not end is not in it.
-func Ends(notices []Notice) map[string]int64 {
-	ends := map[string]int64{}
-	for _, n := range notices {
-		switch n.Kind { //nolint:exhaustive // the others end nothing
-		case CessationNotice:
-			ends[n.GPU] = n.About
-		case ResumptionNotice:
-			delete(ends, n.GPU)
-		}
-	}
-	return ends
-}

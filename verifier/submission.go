@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -47,13 +48,18 @@ type transactionsEntry struct {
 // Digest is the digest of a transaction.
 type Digest [32]byte
 
-// CheckSubmission checks a proof. It returns which transactions are in the log, each with its provider, and the
-// checkpoint that includes them.
-func (l *Log) CheckSubmission(s *Submission) (proven map[Digest]string, c Checkpoint, err error) {
+// Received is how a transaction is in the log.
+type Received struct {
+	Provider string
+	Mark     string // c: it came verified, u: it did not; or the class of its evidence and who verified it
+}
+
+// CheckSubmission checks a proof. It returns which transactions are in the log, and the checkpoint that includes them.
+func (l *Log) CheckSubmission(s *Submission) (proven map[Digest]Received, c Checkpoint, err error) {
 	if c, err = l.Open(s.Checkpoint); err != nil {
 		return nil, c, err
 	}
-	proven = map[Digest]string{}
+	proven = map[Digest]Received{}
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		inclusion := Inclusion{
@@ -62,58 +68,56 @@ func (l *Log) CheckSubmission(s *Submission) (proven map[Digest]string, c Checkp
 		if _, err := l.CheckInclusion(&inclusion); err != nil {
 			return nil, c, err
 		}
-		digests, err := g.check()
-		if err != nil {
+		if err := g.check(proven); err != nil {
 			return nil, c, fmt.Errorf("entry %d: %w", g.LeafIndex, err)
-		}
-		for _, d := range digests {
-			proven[d] = g.Provider
 		}
 	}
 	return proven, c, nil
 }
 
-// check checks that the entry commits to the transactions of the group.
-func (g *TransactionGroup) check() (digests []Digest, err error) {
+// check checks that the entry commits to the transactions of the group, and adds them to those that are proven.
+func (g *TransactionGroup) check(proven map[Digest]Received) error {
 	var e transactionsEntry
 	if err := parse([]byte(g.Entry), &e); err != nil {
-		return nil, err
+		return err
 	}
 	if e.Type != "transactions" {
-		return nil, errors.New("it is not about transactions")
+		return errors.New("it is not about transactions")
 	}
 	root, err := parseHashes([]string{e.Root})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	path, err := parseHashes(g.Path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if g.Leaf < 0 || g.Leaf >= g.Leaves || g.Leaves > e.Rows || int64(len(g.Digests)) > e.Rows {
-		return nil, errors.New("it has fewer providers or transactions")
+		return errors.New("it has fewer providers or transactions")
 	}
 	text, err := hex.DecodeString(g.Salt)
 	if err != nil || len(text) != tlog.HashSize {
-		return nil, fmt.Errorf("%.80q is not a salt", g.Salt)
+		return fmt.Errorf("%.80q is not a salt", g.Salt)
 	}
 	provider, err := json.Marshal(g.Provider)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	text = append(append(text, provider...), '\n')
+	received := map[Digest]Received{}
 	for _, d := range g.Digests {
 		digest, mark, err := parseDigest(d)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		text = append(append(text, digest[:]...), mark...)
-		digests = append(digests, digest)
+		received[digest] = Received{g.Provider, mark}
 	}
 	if err := tlog.CheckRecord(path, g.Leaves, root[0], g.Leaf, tlog.RecordHash(text)); err != nil {
-		return nil, fmt.Errorf("it does not commit to these transactions of %s: %w", g.Provider, err)
+		return fmt.Errorf("it does not commit to these transactions of %s: %w", g.Provider, err)
 	}
-	return digests, nil
+	maps.Copy(proven, received)
+	return nil
 }
 
 // parseDigest parses the digest of a transaction and its mark, which may say who verified it.

@@ -46,9 +46,10 @@ func TestCheckSubmission(t *testing.T) {
 	if err != nil || c.Size != 3 || len(proven) != 2 {
 		t.Fatalf("%d are proven by %+v, %v", len(proven), c, err)
 	}
-	for digest, provider := range proven {
-		if provider != "A & B" || (digest[0] != 0x1a && digest[0] != 0x2b) {
-			t.Errorf("proven is %x of %s", digest, provider)
+	for digest, received := range proven {
+		want := map[byte]verifier.Received{0x1a: {Provider: "A & B", Mark: "c"}, 0x2b: {Provider: "A & B", Mark: "u"}}
+		if received != want[digest[0]] {
+			t.Errorf("proven is %x: %+v", digest, received)
 		}
 	}
 	f := func(what, want string, change func(s *verifier.Submission, g *verifier.TransactionGroup)) {

@@ -122,7 +122,7 @@ func (c *backtestConfig) compare(
 	}
 	defer db.Close()
 	if c.gpu != "" {
-		if err := checkGPU(ctx, db, c.gpu); err != nil {
+		if err := checkGPU(ctx, db, "--gpu", c.gpu); err != nil {
 			return nil, "", err
 		}
 	}

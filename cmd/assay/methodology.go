@@ -21,10 +21,12 @@ func newMethodologyCommand(s *streams) *cobra.Command {
 
 A methodology is a TOML file with these keys: version, effective, decimals;
 [fixing] zone, time; [minimum] transactions, providers; and, optional,
-[winsorise] lower, upper; [cap] provider_share; [publication] delay (default
-5s), which a slot waits after its end for rows that are on their way; [otpi]
-minimum_models, minimum_requests (default 1 each), below which a lab has no
-token price on a day.`,
+[[fallback]] name, transactions, providers, a weaker minimum for days, tried in
+the order of the file; [winsorise] lower, upper; [cap] provider_share;
+[publication] delay (default 5s), which a slot waits after its end for rows that
+are on their way; [governance] notice (default 0h), which users get of the next
+version and of the end of series; [otpi] minimum_models, minimum_requests
+(default 1 each), below which a lab has no token price on a day.`,
 		Example: `  assay methodology show --dir data > methodology.toml
   assay backtest --dir data --methodology methodology.toml
   assay methodology adopt --dir data methodology.toml`,

@@ -59,8 +59,11 @@ func (f *noticeFlags) complete(cmd *cobra.Command, s *streams, notice func(args 
 }
 
 func publishNotice(ctx context.Context, db *store.DB, n assay.Notice, notice time.Duration, s *streams) error {
-	if n.GPU != "" {
-		if err := checkGPU(ctx, db, n.GPU); err != nil {
+	if as := "GPU"; n.GPU != "" {
+		if n.Kind == assay.MessageNotice {
+			as = "--gpu"
+		}
+		if err := checkGPU(ctx, db, as, n.GPU); err != nil {
 			return err
 		}
 	}
@@ -111,7 +114,9 @@ func newNoticeCeaseCommand(s *streams) *cobra.Command {
 		Long: `Announce that the series of a GPU end: the last hour and the last day that are
 published end at or before --at. It must lie after everything that is published,
 and as far ahead as the methodology asks for (governance.notice). History stays
-readable and provable. Transactions can still be imported, and do not count.`,
+readable and provable. Transactions can still be imported, and do not count.
+A source that delivers nothing else any more must not stay expected: see
+assay source forget.`,
 		Example: `  assay notice cease "H100 SXM" --at 2027-01-01T21:00:00Z --approver committee \
     --reason "too few rentals"`,
 		Args: arguments("GPU"),

@@ -158,8 +158,9 @@ func verifyMine(
 	}
 	var missing []int
 	for i := range list {
-		provider, ok := proven[verifier.Digest(proof.Transaction(&list[i]))]
-		if !ok || provider != list[i].Provider {
+		t := &list[i]
+		received, ok := proven[verifier.Digest(proof.Transaction(t))]
+		if !ok || received.Provider != t.Provider || t.Evidence != assay.Unstated && received.Mark != proof.Mark(t) {
 			missing = append(missing, i)
 		}
 	}

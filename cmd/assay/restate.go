@@ -156,11 +156,11 @@ func checkPeriodGPU(ctx context.Context, db *store.DB, period publish.Restatemen
 	if period.Late {
 		return nil
 	}
-	return checkGPU(ctx, db, period.GPU)
+	return checkGPU(ctx, db, "--gpu", period.GPU)
 }
 
-// checkGPU refuses a name that is not in the catalog.
-func checkGPU(ctx context.Context, db *store.DB, name string) error {
+// checkGPU refuses a name that is not in the catalog. It was given as a flag or an argument.
+func checkGPU(ctx context.Context, db *store.DB, as, name string) error {
 	catalog, _, err := db.CatalogWithHidden(ctx)
 	if err != nil {
 		return err
@@ -168,5 +168,5 @@ func checkGPU(ctx context.Context, db *store.DB, name string) error {
 	if _, ok := catalog.GPU(name); ok {
 		return nil
 	}
-	return usagef("invalid value %q for --gpu: must be one of %s", name, family.Listed(catalog.GPUNames()))
+	return usagef("invalid value %q for %s: must be one of %s", name, as, family.Listed(catalog.GPUNames()))
 }

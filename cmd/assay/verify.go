@@ -157,7 +157,7 @@ func verifyDatabase(
 			return err
 		}
 		if o.GPU != "" {
-			if err := checkGPU(ctx, db, o.GPU); err != nil {
+			if err := checkGPU(ctx, db, "--gpu", o.GPU); err != nil {
 				return err
 			}
 		}

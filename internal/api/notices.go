@@ -53,12 +53,13 @@ func notices(q query) (web.Response, error) {
 		}
 		rows = append(rows, newNoticeRow(&n))
 	}
-	return web.Object(struct {
+	response, err := web.Object(struct {
 		Success bool        `json:"success"`
 		Count   int         `json:"count"`
 		HasMore bool        `json:"has_more"`
 		Data    []noticeRow `json:"data"`
 	}{true, len(rows), more, rows}, 0)
+	return response.ShortLived(), err // a notice comes at any moment
 }
 
 // maxNotice is above the number of any notice, and exact in every program that reads JSON.
@@ -66,8 +67,9 @@ const maxNotice = 1<<53 - 1
 
 // noticeKinds are the kinds in the order of the documentation.
 var noticeKinds = []string{
-	string(assay.NoValueNotice), string(assay.FallbackNotice), string(assay.MethodologyNotice),
-	string(assay.CessationNotice), string(assay.ResumptionNotice), string(assay.MessageNotice),
+	string(assay.NoValueNotice), string(assay.FallbackNotice), string(assay.HistoryNotice),
+	string(assay.MethodologyNotice), string(assay.CessationNotice), string(assay.ResumptionNotice),
+	string(assay.MessageNotice),
 }
 
 func newNoticeRow(n *assay.Notice) noticeRow {

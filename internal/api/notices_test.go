@@ -41,7 +41,7 @@ func TestNotices(t *testing.T) {
 	f("/api/notices?limit=1&before=3", 200, `"count":1,"has_more":true,"data":[{"number":2,`)
 	f("/api/notices?limit=1&before=2", 200, `"count":1,"has_more":false,"data":[{"number":1,`)
 	f("/api/notices?gpuType=H20", 400, `"unknown_gpu"`)
-	f("/api/notices?kind=all", 400, `"kind\": must be no_value, fallback, methodology, cessation, resumption or message`)
+	f("/api/notices?kind=all", 400, `"kind\": must be no_value, fallback, history, methodology, cessation, resumption or message`)
 	f("/api/notices?limit=0", 400, `an integer from 1 to 1000`)
 	f("/api/notices?before=0", 400, `an integer from 1 to 9007199254740991`)
 }

@@ -45,6 +45,14 @@ type Fallback struct {
 	Providers    int    `toml:"providers"`
 }
 
+// For is the methodology as it applies to values of a grain: fallbacks are for days.
+func (m Methodology) For(grain assay.Grain) Methodology {
+	if grain != assay.Daily {
+		m.Fallbacks = nil
+	}
+	return m
+}
+
 // suffices finds the rule by which a slot has enough: the minimum, which has no name, or the first fallback.
 func (m *Methodology) suffices(transactions, providers int) (fallback string, ok bool) {
 	if transactions >= m.MinTransactions && providers >= m.MinProviders {

@@ -2,9 +2,17 @@ package index
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/assaydata/assay"
 )
+
+// StatesEvidence tells whether the volumes of a record are of transactions with evidence. The class of those without
+// any comes first.
+func StatesEvidence(volumes string) bool {
+	_, classes, _ := strings.Cut(volumes, `"by_evidence":{`)
+	return strings.Contains(classes, ":") && (!strings.HasPrefix(classes, `"unstated":`) || strings.Contains(classes, ","))
+}
 
 // volumes adds up GPU-hours by source and by evidence. It reuses its memory.
 type volumes struct {

@@ -30,3 +30,20 @@ func TestVolumes(t *testing.T) {
 	f(noVolumes, 3)
 	f(`{"by_source":[5],"by_evidence":{"unstated":4.5,"judgement":0.5}}`, 2, 1)
 }
+
+func TestStatesEvidence(t *testing.T) {
+	t.Parallel()
+	f := func(byEvidence string, want bool) {
+		t.Helper()
+		if volumes := `{"by_source":[1,2],"by_evidence":{` + byEvidence + `}}`; StatesEvidence(volumes) != want {
+			t.Errorf("%s states evidence: %t", volumes, !want)
+		}
+	}
+	f(``, false)
+	f(`"unstated":3`, false)
+	f(`"unstated":2,"judgement":1`, true)
+	f(`"payment":3`, true)
+	if StatesEvidence("") {
+		t.Error("no volumes state evidence")
+	}
+}

@@ -58,6 +58,9 @@ func appendMark(dst []byte, t *assay.Transaction) []byte {
 	return append(dst, markUnverified)
 }
 
+// Mark is the mark of a transaction as the log has it.
+func Mark(t *assay.Transaction) string { return string(appendMark(nil, t)) }
+
 // Inputs is the digest of a window's transactions, which are the given rows of a batch: for each, its digest and a
 // mark that says whether it counted, and by whose evidence.
 func Inputs(batch []assay.Transaction, digests []assay.Hash, rows []int32) (sum assay.Hash) {

@@ -65,7 +65,8 @@ func TestNotices_DaysWithoutAValue(t *testing.T) {
 			noValue("global", 6, 21), noValue("global", 8, 20), noValue("global", 9, 20),
 			noValue("us-east", 6, 21), noValue("us-east", 8, 20), noValue("us-east", 9, 20))
 		first := noticesOf(t, db)[0]
-		const text = "H100 SXM global, the day that ends at 2026-03-06T21:00:00.000Z, has no value: too few transactions count."
+		const text = "H100 SXM global, the day that ends at 2026-03-06T21:00:00.000Z, has no value: " +
+			"what counts is too little for the methodology."
 		if first.Number != 1 || first.At != c.ms.Load() || first.Text != text {
 			t.Errorf("the first notice is %+v", first)
 		}
@@ -152,7 +153,7 @@ func TestNotices_SeriesEnd(t *testing.T) {
 			}
 		}
 		say(assay.ResumptionNotice, 0, 0, "no notice says that the series end")
-		say(assay.CessationNotice, instant(6, 20, 0), 0, "is determined up to")
+		say(assay.CessationNotice, instant(6, 20, 0), 0, "is published up to")
 		say(assay.CessationNotice, instant(8, 0, 30), 48*time.Hour, "can end at 2026-03-08T21:00:00.000Z at the earliest")
 		say(assay.CessationNotice, instant(8, 0, 30), 0, "")
 		say(assay.CessationNotice, instant(9, 0, 0), 0, "already")
@@ -182,4 +183,83 @@ func TestNotices_SeriesEnd(t *testing.T) {
 		}
 		wantWholeChains(t, db)
 	})
+}
+
+// History that is published at once has one notice for each GPU, and hidden regions have none.
+func TestNotices_History(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	p, c := newPublisher(db, instant(20, 20, 0))
+	db.Now = c.now
+	mustAppend(t, db, days(map[int]int{5: 1, 7: 1, 18: 1})...)
+	if _, err := p.Backfill(t.Context(), start, instant(20, 20, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	day := func(region string, day int) assay.Notice {
+		return assay.Notice{Kind: assay.NoValueNotice, GPU: "H100 SXM", Region: region, About: instant(day, 20, 0)}
+	}
+	var want []assay.Notice
+	want = append(want, assay.Notice{Kind: assay.HistoryNotice, GPU: "H100 SXM", About: instant(12, 20, 0)})
+	for _, region := range []string{"global", "us-east"} {
+		for _, one := range []int{13, 14, 15, 16, 17, 19, 20} {
+			want = append(want, day(region, one))
+		}
+	}
+	wantNotices(t, db, 0, want...)
+	const text = "H100 SXM, days of its series that end from 2026-03-06T21:00:00.000Z to 2026-03-12T20:00:00.000Z: " +
+		"12 have no value, because what counts is too little for the methodology, and 0 were determined by a fallback."
+	if got := noticesOf(t, db)[0].Text; got != text {
+		t.Errorf("the notice says %q", got)
+	}
+
+	if err := db.Hide(t.Context(), assay.CatalogEntry{Kind: assay.KindRegion, Name: "us-east"}); err != nil {
+		t.Fatal(err)
+	}
+	c.ms.Store(instant(21, 20, 0))
+	if _, err := p.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantNotices(t, db, len(want), day("global", 21))
+}
+
+// Prints have no fallbacks, and those of series that have ended stop.
+func TestNotices_Realtime(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	adopt(t, db, start, "transactions = 1\nproviders    = 1\n", `transactions = 2
+providers = 1
+[[fallback]]
+name = "thin"
+transactions = 1
+providers = 1
+`)
+	p, c := newPublisher(db, instant(5, 10, 0))
+	db.Now = c.now
+	rows := days(map[int]int{5: 3})
+	for i := range rows {
+		rows[i].ExecutedAt = instant(5, 10, 10*i)
+		rows[i].Provider = "A"
+	}
+	mustAppend(t, db, rows...)
+	n := assay.Notice{Kind: assay.CessationNotice, GPU: rows[0].GPU, About: instant(5, 10, 30), Text: "x"}
+	if _, err := db.AddNotice(t.Context(), n, 0); err != nil {
+		t.Fatal(err)
+	}
+	c.ms.Store(instant(5, 11, 0))
+	if err := p.Realtime(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	prints, err := db.Realtime(t.Context(), start, end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	minutes := map[int64]bool{}
+	for _, one := range prints {
+		minutes[one.At] = true
+	}
+	for minute := range 60 {
+		if at, want := instant(5, 10, minute), minute >= 11 && minute <= 30; minutes[at] != want {
+			t.Errorf("minute %d has a print: %t", minute, !want)
+		}
+	}
 }

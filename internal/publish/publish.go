@@ -165,7 +165,11 @@ func (p *Publisher) publishVersion(
 		}
 	}
 	covers := clip(due, store.Span{From: from, To: to})
-	version, err := p.commit(ctx, s, store.Publication{Covers: covers, Notices: s.notices(covers)})
+	notices, err := s.notices(ctx, covers, p.Now().UnixMilli())
+	if err != nil {
+		return 0, false, err
+	}
+	version, err := p.commit(ctx, s, store.Publication{Covers: covers, Notices: notices})
 	if err != nil {
 		return 0, false, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
 	}
@@ -180,11 +184,11 @@ func (p *Publisher) due(ctx context.Context, s *step, choose spanChooser) (store
 	if err != nil {
 		return nil, err
 	}
-	notices, err := p.Store.Notices(ctx, 0, math.MaxInt64)
+	ends, err := p.Store.SeriesEnds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	due, now, ends := store.Coverage{}, p.Now().UnixMilli(), assay.Ends(notices)
+	due, now := store.Coverage{}, p.Now().UnixMilli()
 	for _, grain := range assay.Grains {
 		for _, gpu := range catalog.GPUs {
 			key := store.CoverageKey{GPU: gpu.Name, Grain: grain}

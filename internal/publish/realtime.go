@@ -44,13 +44,17 @@ func (p *Publisher) realtime(ctx context.Context, limit int64) error {
 	if first > last {
 		return nil
 	}
+	ends, err := p.Store.SeriesEnds(ctx)
+	if err != nil {
+		return err
+	}
 	for first <= last {
 		end := min(last, first+realtimeLoad-assay.Minute)
 		batch, err := Known(ctx, p.Store, nil, first-assay.RealtimeWindow, end, counters.Receipt)
 		if err != nil {
 			return err
 		}
-		if err := p.print(ctx, schedule, batch, first, end); err != nil {
+		if err := p.print(ctx, schedule, ends, batch, first, end); err != nil {
 			return err
 		}
 		first = end + assay.Minute
@@ -58,9 +62,10 @@ func (p *Publisher) realtime(ctx context.Context, limit int64) error {
 	return nil
 }
 
-// print makes the prints of every minute from first to last, and stores them in pieces.
+// print makes the prints of every minute from first to last, and stores them in pieces. Series that have ended get
+// none.
 func (p *Publisher) print(
-	ctx context.Context, schedule index.Schedule, batch []assay.Transaction, first, last int64,
+	ctx context.Context, schedule index.Schedule, ends map[string]int64, batch []assay.Transaction, first, last int64,
 ) error {
 	var calculator index.Calculator
 	var prints []store.LinePrint
@@ -83,7 +88,10 @@ func (p *Publisher) print(
 			}
 		}
 		for line, inWindow := range rows {
-			d, ok := calculator.Compute(inWindow, schedule.At(at))
+			if end, ends := ends[line.GPU]; ends && at > end {
+				continue
+			}
+			d, ok := calculator.Compute(inWindow, schedule.At(at).For(assay.Hourly))
 			if !ok {
 				continue
 			}

@@ -60,8 +60,12 @@ func (p *Publisher) publishRestatement(ctx context.Context, r Restatement) (done
 	if err != nil || done.Slots == 0 && done.Settled == 0 || r.Preview != nil {
 		return done, err
 	}
+	notices, err := s.notices(ctx, nil, p.Now().UnixMilli())
+	if err != nil {
+		return Restated{}, err
+	}
 	done.Version, err = p.commit(ctx, s, store.Publication{
-		Covers: due, Reason: r.Reason, Actor: r.Actor, Notices: s.notices(nil),
+		Covers: due, Reason: r.Reason, Actor: r.Actor, Notices: notices,
 	})
 	if err != nil {
 		return Restated{}, fmt.Errorf("restate %s: %w", strings.Join(gpusOf(due), ", "), err)

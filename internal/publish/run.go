@@ -98,6 +98,9 @@ func (p *Publisher) allowed(ctx context.Context, guards *guards, due int64) (lim
 	if due <= max(limit, covered) {
 		held = ""
 	}
+	if ended, err := p.allEnded(ctx, due); err != nil || ended {
+		return limit, "", err // nothing is missing
+	}
 	if lower, reason, err := guards.gap.limit(ctx, covered); err != nil || lower < limit {
 		return lower, reason, err // no transaction is missing before it
 	}
@@ -105,6 +108,21 @@ func (p *Publisher) allowed(ctx context.Context, guards *guards, due int64) (lim
 		return lower, reason, err
 	}
 	return limit, held, nil
+}
+
+// allEnded tells whether the series of every GPU model have ended, as notices say.
+func (p *Publisher) allEnded(ctx context.Context, due int64) (bool, error) {
+	ends, err := p.Store.SeriesEnds(ctx)
+	if err != nil || len(ends) == 0 {
+		return false, err
+	}
+	catalog, err := p.Store.Catalog(ctx)
+	for _, gpu := range catalog.GPUs {
+		if end, ok := ends[gpu.Name]; !ok || end > due {
+			return false, err
+		}
+	}
+	return true, err
 }
 
 // guards say what Run must hold back.

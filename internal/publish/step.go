@@ -117,11 +117,7 @@ func (s Slot) String() string {
 func Determine(
 	c *index.Calculator, schedule index.Schedule, w index.Window, batch []assay.Transaction, digests []assay.Hash,
 ) (d assay.Determination, published bool) {
-	m := schedule.At(w.At)
-	if w.Grain != assay.Daily {
-		m.Fallbacks = nil
-	}
-	d, published = c.Compute(w.Rows, m)
+	d, published = c.Compute(w.Rows, schedule.At(w.At).For(w.Grain))
 	d.Line, d.Grain, d.At, d.From = w.Line, w.Grain, w.At, schedule.WindowStart(w.Grain, w.At)
 	d.Inputs = proof.Inputs(batch, digests, w.Rows)
 	return d, published

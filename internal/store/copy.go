@@ -48,6 +48,9 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, progress func(table string, ro
 			if err := into.engine.afterCopy(into); err != nil {
 				return err
 			}
+			if err := copyUsableBy(from, into); err != nil {
+				return err
+			}
 			return compareCopy(into, sums) // last, in case writing one table changes another
 		})
 		done = err == nil
@@ -76,6 +79,17 @@ func emptyTables(into *tx) error {
 		}
 	}
 	return nil
+}
+
+// copyUsableBy copies which programs can use the tables: some of what they hold only later programs can read.
+func copyUsableBy(from, into *tx) error {
+	return from.each(`SELECT number, usable_by FROM migrations WHERE usable_by > 0`, nil, func(scan scanFunc) error {
+		var number, usableBy int64
+		if err := scan(&number, &usableBy); err != nil {
+			return err
+		}
+		return into.exec(`UPDATE migrations SET usable_by = $1 WHERE number = $2`, usableBy, number)
+	})
 }
 
 // copyStep is how many rows are copied between two calls of progress.

@@ -65,6 +65,47 @@ func TestCopyTo(t *testing.T) {
 	})
 }
 
+// A copy of a database with evidence can be opened by the same programs as the original.
+func TestCopyTo_UsableBy(t *testing.T) {
+	t.Parallel()
+	from := storetest.Open(t)
+	usableBy := func(db *store.DB) (list []int) {
+		raw := storetest.Raw(t, db)
+		defer raw.Close()
+		rows, err := raw.QueryContext(t.Context(), `SELECT coalesce(usable_by, 0) FROM migrations ORDER BY number`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var one int
+			if err := rows.Scan(&one); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, one)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	before := usableBy(from)
+	one := rental("1")
+	one.Verified, one.Evidence, one.VerifiedBy = true, assay.Invoice, "Ada"
+	mustAppend(t, from, one)
+	want := usableBy(from)
+	if slices.Equal(before, want) {
+		t.Fatal("evidence changes nothing")
+	}
+	to := storetest.Open(t)
+	if err := from.CopyTo(t.Context(), to, func(string, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	if got := usableBy(to); !slices.Equal(got, want) {
+		t.Errorf("the copy is usable by %v, the original by %v", got, want)
+	}
+}
+
 // A copy includes every table.
 func TestCopyTo_AllTables(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type Ledger struct {
 	Methodologies []assay.MethodologyFile
 	Receipts      []Receipt
 	assay.Amendments
+	Notices      []assay.Notice
 	Publications []assay.Publication
 	Covers       Covers
 	Coverage     Coverage
@@ -106,6 +107,9 @@ func (l *Ledger) readReceived(tx *tx) (err error) {
 		return err
 	}
 	if l.Receipts, err = readReceipts(tx); err != nil {
+		return err
+	}
+	if l.Notices, err = readNotices(tx, 0, math.MaxInt64); err != nil {
 		return err
 	}
 	if l.Amendments, err = readAmendments(tx, math.MinInt64, math.MaxInt64); err != nil {

@@ -251,7 +251,7 @@ func eachConflictsEntry(tx *tx, s proof.Salt, after, upTo int64, f entryFunc) er
 			if err != nil {
 				return nil, err
 			}
-			if t.Evidence, err = assay.ParseEvidence(evidence); err != nil || sum != contentSum(&t) {
+			if t.Evidence, err = assay.ParseEvidence(evidence); err != nil || sum != contentSum(&t) || !t.HasWholeEvidence() {
 				return nil, damagedConflict(&t)
 			}
 			return add, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -15,6 +14,7 @@ import (
 var (
 	ErrEnds       = errors.New("a notice says already that the series end")
 	ErrDoesNotEnd = errors.New("no notice says that the series end")
+	ErrEndsBefore = errors.New("the series cannot end before what is published")
 )
 
 // AddNotice publishes a notice of the operator. The end of series must be after all time that has been determined, and
@@ -45,11 +45,11 @@ func (tx *tx) checkNotice(n *assay.Notice, notice time.Duration) error {
 	if n.Kind != assay.CessationNotice && n.Kind != assay.ResumptionNotice {
 		return nil
 	}
-	all, err := readNotices(tx, 0, math.MaxInt64)
+	all, err := readSeriesEnds(tx)
 	if err != nil {
 		return err
 	}
-	at, ends := assay.Ends(all)[n.GPU]
+	at, ends := all[n.GPU]
 	if n.Kind == assay.ResumptionNotice {
 		if !ends {
 			return fmt.Errorf("%s: %w", n.GPU, ErrDoesNotEnd)
@@ -65,7 +65,7 @@ func (tx *tx) checkNotice(n *assay.Notice, notice time.Duration) error {
 	}
 	for _, grain := range assay.Grains {
 		if end := coverage.End(CoverageKey{GPU: n.GPU, Grain: grain}); end > n.About {
-			return fmt.Errorf("%w: %s is determined up to %s", ErrTooLate, n.GPU, assay.FormatInstant(end))
+			return fmt.Errorf("%w: %s is published up to %s", ErrEndsBefore, n.GPU, assay.FormatInstant(end))
 		}
 	}
 	if earliest := n.At + notice.Milliseconds(); n.About < earliest {
@@ -97,6 +97,29 @@ func (tx *tx) addNotices(list ...assay.Notice) (number int64, err error) {
 	return number, tx.exec(`UPDATE counters SET value = $1 WHERE name = 'notices'`, number)
 }
 
+// SeriesEnds returns when the series of GPU models end, as the notices say. A model whose series do not end is not in
+// it.
+func (db *DB) SeriesEnds(ctx context.Context) (ends map[string]int64, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		ends, err = readSeriesEnds(tx)
+		return err
+	})
+	return ends, err
+}
+
+func readSeriesEnds(tx *tx) (map[string]int64, error) {
+	list, err := selectNotices(tx, `kind IN ($1, $2)`, string(assay.CessationNotice), string(assay.ResumptionNotice))
+	ends := map[string]int64{}
+	for _, n := range list {
+		if n.Kind == assay.CessationNotice {
+			ends[n.GPU] = n.About
+		} else {
+			delete(ends, n.GPU)
+		}
+	}
+	return ends, err
+}
+
 // Notices returns the notices with numbers in (after, upTo], in their order.
 func (db *DB) Notices(ctx context.Context, after, upTo int64) (list []assay.Notice, err error) {
 	err = db.read(ctx, func(tx *tx) error {
@@ -108,9 +131,13 @@ func (db *DB) Notices(ctx context.Context, after, upTo int64) (list []assay.Noti
 
 const noticeColumns = `notice, at, kind, gpu_name, region, about, text, actor, approver`
 
-func readNotices(tx *tx, after, upTo int64) (list []assay.Notice, err error) {
-	err = tx.each(`SELECT `+noticeColumns+`, checksum FROM notices WHERE notice > $1 AND notice <= $2 ORDER BY notice`,
-		[]any{after, upTo}, func(scan scanFunc) error {
+func readNotices(tx *tx, after, upTo int64) ([]assay.Notice, error) {
+	return selectNotices(tx, `notice > $1 AND notice <= $2`, after, upTo)
+}
+
+func selectNotices(tx *tx, where string, args ...any) (list []assay.Notice, err error) {
+	err = tx.each(`SELECT `+noticeColumns+`, checksum FROM notices WHERE `+where+` ORDER BY notice`, args,
+		func(scan scanFunc) error {
 			var n assay.Notice
 			var sum int64
 			err := scan(&n.Number, &n.At, (*string)(&n.Kind), &n.GPU, &n.Region, &n.About, &n.Text, &n.Actor, &n.Approver,

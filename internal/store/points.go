@@ -85,6 +85,23 @@ func (db *DB) State(ctx context.Context) (s State, err error) {
 	return s, err
 }
 
+// FirstDays reads the instant of the first record of each daily series.
+func (db *DB) FirstDays(ctx context.Context) (first map[SeriesKey]int64, err error) {
+	first = map[SeriesKey]int64{}
+	err = db.read(ctx, func(tx *tx) error {
+		return tx.each(`SELECT `+seriesNames+`, (SELECT min(at) FROM points WHERE points.series_id = series.series_id)
+			FROM series `+joinSeriesNames+` WHERE records > 0 AND grain = $1`, []any{assay.Daily.String()},
+			func(scan scanFunc) error {
+				var key SeriesKey
+				var at int64
+				err := scan(&key.GPU, &key.Region, (*grainText)(&key.Grain), &at)
+				first[key] = at
+				return err
+			})
+	})
+	return first, err
+}
+
 // grainText scans a grain from its name.
 type grainText assay.Grain
 

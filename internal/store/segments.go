@@ -134,6 +134,7 @@ func (r *bodyReader) state(t *assay.Transaction, before *evidence) {
 		r.bad = true
 	}
 	t.Evidence, t.VerifiedBy = before.class, before.by
+	r.bad = r.bad || t.Evidence == assay.Unstated || !t.HasWholeEvidence()
 }
 
 // localNames numbers the names of a segment in the order of their first use.

@@ -13,6 +13,7 @@ import (
 var (
 	ErrNoTransaction = errors.New("there is no such transaction")
 	ErrNoChange      = errors.New("nothing would change")
+	ErrEvidence      = errors.New("it is verified already: withdraw it, and verify it again with the evidence")
 )
 
 // AddVerifications records that transactions are verified, or that their verification is withdrawn: all of them, or
@@ -71,6 +72,9 @@ func (r *verificationWriter) add(v assay.Verification) (late bool, err error) {
 		[]any{t.ExecutedAt, source, v.ID, t.Receipt}, func(scan scanFunc) error { return scan(&verified) })
 	if err != nil {
 		return false, err
+	}
+	if verified && v.Verified && v.Evidence != assay.Unstated {
+		return false, fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrEvidence)
 	}
 	if verified == v.Verified {
 		return false, fmt.Errorf("%s of %s: %w", v.ID, v.Source, ErrNoChange)
@@ -358,7 +362,7 @@ func (db *DB) EachConflict(ctx context.Context, f func(t *assay.Transaction, rec
 			if err != nil {
 				return err
 			}
-			if t.Evidence, err = assay.ParseEvidence(evidence); err != nil {
+			if t.Evidence, err = assay.ParseEvidence(evidence); err != nil || !t.HasWholeEvidence() {
 				return damagedConflict(&t)
 			}
 			return f(&t, receivedAt)

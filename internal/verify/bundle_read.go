@@ -45,6 +45,10 @@ func (r *transactionReader) next() (assay.Transaction, error) {
 	if p.err != nil {
 		return t, differs("%s line %d: %v", transactionsFile, r.line, p.err)
 	}
+	if !t.HasWholeEvidence() {
+		return t, differs("%s line %d: evidence and verified_by belong together, and to a row that is verified",
+			transactionsFile, r.line)
+	}
 	r.ahead = &t
 	return t, nil
 }

@@ -17,6 +17,11 @@ type chain struct {
 	runs     []run // in the order of their positions, no two adjacent
 	broken   error // at the first position that is wrong
 	brokenAt int64
+
+	// A release that writes volumes writes them in every record. These are positions; 0 for none.
+	withVolumes    int64 // of the first record
+	withoutVolumes int64 // of the last record
+	withoutAt      int64 // its instant
 }
 
 // run is records that follow each other in their chain, each carrying the hash of the one before it.
@@ -45,6 +50,11 @@ func (c chains) add(records []store.Record) {
 
 func (c *chain) add(key store.SeriesKey, r *store.Record) {
 	n := r.Sequence
+	if r.Volumes == "" && n > c.withoutVolumes {
+		c.withoutVolumes, c.withoutAt = n, r.At
+	} else if r.Volumes != "" && (c.withVolumes == 0 || n < c.withVolumes) {
+		c.withVolumes = n
+	}
 	if n < 1 || (n == 1) != (r.Previous == assay.Hash{}) {
 		c.breakLink(key, r.At, n)
 		return
@@ -97,6 +107,10 @@ func (c *chain) fail(position int64, err error) {
 // check checks the chain once all records of a period are added. Between runs are records outside the period, so the
 // end of a run cannot be what the beginning of another one carries.
 func (c *chain) check(key store.SeriesKey) error {
+	if c.withVolumes > 0 && c.withoutVolumes > c.withVolumes {
+		c.fail(c.withoutVolumes, differs("%s: the record has no volumes, though earlier records of its chain have",
+			publish.Slot{SeriesKey: key, At: c.withoutAt}))
+	}
 	heads := make(map[assay.Hash]bool, len(c.runs))
 	for _, r := range c.runs {
 		heads[r.head] = true

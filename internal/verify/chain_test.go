@@ -25,6 +25,14 @@ func linked(n int) (list []store.Record) {
 	return list
 }
 
+// withVolumes gives volumes to the records from one position to before another.
+func withVolumes(list []store.Record, from, to int) []store.Record {
+	for i := from; i < to; i++ {
+		list[i].Volumes = "{}"
+	}
+	return list
+}
+
 // In whatever order the records come, the outcome is the same.
 func TestChain_AnyOrder(t *testing.T) {
 	t.Parallel()
@@ -63,6 +71,13 @@ func TestChain_AnyOrder(t *testing.T) {
 		"one removed, the others joined": {
 			change: func(l []store.Record) []store.Record { l[6].Previous = l[4].Hash; return slices.Delete(l, 5, 6) },
 			want:   "1970-01-01T06:00:00.000Z: the chain is broken",
+		},
+		"volumes from an upgrade on": {
+			change: func(l []store.Record) []store.Record { return withVolumes(l, 5, 20) }, whole: true,
+		},
+		"volumes left out": {
+			change: func(l []store.Record) []store.Record { return withVolumes(l, 5, 12) },
+			want:   "1970-01-01T19:00:00.000Z: the record has no volumes, though earlier records of its chain have",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

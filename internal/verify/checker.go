@@ -108,7 +108,7 @@ func (c *checker) window(w index.Window, k *chunk) error {
 		if r.DelaySeconds != 0 { // otherwise of a release that had none
 			d.DelaySeconds = c.schedule.At(w.At).DelaySeconds
 		}
-		if r.Volumes == "" { // likewise
+		if r.Volumes == "" && !index.StatesEvidence(d.Volumes) { // likewise; such a release knew no evidence
 			d.Volumes = ""
 		}
 		if err := compare(slot, &d, r, cover.Version); err != nil {
@@ -182,6 +182,8 @@ func difference(computed, stored *assay.Determination) string {
 		return "another publication"
 	case computed.DelaySeconds != stored.DelaySeconds:
 		return fmt.Sprintf("a delay of %d s instead of %d s", stored.DelaySeconds, computed.DelaySeconds)
+	case computed.Volumes != stored.Volumes:
+		return "other volumes"
 	case computed.Value != stored.Value || computed.HasValue != stored.HasValue:
 		return "another value"
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/assaydata/assay"
@@ -36,7 +37,40 @@ func checkLedger(l *store.Ledger, schedule index.Schedule) error {
 	if err := checkCovers(l.Covers, schedule); err != nil {
 		return err
 	}
+	if err := checkEnds(l, schedule); err != nil {
+		return err
+	}
 	return checkCoverage(l)
+}
+
+// clockDifference is how far the clocks of the nodes that publish and of those that give notice may be apart.
+const clockDifference = assay.Minute
+
+// checkEnds checks that no publication determined time after the end of a series, as long as a notice said that it
+// ends.
+func checkEnds(l *store.Ledger, schedule index.Schedule) error {
+	for i, n := range l.Notices {
+		if n.Kind != assay.CessationNotice {
+			continue
+		}
+		resumed := int64(math.MaxInt64)
+		for _, later := range l.Notices[i+1:] {
+			if later.Kind == assay.ResumptionNotice && later.GPU == n.GPU {
+				resumed = later.At
+				break
+			}
+		}
+		for _, grain := range assay.Grains {
+			end := schedule.LastSlot(grain, n.About)
+			for _, c := range l.Covers[store.CoverageKey{GPU: n.GPU, Grain: grain}] {
+				if c.To > end && c.PublishedAt > n.At+clockDifference && c.PublishedAt < resumed-clockDifference {
+					return differs("publication %d, %s %s from %s to %s: notice %d says that the series end at %s", c.Version, n.GPU,
+						grain, assay.FormatInstant(c.From), assay.FormatInstant(c.To), n.Number, assay.FormatInstant(n.About))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // checkReceipts checks that each receipt is for transactions or for one verification, that no verification shares its

@@ -383,6 +383,8 @@ class Bundle:
         files = sorted((self.folder / "methodology").glob("*.toml"))
         self.schedule = sorted((Methodology.parse(f.read_text()) for f in files), key=lambda m: m.effective)
         for r in self.rows("transactions.csv"):
+            if bool(r["evidence"]) != bool(r["verified_by"]) or r["evidence"] and r["verified"] != "true":
+                raise Differs(f'transactions.csv: {r["id"]} of {r["source"]} has half an evidence')
             self.transactions.append(Transaction(
                 r["id"], r["source"], instant(r["executed_at"]), r["gpu_name"], r["region"], units(r["price"], 9),
                 int(r["gpus"]), units(r["hours"], 6), r["provider"], r["verified"] == "true", int(r["receipt"]),
@@ -437,7 +439,8 @@ class Bundle:
         covers = [c for c in self.covers[gpu, grain] if c["from"] <= at - 1 < c["to"]]
         before, revision = None, 0
         for cover in sorted(covers, key=lambda c: c["version"]):
-            d = determine(known(rows, self.verifications_of(rows), self.corrections_of(rows), cover["receipt"]), m, grain)
+            rows_known = known(rows, self.verifications_of(rows), self.corrections_of(rows), cover["receipt"])
+            d = determine(rows_known, m, grain)
             if before is None:
                 if not d.published:
                     continue
@@ -450,6 +453,8 @@ class Bundle:
                 raise Differs(f"{slot_name(slot)}: there is no record of revision {revision}")
             r, before = records.pop(0), d
             text = record_text(d, slot, revision, m, start, cover, r.said)
+            if "volumes" not in r.said and any(counts and evidence for _, counts, _, (evidence, _) in rows_known):
+                raise Differs(f"{slot_name(slot)}, revision {revision}: the record has no volumes, though there is evidence")
             if r.text != text[:-1] + f',"hash":"{r.said["hash"]}"}}':
                 raise Differs(f"{slot_name(slot)}, revision {revision}: the record says\n{r.text}\nthe transactions give\n{text}")
             if hashlib.sha256(text.encode()).hexdigest() != r.said["hash"]:
@@ -481,6 +486,8 @@ class Bundle:
                     raise Differs(f"{key}: two records have the number {r.sequence}")
                 follows = before is not None and before.sequence + 1 == r.sequence
                 want = before.said["hash"] if follows else ZERO_HASH if r.sequence == 1 else r.said["previous_hash"]
+                if before is not None and "volumes" in before.said and "volumes" not in r.said:
+                    raise Differs(f"{key}: number {r.sequence} has no volumes, though earlier records have")
                 if r.said["previous_hash"] != want:
                     raise Differs(f"{key}: the chain is broken at number {r.sequence}")
 

@@ -1,6 +1,5 @@
-// Which chips a site has. The API totals sites by chip but filters the list by substring, which finds B200 in GB200. So
-// the sites of a chip are found here with the rule of the totals: a name counts as a whole word, with a count or a plural
-// attached, and the longest name wins.
+// Which chips a site has, by the rule of the API: a name counts as a whole word, with a count or a plural attached, and
+// the longest name wins. The map has all sites in memory, so that a choice of a chip needs no request.
 
 /** The group of sites whose description names no known chip. */
 export const otherChip = 'Other';

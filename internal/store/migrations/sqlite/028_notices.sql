@@ -11,4 +11,5 @@ CREATE TABLE notices (
     approver TEXT    NOT NULL,    -- likewise
     checksum INTEGER NOT NULL
 );
+CREATE INDEX notices_by_kind ON notices (kind);
 INSERT INTO counters (name, value) VALUES ('notices', 0);
