@@ -20,6 +20,7 @@ type command struct {
 	dir     string   // to run in; empty for the current one
 	env     []string // added to the current environment
 	input   string
+	used    *time.Duration // set to the processor time, unless nil
 }
 
 // run returns the command's standard output and its wall-clock time, including its start. Call it on the main goroutine
@@ -33,6 +34,9 @@ func (c command) run(ctx context.Context) (out string, took time.Duration, err e
 	begun := time.Now()
 	err = cmd.Run()
 	took = time.Since(begun)
+	if c.used != nil && cmd.ProcessState != nil {
+		*c.used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	if err != nil {
 		return "", took, fmt.Errorf("%s: %w\n%s", c, err, process.Tail(stderr.Bytes()))
 	}

@@ -101,7 +101,8 @@ func (o options) fileRows() int { return o.sizes[len(o.sizes)/2] }
 type timing struct {
 	count    int
 	took     time.Duration
-	reported int // a second, as the program reports; 0 when it reports nothing
+	used     time.Duration // of the processors, where it is measured
+	reported int           // a second, as the program reports; 0 when it reports nothing
 }
 
 func (t timing) String() string {
@@ -197,12 +198,14 @@ func (e *engine) publish(ctx context.Context, data string, from, to time.Time) (
 	if !from.IsZero() {
 		args = append(args, "--from", from.Format(time.RFC3339))
 	}
-	out, took, err := e.assay(ctx, args...)
+	t := timing{}
+	out, took, err := command{program: e.options.assay, args: args, env: e.env, used: &t.used}.run(ctx)
 	if err != nil {
-		return timing{}, err
+		return t, err
 	}
 	got, err := parsePublished(out)
-	return timing{count: got.values, took: took}, err
+	t.count, t.took = got.values, took
+	return t, err
 }
 
 // publishLastHour publishes the last hour before now, which is empty, and confirms that nothing is missing: a server

@@ -19,14 +19,14 @@ func exampleNodesReport() nodesReport {
 		server:  &postgres{settings: "fsync on"},
 		file: postgresFileTimings{
 			rows:          5_000_000,
-			firstImport:   timing{5_000_000, 40 * time.Second, 126_000},
-			secondImport:  timing{5_000_000, 20 * time.Second, 251_000},
+			firstImport:   timing{count: 5_000_000, took: 40 * time.Second, reported: 126_000},
+			secondImport:  timing{count: 5_000_000, took: 20 * time.Second, reported: 251_000},
 			psqlImport:    timing{count: 5_000_000, took: 50 * time.Second},
 			sqliteImport:  timing{count: 5_000_000, took: 25 * time.Second},
 			publish:       timing{count: 600_000, took: 30 * time.Second},
 			sqlitePublish: timing{count: 600_000, took: 15 * time.Second},
-			verify:        timing{5_000_000, 5 * time.Second, 1_260_000},
-			sqliteVerify:  timing{5_000_000, 4 * time.Second, 1_260_000},
+			verify:        timing{count: 5_000_000, took: 5 * time.Second, reported: 1_260_000},
+			sqliteVerify:  timing{count: 5_000_000, took: 4 * time.Second, reported: 1_260_000},
 		},
 		reads: reads{
 			engines:   []comparison{{scenario{name: "price"}, fast, fast, 1.01}},
