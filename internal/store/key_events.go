@@ -33,11 +33,21 @@ func readSigningKeys(tx *tx) (*verifier.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
+	if last := tx.db.checkedKeys.Load(); last != nil && last.log == log && last.text == text {
+		return last.keys, nil
+	}
 	keys, err := verifier.ReadKeys(log, text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
+	tx.db.checkedKeys.Store(&checkedKeys{log, text, keys})
 	return keys, nil
+}
+
+// checkedKeys are keys whose events were checked.
+type checkedKeys struct {
+	log, text string // of the events
+	keys      *verifier.Keys
 }
 
 // KeyEvents returns the events of the log's key, one in each line.

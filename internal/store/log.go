@@ -132,6 +132,9 @@ func (w *logWriter) publications() error {
 
 // recordsOf appends the records of a publication, some series at a time: it may have those of years.
 func (w *logWriter) recordsOf(version int64) error {
+	if w.tx.published.version == version {
+		return w.publishedRecords()
+	}
 	groups, err := seriesGroups(w.tx, version)
 	if err != nil {
 		return err
@@ -150,6 +153,19 @@ func (w *logWriter) recordsOf(version int64) error {
 			if err := w.add(entry); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// publishedRecords appends the records that this transaction has written.
+func (w *logWriter) publishedRecords() error {
+	var entry []byte
+	for _, d := range w.tx.published.inLogOrder() {
+		w.records = append(w.records, logRecord{recordPrefix(d.Hash), w.size})
+		entry = proof.AppendRecordEntry(entry[:0], d, w.tx.published.version)
+		if err := w.add(bytes.Clone(entry)); err != nil {
+			return err
 		}
 	}
 	return nil

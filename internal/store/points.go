@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -160,7 +161,29 @@ func publish(tx *tx, p Publication) (version int64, err error) {
 	if _, err := tx.addNotices(p.Notices...); err != nil {
 		return 0, err
 	}
+	tx.published = published{version, p.Series}
 	return version, writeRecords(tx, &d, version, p.Series)
+}
+
+// published is the publication that a transaction writes, so that the log need not read it back.
+type published struct {
+	version int64 // 0 for none
+	series  []SeriesRecords
+}
+
+// inLogOrder returns the records of a publication in the order of the log, which is that of manifests.
+func (p *published) inLogOrder() []*assay.Determination {
+	var list []*assay.Determination
+	for _, s := range p.series {
+		for i := range s.Records {
+			list = append(list, &s.Records[i])
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *assay.Determination) int {
+		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Region, b.Region),
+			cmp.Compare(a.Grain.String(), b.Grain.String()), cmp.Compare(a.At, b.At), cmp.Compare(a.Revision, b.Revision))
+	})
+	return list
 }
 
 func insertPublication(tx *tx, p assay.Publication, covers Coverage) error {

@@ -18,6 +18,7 @@ import (
 	"io"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -35,6 +36,8 @@ type DB struct {
 	movedIDs int                           // how many ids a migration inserts at once; few in tests
 
 	tiles *tileMemory // of the log
+
+	checkedKeys atomic.Pointer[checkedKeys] // the last ones, so that they are not checked for each signature
 
 	watchMu  sync.Mutex
 	watching bool          // the watcher was started, or must not be any more; guarded by watchMu
@@ -187,8 +190,9 @@ type tx struct {
 	ctx    context.Context
 	now    int64
 
-	logDue   bool // something was written that belongs in the log
-	received received
+	logDue    bool // something was written that belongs in the log
+	received  received
+	published published
 }
 
 type scanFunc func(dest ...any) error
