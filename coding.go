@@ -39,4 +39,7 @@ type CodingValue struct {
 	ChangePct *Nanos `json:"changePct"` // since the previous day on file; nil without one or if it was 0
 	Date      string `json:"date"`
 	UpdatedAt string `json:"updatedAt"` // when it was received
+
+	WeekChangePct *Nanos `json:"weekChangePct"`     // since the same day of the week before; nil like ChangePct
+	Partial       bool   `json:"partial,omitempty"` // the day has not ended, and is not compared
 }

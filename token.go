@@ -19,6 +19,13 @@ type ModelDay struct {
 	Dollars      Nanos  `json:"dollars"`
 	OpenWeight   bool   `json:"open_weight"`
 	Free         bool   `json:"free"` // free of charge
+
+	// What the dollars were for, if the source says so: then Split is true, and the three add up to Dollars.
+	Split         bool  `json:"split,omitempty"`
+	CachedTokens  int64 `json:"cached_tokens,omitempty"` // the part of the input tokens that a cache had
+	InputDollars  Nanos `json:"input_dollars,omitempty"` // for the other input tokens
+	CachedDollars Nanos `json:"cached_dollars,omitempty"`
+	OutputDollars Nanos `json:"output_dollars,omitempty"`
 }
 
 // Key identifies a model's day.

@@ -26,7 +26,10 @@ the order of the file; [winsorise] lower, upper; [cap] provider_share;
 [publication] delay (default 5s), which a slot waits after its end for rows that
 are on their way; [governance] notice (default 0h), which users get of the next
 version and of the end of series; [otpi] minimum_models, minimum_requests
-(default 1 each), below which a lab has no token price on a day.`,
+(default 1 each), below which a lab has no token price on a day, and mix, a
+reference mix of input, cached and output tokens in percent; [workload]
+like_for_like (lmdi, sato-vartia or geks), base, window_days, by which prices of
+workloads are compared; [utilization] max_age, how long a reading counts.`,
 		Example: `  assay methodology show --dir data > methodology.toml
   assay backtest --dir data --methodology methodology.toml
   assay methodology adopt --dir data methodology.toml`,

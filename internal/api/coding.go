@@ -112,21 +112,29 @@ func codingIndex(q query) (web.Response, error) {
 		return web.Response{}, noData("No LLM coding data found for " + product.ID)
 	}
 	received := strconv.AppendInt(nil, model.received, 36)
-	key := web.Tag([]byte("coding-index"), []byte(grant.Access), []byte(product.ID), received)
+	partial := series[len(series)-1].Partial(q.moment)
+	key := web.Tag([]byte("coding-index"), []byte(grant.Access), []byte(product.ID), received,
+		strconv.AppendBool(nil, partial))
 	return web.Ready(q.bodies(model.bodies).Get(key, func() *web.Body {
-		return codingBody(grant.Access, product, series, model.received)
+		return codingBody(grant.Access, product, series, partial, model.received)
 	})).ShortLived(), nil
 }
 
-func codingBody(access assay.Access, product assay.CodingProduct, series coding.Series, modified int64) *web.Body {
+// codingBody has the last value of a series. A part of a day is not compared with a whole one.
+func codingBody(
+	access assay.Access, product assay.CodingProduct, series coding.Series, partial bool, modified int64,
+) *web.Body {
 	last := len(series) - 1
 	v := &series[last]
 	value := assay.CodingValue{
 		Product: product.ID, Label: product.Label, Kind: product.Kind, Value: v.Value,
-		Date: assay.FormatDay(v.Day), UpdatedAt: assay.FormatInstant(v.Received),
+		Date: assay.FormatDay(v.Day), UpdatedAt: assay.FormatInstant(v.Received), Partial: partial,
 	}
-	if change, ok := series.ChangePct(last); ok {
+	if change, ok := series.ChangePct(last); ok && !partial {
 		value.ChangePct = &change
+	}
+	if change, ok := series.WeekChangePct(last); ok && !partial {
+		value.WeekChangePct = &change
 	}
 	return web.ObjectBody(struct {
 		Success bool              `json:"success"`
@@ -160,9 +168,14 @@ func codingHistory(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	version := h.modelVersion("coding", head, model.received, model.received)
+	kind := "coding"
+	if n := len(series); n > 0 && series[n-1].Partial(q.moment) {
+		kind = "coding, and a day that has not ended"
+	}
+	version := h.modelVersion(kind, head, model.received, model.received)
+	moment := q.moment
 	response := web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
-		return appendCodingRow(dst, &series[h.at(k)], product.Compare)
+		return appendCodingRow(dst, &series[h.at(k)], product.Compare, moment)
 	}).ShortLived()
 	if h.j != len(series) || h.i == h.j {
 		return response, nil // rarely requested again
@@ -181,11 +194,14 @@ func (h *history) appendCodingHead(dst []byte, product assay.CodingProduct) ([]b
 	return h.appendDailyHead(dst), nil
 }
 
-func appendCodingRow(dst []byte, v *coding.Value, compare bool) []byte {
+func appendCodingRow(dst []byte, v *coding.Value, compare bool, moment int64) []byte {
 	dst = appendDayField(dst, `{"date":`, v.Day)
 	dst = v.Value.AppendJSON(append(dst, `,"value":`...))
 	if compare {
 		dst = v.Second.AppendJSON(append(dst, `,"value2":`...))
+	}
+	if v.Partial(moment) {
+		dst = append(dst, `,"partial":true`...)
 	}
 	return append(dst, '}')
 }

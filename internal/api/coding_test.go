@@ -3,8 +3,12 @@ package api_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/coding"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/snapshot"
 )
 
@@ -18,7 +22,7 @@ func TestCoding_Edges(t *testing.T) {
 		}
 	}
 	// 1044 pull requests after 1013, and 741 of the 1044 merged.
-	f("index?product=cc-prs", 200, `{"success":true,"access":"full","data":{"product":"cc-prs","label":"Claude PRs","kind":"count","value":1044,"changePct":3.0602,"date":"2026-02-03","updatedAt":"2026-02-04T01:00:00.000Z"}}`)
+	f("index?product=cc-prs", 200, `{"success":true,"access":"full","data":{"product":"cc-prs","label":"Claude PRs","kind":"count","value":1044,"changePct":3.0602,"date":"2026-02-03","updatedAt":"2026-02-04T01:00:00.000Z","weekChangePct":2.2527}}`)
 	f("index?product=cc-merge", 200, `"kind":"pct","value":70.977,"changePct":`)
 	f("index?product=cc-commits", 200, `"label":"Claude Commits","kind":"count","value":5221,`)
 	// From zero there is no change, and a day without pull requests has no rate to change from.
@@ -46,6 +50,20 @@ func TestCoding_Edges(t *testing.T) {
 	const friday = "history?product=cc-merge&startDate=2026-01-30&endDate=2026-01-30"
 	f(friday, 200, `[{"date":"2026-01-30","value":75}]`)
 	f(friday+"&as_of=2026-02-02T08:59:59.999Z", 200, `[{"date":"2026-01-30","value":75.9095}]`)
+
+	// A part of a day is marked, and compared with nothing.
+	today := assay.CodingDay{Day: apitest.Instant("2026-02-04"), Tool: "cc", PRs: 12, Merged: 6}
+	var batches family.Batches
+	batches[assay.FamilyCoding] = coding.Family.BatchOf(assay.Observed[assay.CodingDay]{
+		Value: today, Key: today.Key(), Received: apitest.Instant("2026-02-04T12:00:00Z"),
+	})
+	u := apitest.Update()
+	r.Use(r.Snapshots.Load().With(snapshot.Update{Version: u.Version, Covered: u.Covered, Observations: batches}))
+	f("index?product=cc-prs", 200, `"value":12,"changePct":null,"date":"2026-02-04","updatedAt":"2026-02-04T12:00:00.000Z","weekChangePct":null,"partial":true}}`)
+	f("history?product=cc-merge&startDate=2026-02-03", 200, `{"date":"2026-02-03","value":70.977},{"date":"2026-02-04","value":50,"partial":true}]`)
+	r.Clock = r.Clock.Add(24 * time.Hour)
+	f("index?product=cc-prs", 200, `"value":12,"changePct":-98.8506,"date":"2026-02-04",`)
+	r.Clock = r.Clock.Add(-24 * time.Hour)
 
 	r.Use(snapshot.New(assay.DefaultCatalog(), 1))
 	f("index?product=cc-prs", 404, "No LLM coding data found for cc-prs")

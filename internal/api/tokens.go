@@ -95,12 +95,12 @@ var costModels = &modelKind[assay.ModelDay, *costModel]{
 	size:   func(m *costModel) int { return m.size() },
 }
 
-func newCostModel(_ *API, snap *snapshot.Snapshot, known []assay.Observed[assay.ModelDay]) *costModel {
+func newCostModel(a *API, snap *snapshot.Snapshot, known []assay.Observed[assay.ModelDay]) *costModel {
 	m := &costModel{dayRows: newDayRows(), families: map[string][]string{"": {tokens.AllModels}}}
 	for _, lab := range snap.Catalog.Labs {
 		m.families[lab.Lab] = []string{tokens.AllModels}
 	}
-	for _, c := range tokens.Costs(known, snap.Catalog.Labs) {
+	for _, c := range tokens.Costs(known, snap.Catalog.Labs, a.schedule(snap)) {
 		filters := []tokenFilter{{lab: c.Lab}, {family: c.Family}, {lab: c.Lab, family: c.Family}}
 		m.text = appendCost(m.begin(c.Day, filters...), &c)
 		m.end()
@@ -125,7 +125,22 @@ func appendTokenPrice(dst []byte, p *tokens.Price) []byte {
 	dst = appendDayField(dst, `{"date":`, p.Day)
 	dst = appendStringField(dst, `,"lab":`, p.Lab)
 	dst = p.Value.AppendJSON(append(dst, `,"indexPerMtok":`...))
-	return append(appendInstantField(dst, `,"computedAt":`, p.Computed), '}')
+	dst = appendInstantField(dst, `,"computedAt":`, p.Computed)
+	if p.Split > 0 {
+		dst = appendUnitPrice(dst, `,"inputPerMtok":`, p.Input)
+		dst = appendUnitPrice(dst, `,"cachedInputPerMtok":`, p.Cached)
+		dst = appendUnitPrice(dst, `,"outputPerMtok":`, p.Output)
+		dst = appendUnitPrice(dst, `,"mixPerMtok":`, p.Mix)
+		dst = p.Split.AppendJSON(append(dst, `,"splitShare":`...))
+	}
+	return append(dst, '}')
+}
+
+func appendUnitPrice(dst []byte, field string, p tokens.UnitPrice) []byte {
+	if dst = append(dst, field...); !p.OK {
+		return append(dst, "null"...)
+	}
+	return p.Value.AppendJSON(dst)
 }
 
 func appendCost(dst []byte, c *tokens.Cost) []byte {
@@ -133,7 +148,7 @@ func appendCost(dst []byte, c *tokens.Cost) []byte {
 	dst = appendStringField(dst, `,"lab":`, c.Lab)
 	dst = appendStringField(dst, `,"family":`, c.Family)
 	dst = c.Cents.AppendJSON(append(dst, `,"cCents":`...))
-	dst = c.Index.AppendJSON(append(dst, `,"lfl":`...))
+	dst = append(append(dst, `,"lfl":`...), c.Index...)
 	dst = c.Ktok.AppendJSON(append(dst, `,"qKtok":`...))
 	dst = c.Price.AppendJSON(append(dst, `,"priceEffect":`...))
 	dst = c.Intensity.AppendJSON(append(dst, `,"intensityEffect":`...))

@@ -354,7 +354,7 @@ func TestTokens_RowsAreJSON(t *testing.T) {
 		Lab             string      `json:"lab"`
 		Family          string      `json:"family"`
 		CCents          assay.Nanos `json:"cCents"`
-		LFL             assay.Nanos `json:"lfl"`
+		LFL             json.Number `json:"lfl"`
 		QKtok           assay.Nanos `json:"qKtok"`
 		PriceEffect     assay.Nanos `json:"priceEffect"`
 		IntensityEffect assay.Nanos `json:"intensityEffect"`
@@ -370,12 +370,20 @@ func TestTokens_RowsAreJSON(t *testing.T) {
 	}
 	day := func(ms int64) string { return assay.FormatInstant(ms)[:10] }
 	for _, p := range tokens.Prices(known, labs, index.Schedule{index.Plain()}) {
+		if p.Split > 0 {
+			const parts = `,"inputPerMtok":10.0109,"cachedInputPerMtok":1.2514,"outputPerMtok":52.7917,"mixPerMtok":null,"splitShare":1}`
+			if got := string(api.AppendTokenPrice(nil, &p)); day(p.Day) == "2026-02-01" && !strings.HasSuffix(got, parts) {
+				t.Errorf("a split price is %s", got)
+			}
+			p.Split = 0
+		}
 		f(api.AppendTokenPrice([]byte("x"), &p), price{day(p.Day), p.Lab, p.Value, assay.FormatInstant(p.Computed)})
 	}
-	for _, c := range tokens.Costs(known, labs) {
+	for _, c := range tokens.Costs(known, labs, index.Schedule{index.Plain()}) {
 		c.Family += ` "new"`
 		f(api.AppendCost([]byte("x"), &c), cost{
-			day(c.Day), c.Lab, c.Family, c.Cents, c.Index, c.Ktok, c.Price, c.Intensity, c.Mix, assay.FormatInstant(c.Computed),
+			day(c.Day), c.Lab, c.Family, c.Cents, json.Number(c.Index), c.Ktok, c.Price, c.Intensity, c.Mix,
+			assay.FormatInstant(c.Computed),
 		})
 	}
 }

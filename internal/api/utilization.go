@@ -2,6 +2,8 @@ package api
 
 import (
 	"encoding/binary"
+	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/assaydata/assay"
@@ -73,7 +75,7 @@ func (q *query) shares(line *snapshot.Line, grain assay.Grain, from, to int64) (
 			rows = append(rows, row)
 		}
 	}
-	for u := range line.Utilization(from-from%step, min(to-to%step+step-1, q.moment), q.known()) {
+	for u := range q.utilization(line, from-from%step, min(to-to%step+step-1, q.moment)) {
 		if begins := u.At - u.At%step; begins != row.recorded {
 			closeRow()
 			row, mean = shareRow{recorded: begins}, index.RatioMean{}
@@ -83,6 +85,18 @@ func (q *query) shares(line *snapshot.Line, grain assay.Grain, from, to int64) (
 	}
 	closeRow()
 	return rows, modified
+}
+
+// utilization returns the capacity at the instants of readings, by the methodology in effect then.
+func (q *query) utilization(line *snapshot.Line, from, to int64) iter.Seq[snapshot.Utilization] {
+	schedule := q.api.schedule(q.snap)
+	carries := func(m index.Methodology) bool { return m.UtilizationMaxAge > 0 }
+	if !slices.ContainsFunc(schedule, carries) {
+		return line.Utilization(from, to, q.known(), nil)
+	}
+	return line.Utilization(from, to, q.known(), func(at int64) int64 {
+		return schedule.At(at).UtilizationMaxAge.Milliseconds()
+	})
 }
 
 // sharesTag is the tag of rows, whose readings have no version.
@@ -117,7 +131,7 @@ func appendShare(dst []byte, row *shareRow) []byte {
 
 // anyUtilization reports whether a line has any reading.
 func (q *query) anyUtilization(line *snapshot.Line) bool {
-	for range line.Utilization(0, q.moment, q.known()) {
+	for range q.utilization(line, 0, q.moment) {
 		return true
 	}
 	return false
@@ -173,7 +187,7 @@ func gpuUtilization(q query) (web.Response, error) {
 func (q *query) utilizationRow(line *snapshot.Line) (row utilizationRow, received int64, ok bool) {
 	var month, week, now index.RatioMean
 	var last snapshot.Utilization
-	for u := range line.Utilization(q.moment-utilizationMonth+1, q.moment, q.known()) {
+	for u := range q.utilization(line, q.moment-utilizationMonth+1, q.moment) {
 		month.Add(u.Rented, u.Tracked)
 		if u.At > q.moment-utilizationWeek {
 			week.Add(u.Rented, u.Tracked)

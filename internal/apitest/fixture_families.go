@@ -92,7 +92,7 @@ var Models = []struct {
 
 // ModelDays are models' days from 20 December to today, each received an hour after its day has ended, today's at noon.
 // No model has 20 January, google lacks 3 February; deepseek's model is free until 1 February. One day of opus was
-// revised.
+// revised. From 1 February on, anthropic's dollars are split.
 func ModelDays() (observed []assay.Observed[assay.ModelDay]) {
 	add := func(m assay.ModelDay, revision int, received int64) {
 		observed = append(observed, assay.Observed[assay.ModelDay]{
@@ -113,6 +113,11 @@ func ModelDays() (observed []assay.Observed[assay.ModelDay]) {
 			m.Free = name.price == 0
 			if name.Lab == "deepseek" && day >= Instant("2026-02-01") {
 				m.Free, m.Dollars = false, assay.One
+			}
+			if name.Lab == "anthropic" && day >= Instant("2026-02-01") {
+				m.Split, m.CachedTokens = true, m.InputTokens/4
+				m.OutputDollars, m.CachedDollars = m.Dollars/2, m.Dollars/50
+				m.InputDollars = m.Dollars - m.OutputDollars - m.CachedDollars
 			}
 			add(m, 0, min(day+assay.Day+assay.Hour, Instant("2026-02-04T12:00:00Z")))
 			if name.Model == "opus-5" && day == Instant("2026-01-30") {

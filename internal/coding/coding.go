@@ -102,12 +102,27 @@ func compared(a, b Series) (joined Series) {
 
 // ChangePct returns the change of value i since the previous one, in percent. There is none without a previous value,
 // or if that is zero.
-func (s Series) ChangePct(i int) (change assay.Nanos, ok bool) {
-	if i == 0 || s[i-1].Value == 0 {
+func (s Series) ChangePct(i int) (change assay.Nanos, ok bool) { return s.change(i, i-1) }
+
+// WeekChangePct returns the change of value i since the same day of the week before, so that weekends do not show.
+func (s Series) WeekChangePct(i int) (change assay.Nanos, ok bool) {
+	day := s[i].Day - 7*assay.Day
+	before := s.before(day)
+	if s[before].Day != day {
 		return 0, false
 	}
-	return index.ChangePct(s[i].Value, s[i-1].Value), true
+	return s.change(i, before)
 }
+
+func (s Series) change(i, before int) (change assay.Nanos, ok bool) {
+	if before < 0 || s[before].Value == 0 {
+		return 0, false
+	}
+	return index.ChangePct(s[i].Value, s[before].Value), true
+}
+
+// Partial reports whether the day of a value has not ended at a moment.
+func (v *Value) Partial(moment int64) bool { return moment < v.Day+assay.Day }
 
 // Range returns the positions [i, j) of the values whose days begin in [from, to].
 func (s Series) Range(from, to int64) (i, j int) {

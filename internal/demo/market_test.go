@@ -95,7 +95,7 @@ func TestMarket_StaysTheSame(t *testing.T) {
 	f("the price cut", 0x6e85d381ac65c66f, transactions(marketAt(2026, 6, 4)))
 	f("utilization", 0xadae99fbdc9734bb, func(h hash.Hash64) { fmt.Fprint(h, m.AppendReadings(nil, day)) })
 	f("memory", 0xf0260e259d69c2fc, func(h hash.Hash64) { fmt.Fprint(h, m.AppendMemory(nil, catalog.MemoryTypes, day)) })
-	f("models", 0xfcf01aebd821b65e, func(h hash.Hash64) { fmt.Fprint(h, m.AppendModels(nil, day)) })
+	f("models", 0x3a322531a312ee4f, func(h hash.Hash64) { fmt.Fprint(h, m.AppendModels(nil, day)) })
 	f("coding", 0xc79cf4b1c7c977e3, func(h hash.Hash64) { fmt.Fprint(h, m.AppendCoding(nil, catalog.CodingTools(), day)) })
 }
 

@@ -109,7 +109,9 @@ func (c *class) modelDay(salt uint64, day, generation, age, life int64, share mi
 	model.InputTokens = tokens - model.OutputTokens
 	if !c.free {
 		price := max(1, (c.inputPrice(salt, n, generation, age, life)+500)/1000) // nanodollars a token
-		model.Dollars = assay.Nanos(price * (model.InputTokens + 4*model.OutputTokens))
+		model.Split = true
+		model.InputDollars, model.OutputDollars = assay.Nanos(price*model.InputTokens), assay.Nanos(4*price*model.OutputTokens)
+		model.Dollars = model.InputDollars + model.OutputDollars
 	}
 	return model
 }

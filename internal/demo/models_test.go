@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/assaydata/assay"
@@ -66,8 +67,8 @@ func TestModels_CostsMove(t *testing.T) {
 	testenv.OneGoroutine(t)
 	families := map[string][]string{}
 	moved := map[string][3]bool{}
-	for _, c := range tokens.Costs(modelHistory(), assay.DefaultCatalog().Labs) {
-		if c.Index < 5*assay.One || c.Index > 200*assay.One {
+	for _, c := range tokens.Costs(modelHistory(), assay.DefaultCatalog().Labs, index.Schedule{index.Plain()}) {
+		if value, err := strconv.ParseFloat(c.Index, 64); err != nil || value < 5 || value > 200 {
 			t.Fatalf("%+v", c)
 		}
 		if !slices.Contains(families[c.Lab], c.Family) {
@@ -153,6 +154,6 @@ func BenchmarkModels_TwoYears(b *testing.B) {
 	b.ReportMetric(float64(len(known)), "rows")
 	for b.Loop() {
 		tokens.Prices(known, labs, index.Schedule{index.Plain()})
-		tokens.Costs(known, labs)
+		tokens.Costs(known, labs, index.Schedule{index.Plain()})
 	}
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -36,7 +37,33 @@ type Methodology struct {
 	// Below these a lab's day has too little data for a token price.
 	OTPIModels   int
 	OTPIRequests int
+	TokenMix     TokenMix
+
+	LikeForLike LikeForLike
+
+	UtilizationMaxAge time.Duration // how long a reading counts, unless its source reports again; 0: only at its instant
 }
+
+// TokenMix is a reference mix of tokens: shares in hundredths of a percent. The zero value is none.
+type TokenMix struct {
+	Input, Cached, Output int
+}
+
+// LikeForLike says how the like-for-like index of workloads compares prices.
+type LikeForLike struct {
+	Method     string
+	Base       int64 // the day on which it is 100; 0: the first on file
+	WindowDays int   // of GEKS
+}
+
+// The methods.
+const (
+	LMDI       = "lmdi"        // chained price effects: methodology 1.0.0
+	SatoVartia = "sato-vartia" // chained, weighted by logarithmic means of shares
+	GEKS       = "geks"        // a rolling window of days, each compared with all others
+)
+
+var likeForLikeMethods = []string{LMDI, SatoVartia, GEKS}
 
 // Fallback is a weaker minimum, for a day that has too few transactions or providers. The record says which was used.
 type Fallback struct {
@@ -116,7 +143,20 @@ type methodologyFile struct {
 	OTPI struct {
 		MinimumModels   int `toml:"minimum_models"`
 		MinimumRequests int `toml:"minimum_requests"`
+		Mix             *struct {
+			Input  float64 `toml:"input"`
+			Cached float64 `toml:"cached"`
+			Output float64 `toml:"output"`
+		} `toml:"mix"`
 	} `toml:"otpi"`
+	Workload struct {
+		LikeForLike string `toml:"like_for_like"`
+		Base        any    `toml:"base"` // any, because a time.Time does not tell whether the text was a date
+		WindowDays  int    `toml:"window_days"`
+	} `toml:"workload"`
+	Utilization *struct {
+		MaxAge string `toml:"max_age"`
+	} `toml:"utilization"`
 }
 
 // ParseMethodology parses a methodology's TOML text. An error names the key, its value and what is allowed.
@@ -125,6 +165,7 @@ func ParseMethodology(text string) (m Methodology, err error) {
 	f.OTPI.MinimumModels, f.OTPI.MinimumRequests = 1, 1 // the default, which 1.0.0 uses
 	f.Publication.Delay = "5s"                          // likewise
 	f.Governance.Notice = "0h"                          // likewise
+	f.Workload.LikeForLike = LMDI                       // likewise
 	meta, err := toml.Decode(text, &f)
 	if err != nil {
 		return m, fmt.Errorf("methodology: %w", err)
@@ -195,7 +236,83 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	if err := f.outliers(&m); err != nil {
 		return m, err
 	}
+	if err := f.tokenMix(&m); err != nil {
+		return m, err
+	}
+	if err := f.likeForLike(&m); err != nil {
+		return m, err
+	}
+	if err := f.utilization(&m); err != nil {
+		return m, err
+	}
 	return m, f.fallbacks(&m)
+}
+
+// tokenMix parses the reference mix of tokens.
+func (f *methodologyFile) tokenMix(m *Methodology) (err error) {
+	mix := f.OTPI.Mix
+	if mix == nil {
+		return nil
+	}
+	if m.TokenMix.Input, err = percent("otpi.mix.input", mix.Input); err != nil {
+		return err
+	}
+	if m.TokenMix.Output, err = percent("otpi.mix.output", mix.Output); err != nil {
+		return err
+	}
+	if mix.Cached != 0 {
+		if m.TokenMix.Cached, err = percent("otpi.mix.cached", mix.Cached); err != nil {
+			return err
+		}
+	}
+	if sum := m.TokenMix.Input + m.TokenMix.Cached + m.TokenMix.Output; sum != whole {
+		return fmt.Errorf("otpi.mix: input, cached and output must add up to 100, not %g", float64(sum)/100)
+	}
+	return nil
+}
+
+// utilization parses how long a reading counts.
+func (f *methodologyFile) utilization(m *Methodology) (err error) {
+	if f.Utilization == nil {
+		return nil
+	}
+	text := f.Utilization.MaxAge
+	m.UtilizationMaxAge, err = time.ParseDuration(text)
+	const least, most = time.Hour, 7 * 24 * time.Hour
+	if age := m.UtilizationMaxAge; err != nil || age != age.Truncate(time.Minute) || age < least || age > most {
+		return fmt.Errorf("utilization.max_age %q: must be whole minutes from 1h to 168h, such as 48h", text)
+	}
+	return nil
+}
+
+// Bounds of workload.window_days. A rolling year leaves no season out.
+const leastWindow, defaultWindow, mostWindow = 28, 365, 1096
+
+// likeForLike parses the rules of the like-for-like index.
+func (f *methodologyFile) likeForLike(m *Methodology) error {
+	w := &f.Workload
+	if !slices.Contains(likeForLikeMethods, w.LikeForLike) {
+		return fmt.Errorf("workload.like_for_like %q: must be one of %s", w.LikeForLike,
+			strings.Join(likeForLikeMethods, ", "))
+	}
+	m.LikeForLike = LikeForLike{Method: w.LikeForLike, WindowDays: w.WindowDays}
+	switch base, isTime := w.Base.(time.Time); {
+	case isTime && base.Location().String() == "date-local":
+		m.LikeForLike.Base = time.Date(base.Year(), base.Month(), base.Day(), 0, 0, 0, 0, time.UTC).UnixMilli()
+	case w.Base != nil || w.LikeForLike != LMDI:
+		return fmt.Errorf("workload.base %v: must be a day, such as 2026-01-01, on which the index is 100", w.Base)
+	}
+	if w.LikeForLike != GEKS {
+		if w.WindowDays != 0 {
+			return fmt.Errorf("workload.window_days %d: only %q has a window", w.WindowDays, GEKS)
+		}
+		return nil
+	}
+	m.LikeForLike.WindowDays = cmp.Or(w.WindowDays, defaultWindow)
+	if m.LikeForLike.WindowDays < leastWindow || m.LikeForLike.WindowDays > mostWindow {
+		return fmt.Errorf("workload.window_days %d: must be an integer from %d to %d", w.WindowDays, leastWindow, mostWindow)
+	}
+	return nil
 }
 
 // maxDelay keeps a slot from waiting for the end of the next one.

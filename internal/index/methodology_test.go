@@ -33,6 +33,13 @@ delay = "1m30s"
 [otpi]
 minimum_models   = 2
 minimum_requests = 5000
+mix = { input = 70, cached = 9.5, output = 20.5 }
+[workload]
+like_for_like = "geks"
+base          = 2026-01-01
+window_days   = 400
+[utilization]
+max_age = "36h"
 `
 
 func mustParse(t *testing.T, text string) Methodology {
@@ -53,7 +60,11 @@ func TestParseMethodology(t *testing.T) {
 	want := Methodology{
 		Version: "2.0.0-rc.1", Effective: time.Date(2026, 6, 30, 22, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 6,
 		Zone: berlin, FixingHour: 9, MinTransactions: 3, MinProviders: 4, WinsorizeLower: 250, WinsorizeUpper: 9725,
-		ProviderCap: 3334, DelaySeconds: 90, OTPIModels: 2, OTPIRequests: 5000,
+		ProviderCap: 3334, DelaySeconds: 90, OTPIModels: 2, OTPIRequests: 5000, TokenMix: TokenMix{7000, 950, 2050},
+		LikeForLike: LikeForLike{
+			Method: GEKS, Base: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), WindowDays: 400,
+		},
+		UtilizationMaxAge: 36 * time.Hour,
 	}
 	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
 	if diff := cmp.Diff(want, mustParse(t, fullText), sameZone); diff != "" {
@@ -72,6 +83,7 @@ func TestPlain(t *testing.T) {
 	want := Methodology{
 		Version: "1.0.0", Effective: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), Decimals: 4, FixingHour: 16,
 		MinTransactions: 1, MinProviders: 1, DelaySeconds: 5, OTPIModels: 1, OTPIRequests: 1,
+		LikeForLike: LikeForLike{Method: LMDI},
 	}
 	if !reflect.DeepEqual(m, want) {
 		t.Errorf("got %+v, want %+v", m, want)
@@ -105,6 +117,29 @@ func TestParseMethodology_Rejected(t *testing.T) {
 	f("minimum_models   = 2", "minimum_models = 0", "otpi.minimum_models 0", "1 to 1000000")
 	f("minimum_requests = 5000", "minimum_requests = 1000000001", "otpi.minimum_requests 1000000001", "1 to 1000000000")
 	f("minimum_models   = 2", "minimum_labs = 2", "there is no key otpi.minimum_labs")
+
+	f(`"geks"`, `"paasche"`, `workload.like_for_like "paasche": must be one of lmdi, sato-vartia, geks`)
+	const based = "must be a day, such as 2026-01-01, on which the index is 100"
+	f("base          = 2026-01-01\n", "", "workload.base <nil>: "+based)
+	f("base          = 2026-01-01", `base = "2026-01-01"`, "workload.base 2026-01-01: "+based)
+	f("base          = 2026-01-01", `base = 2026-01-01T00:00:00Z`, "workload.base 2026-01-01 00:00:00 +0000 UTC: "+based)
+	f("base          = 2026-01-01", `base = 7`, "workload.base 7: "+based)
+	f("window_days   = 400", "window_days = 27", "workload.window_days 27: must be an integer from 28 to 1096")
+	f("window_days   = 400", "window_days = 1097", "workload.window_days 1097: must be an integer from 28 to 1096")
+	f(`"geks"`, `"sato-vartia"`, `workload.window_days 400: only "geks" has a window`)
+
+	f("input = 70", "input = 0", "otpi.mix.input 0: must be a percentage above 0 and below 100, with up to two decimals")
+	f("output = 20.5", "output = 100", "otpi.mix.output 100: must be a percentage")
+	f("cached = 9.5", "cached = 0.001", "otpi.mix.cached 0.001: must be a percentage")
+	f("cached = 9.5, ", "", "otpi.mix: input, cached and output must add up to 100, not 90.5")
+	f("cached = 9.5", "cache = 9.5", "there is no key otpi.mix.cache")
+
+	const aged = "must be whole minutes from 1h to 168h, such as 48h"
+	f(`"36h"`, `"59m"`, `utilization.max_age "59m": `+aged)
+	f(`"36h"`, `"169h"`, `utilization.max_age "169h": `+aged)
+	f(`"36h"`, `"1h1s"`, `utilization.max_age "1h1s": `+aged)
+	f(`"36h"`, `"two days"`, `utilization.max_age "two days": `+aged)
+	f(`max_age = "36h"`, ``, `utilization.max_age "": `+aged)
 
 	const versions = "must be 1 to 32 letters, digits, dots and hyphens"
 	f(`"2.0.0-rc.1"`, `""`, `version "": `+versions)

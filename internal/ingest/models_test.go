@@ -80,7 +80,12 @@ func TestModels_EveryFormat(t *testing.T) {
 		}
 	}
 	same := func(*assay.ModelDay) {}
-	f("a.csv", strings.Join(tokens.Family.Schema.Names(), ",")+"\n2026-01-02,anthropic,opus-5,opus,120,5000,700,0.125000001,false,false\n", same)
+	f("a.csv", strings.Join(tokens.Family.Schema.Names(), ",")+"\n2026-01-02,anthropic,opus-5,opus,120,5000,700,0.125000001,false,false,,,,\n", same)
+	f("split.csv", strings.Join(tokens.Family.Schema.Names(), ",")+"\n2026-01-02,anthropic,opus-5,opus,120,5000,700,0.125000001,false,false,0.1,0.02,1000,0.005000001\n",
+		func(m *assay.ModelDay) {
+			m.Split, m.CachedTokens, m.CachedDollars = true, 1000, 5_000_001
+			m.InputDollars, m.OutputDollars = 100_000_000, 20_000_000
+		})
 	f("a.csv.gz", gz(t, "dollars,date,family,model,lab,requests,input_tokens,output_tokens\n0.125000001,2026-01-02,opus,opus-5,anthropic,120,5000,700\n"), same)
 	f("a.ndjson", jsonLine(goodModel()), same)
 	f("a.jsonl", `{"date":"2026-01-02T00:00:00Z","lab":"anthropic","model":"opus-5","family":"opus","requests":120,"input_tokens":5000,"output_tokens":700,"dollars":0,"open_weight":true,"free":true}`,
@@ -136,6 +141,16 @@ func TestModels_Rejects(t *testing.T) {
 	f(`input_tokens and output_tokens are 12000000000 for 120 requests: must be fewer than 100000000 per request`, "input_tokens", "12000000000", "output_tokens", "0")
 	f(`dollars 1200000 for 120 requests: must be less than 10000 per request`, "dollars", "1200000", "input_tokens", "50000000")
 	f(`dollars 5700 for 5700 tokens: must be less than 1 per token`, "dollars", "5700")
+	const both = `input_dollars and output_dollars: must both be given, or none of the columns that split dollars`
+	f(both, "input_dollars", "0.1")
+	f(both, "cached_tokens", "7")
+	f(`input_dollars, cached_dollars and output_dollars are 0.125 together: must be dollars, which are 0.125000001`,
+		"input_dollars", "0.1", "output_dollars", "0.025")
+	f(`cached_tokens 5001: must be at most input_tokens, which are 5000`,
+		"input_dollars", "0.1", "output_dollars", "0.025000001", "cached_tokens", "5001")
+	f(`cached_dollars 0.025: must be 0, because there are no such tokens`,
+		"input_dollars", "0.1", "output_dollars", "0.000000001", "cached_dollars", "0.025")
+	f(`input_dollars "x" is not a plain decimal number`+dollarsAllowed, "input_dollars", "x", "output_dollars", "0")
 	f(`the day 2026-01-02 of lab "anthropic" and model "opus-5" is known with different content; the first version stays. Use --revise to add a new revision.`, "requests", "121")
 	if got := storedModels(t, db); len(got) != 1 || got[0].Requests != 120 {
 		t.Errorf("stored are %+v, want the good row", got)

@@ -66,6 +66,7 @@ type Snapshot struct {
 
 	gpus         map[string]assay.GPU
 	lines        map[assay.Line]*Line
+	feeds        *feeds
 	publications appendonly.List[publication]
 	corrections  appendonly.List[Correction]
 	manifests    appendonly.List[manifest]
@@ -146,7 +147,7 @@ type SeriesUpdate struct {
 
 // New returns a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
-	s := &Snapshot{Observations: registry.NoObservations(), past: newPastLines()}
+	s := &Snapshot{Observations: registry.NoObservations(), feeds: &feeds{numbers: map[feed]int32{}}, past: newPastLines()}
 	s.setCatalog(catalog, catalogVersion)
 	return s
 }

@@ -23,7 +23,7 @@ func TestUtilization(t *testing.T) {
 	s = s.With(Update{Utilization: []assay.UtilizationReading{{Source: "d", At: 150, GPU: gpu, Region: region, Rented: 7, Tracked: 7, Received: 300}}})
 	f := func(s *Snapshot, region string, from, to, known int64, want ...Utilization) {
 		t.Helper()
-		if got := slices.Collect(s.Line(gpu, region).Utilization(from, to, known)); !slices.Equal(got, want) {
+		if got := slices.Collect(s.Line(gpu, region).Utilization(from, to, known, nil)); !slices.Equal(got, want) {
 			t.Errorf("%s [%d, %d] known at %d: got %v, want %v", region, from, to, known, got, want)
 		}
 	}
@@ -38,12 +38,43 @@ func TestUtilization(t *testing.T) {
 	f(s, "us-west", 0, 999, 999, Utilization{100, 5, 10, 110})
 	f(s, "eu-west", 0, 999, 999)
 	f(old, assay.Global, 0, 999, 999, Utilization{100, 9, 16, 150}, Utilization{200, 0, 10, 210})
-	for u := range s.Line(gpu, assay.Global).Utilization(0, 999, 999) {
+	for u := range s.Line(gpu, assay.Global).Utilization(0, 999, 999, nil) {
 		if u.At != 100 {
 			t.Error("goes on after the reader has left")
 		}
 		break
 	}
+}
+
+// A reading counts until its feed reports again, or the limit has passed, and no capacity counts twice.
+func TestUtilization_Carried(t *testing.T) {
+	t.Parallel()
+	const limit = 100
+	s := New(assay.DefaultCatalog(), 1).With(Update{Utilization: []assay.UtilizationReading{
+		// A large region is full, and five seconds later a small one is empty.
+		{Source: "a", At: 1000, GPU: gpu, Region: region, Rented: 1000, Tracked: 1000, Received: 1001},
+		{Source: "a", At: 1005, GPU: gpu, Region: "us-west", Rented: 0, Tracked: 10, Received: 1006},
+		// The same source reports everything as well: that is not more capacity.
+		{Source: "a", At: 1006, GPU: gpu, Rented: 1000, Tracked: 1010, Received: 1007},
+		{Source: "b", At: 1050, GPU: gpu, Rented: 45, Tracked: 90, Received: 1051},
+		// The large region reports again after the limit has passed for the small one.
+		{Source: "a", At: 1110, GPU: gpu, Region: region, Rented: 500, Tracked: 1000, Received: 1111},
+		{Source: "b", At: 1300, GPU: gpu, Rented: 9, Tracked: 90, Received: 1301},
+	}})
+	f := func(region string, from, known int64, want ...Utilization) {
+		t.Helper()
+		got := slices.Collect(s.Line(gpu, region).Utilization(from, 9999, known, func(int64) int64 { return limit }))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s from %d, known at %d: got %v, want %v", region, from, known, got, want)
+		}
+	}
+	f(assay.Global, 0, 9999, Utilization{1000, 1000, 1000, 1001}, Utilization{1005, 1000, 1010, 1006},
+		Utilization{1006, 1000, 1010, 1006}, Utilization{1050, 1045, 1100, 1051}, Utilization{1110, 545, 1090, 1111},
+		Utilization{1300, 9, 90, 1301})
+	f(assay.Global, 1050, 1051, Utilization{1050, 1045, 1100, 1051}) // what came before counts
+	f(assay.Global, 1050, 1006)                                      // nothing was known of then
+	f("us-west", 0, 9999, Utilization{1005, 0, 10, 1006})
+	f(region, 0, 9999, Utilization{1000, 1000, 1000, 1001}, Utilization{1110, 500, 1000, 1111})
 }
 
 // TestUtilization_InWhateverPortions: how readings come does not matter.
@@ -63,9 +94,13 @@ func TestUtilization_InWhateverPortions(t *testing.T) {
 		parts = parts.With(Update{Utilization: all[i : i+1]})
 	}
 	for known := int64(0); known <= 100; known += 10 {
+		carry := Carry(nil)
+		if known%20 == 0 {
+			carry = func(int64) int64 { return 7 }
+		}
 		for _, r := range []string{assay.Global, region} {
-			one := slices.Collect(whole.Line(gpu, r).Utilization(0, 99, known))
-			two := slices.Collect(parts.Line(gpu, r).Utilization(0, 99, known))
+			one := slices.Collect(whole.Line(gpu, r).Utilization(0, 99, known, carry))
+			two := slices.Collect(parts.Line(gpu, r).Utilization(0, 99, known, carry))
 			if !slices.Equal(one, two) {
 				t.Fatalf("%s known at %d: %v and %v", r, known, one, two)
 			}

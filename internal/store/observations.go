@@ -17,7 +17,7 @@ type Observation struct {
 
 // AppendObservations stores a batch of a family in one transaction: all of it or nothing. A known key with the same
 // content changes nothing. Other content under a known key is a conflict or, if revise is set, a new revision, which
-// counts as inserted.
+// counts as inserted. A later row is a later revision, whether both are in one batch or not.
 func (db *DB) AppendObservations(
 	ctx context.Context, family assay.Family, batch []Observation, revise bool,
 ) (a Appended, err error) {
@@ -33,7 +33,7 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 	if err != nil {
 		return a, err
 	}
-	find, err := tx.PrepareContext(tx.ctx, `SELECT revision, body, received_at FROM observations
+	find, err := tx.PrepareContext(tx.ctx, `SELECT revision, body FROM observations
 		WHERE family = $1 AND key = $2 ORDER BY revision DESC LIMIT 1`)
 	if err != nil {
 		return a, err
@@ -46,9 +46,9 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 	}
 	defer insert.Close()
 	for i, o := range batch {
-		var last, at int64
+		var last int64
 		var body string
-		switch err := find.QueryRowContext(tx.ctx, family.String(), o.Key).Scan(&last, &body, &at); {
+		switch err := find.QueryRowContext(tx.ctx, family.String(), o.Key).Scan(&last, &body); {
 		case errors.Is(err, sql.ErrNoRows):
 			last = -1
 		case err != nil:
@@ -56,7 +56,7 @@ func appendObservations(tx *tx, family assay.Family, batch []Observation, revise
 		case body == string(o.Body):
 			a.Duplicates++
 			continue
-		case !revise || at == received: // or two rows of one batch contradict each other, and neither is newer
+		case !revise:
 			a.Conflicts = append(a.Conflicts, i)
 			continue
 		}

@@ -77,9 +77,9 @@ func TestObservations_OtherContent(t *testing.T) {
 		first := mustCounters(t, db).Observed[assay.FamilyCoding]
 		wantAppended(t, mustObserve(t, db, false, "a=2", "c=1"), store.Appended{Inserted: 1, Conflicts: []int{0}})
 		revised := mustObserve(t, db, true, "a=2", "a=3", "b=1")
-		wantAppended(t, revised, store.Appended{Inserted: 1, Duplicates: 1, Conflicts: []int{1}})
+		wantAppended(t, revised, store.Appended{Inserted: 2, Duplicates: 1})
 		wantAppended(t, mustObserve(t, db, true, "a=1"), store.Appended{Inserted: 1}) // the first content again
-		want := []string{"c/0=1", "a/1=2", "a/2=1"}
+		want := []string{"c/0=1", "a/1=2", "a/2=3", "a/3=1"}
 		if got := observations(t, db, assay.FamilyCoding, first, forever); !slices.Equal(got, want) {
 			t.Errorf("since the first batch there are %q, want %q", got, want)
 		}

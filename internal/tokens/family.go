@@ -33,28 +33,46 @@ var schema = &family.Schema{
 		{Name: "dollars", About: "USD paid, up to 9 decimals; 0 for a free model"},
 		{Name: "open_weight", About: "true or false; false when left out", Optional: true},
 		{Name: "free", About: "true if the model is free of charge; false when left out", Optional: true},
+		{Name: "input_dollars", About: "USD of dollars for input that no cache had; needs output_dollars", Optional: true},
+		{Name: "output_dollars", About: "USD of dollars for output", Optional: true},
+		{Name: "cached_tokens", About: "how many of input_tokens a cache had; 0 when left out", Optional: true},
+		{Name: "cached_dollars", About: "USD of dollars for these; 0 when left out", Optional: true},
 	},
 	Example: [][]string{
-		{"2026-01-02", "anthropic", "claude-opus-4.5", "opus", "125000", "910000000", "83000000", "6625.5", "false", "false"},
+		{
+			"2026-01-02", "anthropic", "claude-opus-4.5", "opus",
+			"125000", "910000000", "83000000", "6625.5", "false", "false", "4100", "2075.5", "310000000", "450",
+		},
 		{
 			"2026-01-02", "anthropic", "claude-haiku-4.5", "haiku",
-			"480000", "1650000000", "140000000", "2350", "false", "false",
+			"480000", "1650000000", "140000000", "2350", "false", "false", "1650", "700", "", "",
 		},
-		{"2026-01-02", "deepseek", "deepseek-v3.2", "chat", "210000", "640000000", "71000000", "198.25", "true", "false"},
+		{
+			"2026-01-02", "deepseek", "deepseek-v3.2", "chat",
+			"210000", "640000000", "71000000", "198.25", "true", "false", "", "", "", "",
+		},
 	},
 }
 
 // Plausible bounds: the largest labs serve some 10^13 tokens a day over all models. They also keep the sums of a week
 // within 64 bits.
 var (
-	requests     = family.Quantity{Name: "requests", Least: 1, Most: 1e12, Allowed: "an integer from 1 to 1000000000000"}
-	inputTokens  = family.Quantity{Name: "input_tokens", Most: 1e15, Allowed: "an integer from 0 to 1000000000000000"}
-	outputTokens = family.Quantity{Name: "output_tokens", Most: 1e15, Allowed: "an integer from 0 to 1000000000000000"}
-	dollars      = family.Quantity{
-		Name: "dollars", Decimals: 9, Most: 100_000_000 * int64(assay.One),
+	requests      = family.Quantity{Name: "requests", Least: 1, Most: 1e12, Allowed: "an integer from 1 to 1000000000000"}
+	inputTokens   = family.Quantity{Name: "input_tokens", Most: 1e15, Allowed: "an integer from 0 to 1000000000000000"}
+	outputTokens  = family.Quantity{Name: "output_tokens", Most: 1e15, Allowed: "an integer from 0 to 1000000000000000"}
+	cachedTokens  = family.Quantity{Name: "cached_tokens", Most: 1e15, Allowed: "an integer from 0 to input_tokens"}
+	dollars       = dollarsColumn("dollars")
+	inputDollars  = dollarsColumn("input_dollars")
+	outputDollars = dollarsColumn("output_dollars")
+	cachedDollars = dollarsColumn("cached_dollars")
+)
+
+func dollarsColumn(name string) family.Quantity {
+	return family.Quantity{
+		Name: name, Decimals: 9, Most: 100_000_000 * int64(assay.One),
 		Allowed: "from 0 to 100000000 USD, with up to 9 decimals",
 	}
-)
+}
 
 const (
 	maxTokensPerRequest  = 100_000_000 // far beyond the context of any model
@@ -84,8 +102,34 @@ func parse(_ *family.Checker, cells []string, m *assay.ModelDay) (err error) {
 	if m.OpenWeight, err = optionalFlag("open_weight", cells[8]); err != nil {
 		return err
 	}
-	m.Free, err = optionalFlag("free", cells[9])
-	return err
+	if m.Free, err = optionalFlag("free", cells[9]); err != nil {
+		return err
+	}
+	return parseSplit(cells[10:], m)
+}
+
+// parseSplit parses what the dollars were for, if any of the cells says so.
+func parseSplit(cells []string, m *assay.ModelDay) error {
+	if strings.Join(cells, "") == "" {
+		return nil
+	}
+	m.Split = true
+	if cells[0] == "" || cells[1] == "" {
+		return fmt.Errorf("input_dollars and output_dollars: must both be given, or none of the columns that split dollars")
+	}
+	var numbers [4]int64
+	for i, quantity := range []family.Quantity{inputDollars, outputDollars, cachedTokens, cachedDollars} {
+		if cells[i] == "" {
+			continue
+		}
+		var err error
+		if numbers[i], err = quantity.Parse(cells[i]); err != nil {
+			return err
+		}
+	}
+	m.InputDollars, m.OutputDollars = assay.Nanos(numbers[0]), assay.Nanos(numbers[1])
+	m.CachedTokens, m.CachedDollars = numbers[2], assay.Nanos(numbers[3])
+	return nil
 }
 
 // optionalFlag parses true or false; an empty cell is false.
@@ -124,6 +168,9 @@ func check(c *family.Checker, m *assay.ModelDay) error {
 	if err := checkRatios(m); err != nil {
 		return err
 	}
+	if err := checkSplit(m); err != nil {
+		return err
+	}
 	return c.CheckInstant("date", m.Day)
 }
 
@@ -143,6 +190,34 @@ func checkRatios(m *assay.ModelDay) error {
 			m.Dollars, m.Requests, maxDollarsPerRequest)
 	case int64(m.Dollars)/tokens >= maxDollarsPerToken*int64(assay.One):
 		return fmt.Errorf("dollars %s for %d tokens: must be less than %d per token", m.Dollars, tokens, maxDollarsPerToken)
+	}
+	return nil
+}
+
+// checkSplit checks that the parts of the dollars are for tokens, and add up.
+func checkSplit(m *assay.ModelDay) error {
+	if !m.Split {
+		return nil
+	}
+	if m.CachedTokens > m.InputTokens {
+		return fmt.Errorf("cached_tokens %d: must be at most input_tokens, which are %d", m.CachedTokens, m.InputTokens)
+	}
+	if sum := m.InputDollars + m.CachedDollars + m.OutputDollars; sum != m.Dollars {
+		return fmt.Errorf("input_dollars, cached_dollars and output_dollars are %s together: must be dollars, which are %s",
+			sum, m.Dollars)
+	}
+	for _, part := range []struct {
+		name    string
+		dollars assay.Nanos
+		tokens  int64
+	}{
+		{"input_dollars", m.InputDollars, m.InputTokens - m.CachedTokens},
+		{"cached_dollars", m.CachedDollars, m.CachedTokens},
+		{"output_dollars", m.OutputDollars, m.OutputTokens},
+	} {
+		if part.dollars != 0 && part.tokens == 0 {
+			return fmt.Errorf("%s %s: must be 0, because there are no such tokens", part.name, part.dollars)
+		}
 	}
 	return nil
 }

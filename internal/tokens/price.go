@@ -13,6 +13,17 @@ type Price struct {
 	Lab      string
 	Value    assay.Nanos // USD per million tokens
 	Computed int64       // when its newest observation was received
+
+	// Of the models whose dollars are split:
+	Split                 assay.Nanos // their share in the dollars; 0 without any
+	Input, Cached, Output UnitPrice   // USD per million tokens
+	Mix                   UnitPrice   // of the methodology's reference mix of these
+}
+
+// UnitPrice is a price, if there is one.
+type UnitPrice struct {
+	Value assay.Nanos
+	OK    bool
 }
 
 // million is the number of tokens that a price is for.
@@ -40,6 +51,7 @@ func price(rows []row, m index.Methodology) (p Price, ok bool) {
 	p = Price{Day: rows[0].Day, Lab: rows[0].Lab}
 	models, requests := 0, int64(0)
 	dollars, tokens := new(big.Int), new(big.Int)
+	var parts splitParts
 	for i := range rows {
 		r := &rows[i]
 		if r.Free {
@@ -50,13 +62,82 @@ func price(rows []row, m index.Methodology) (p Price, ok bool) {
 		dollars.Add(dollars, big.NewInt(int64(r.Dollars)))
 		tokens.Add(tokens, big.NewInt(r.tokens()))
 		p.Computed = max(p.Computed, r.received)
+		parts.add(&r.ModelDay)
 	}
 	if models < m.OTPIModels || requests < int64(m.OTPIRequests) || tokens.Sign() == 0 {
 		return p, false
 	}
 	unit := assay.Unit(m.Decimals)
+	parts.set(&p, dollars, m)
 	dollars.Mul(dollars, big.NewInt(million))
 	tokens.Mul(tokens, big.NewInt(int64(unit)))
 	p.Value = assay.Nanos(assay.DivideHalfEven(dollars, tokens)) * unit
 	return p, true
+}
+
+// splitParts sums up tokens and what they cost.
+type splitParts struct{ input, cached, output part }
+
+type part struct{ dollars, tokens big.Int }
+
+func (p *part) add(dollars assay.Nanos, tokens int64) {
+	p.dollars.Add(&p.dollars, big.NewInt(int64(dollars)))
+	p.tokens.Add(&p.tokens, big.NewInt(tokens))
+}
+
+func (s *splitParts) add(m *assay.ModelDay) {
+	if !m.Split {
+		return
+	}
+	s.input.add(m.InputDollars, m.InputTokens-m.CachedTokens)
+	s.cached.add(m.CachedDollars, m.CachedTokens)
+	s.output.add(m.OutputDollars, m.OutputTokens)
+}
+
+// set sets the prices of the parts.
+func (s *splitParts) set(p *Price, dollars *big.Int, m index.Methodology) {
+	split := new(big.Int)
+	for _, one := range []*part{&s.input, &s.cached, &s.output} {
+		split.Add(split, &one.dollars)
+	}
+	if split.Sign() == 0 {
+		return
+	}
+	const millionths = 1000 // billionths
+	split.Mul(split, big.NewInt(million))
+	p.Split = millionths * assay.Nanos(assay.DivideHalfEven(split, new(big.Int).Set(dollars)))
+	input, cached, output := s.input.price(), s.cached.price(), s.output.price()
+	p.Input, p.Cached, p.Output = rounded(input, m), rounded(cached, m), rounded(output, m)
+	if m.TokenMix == (index.TokenMix{}) || input == nil || output == nil {
+		return
+	}
+	if cached == nil {
+		cached = input // no cache had anything: what it would have cost is what input cost
+	}
+	mix := new(big.Rat)
+	for _, one := range []struct {
+		price *big.Rat
+		share int
+	}{{input, m.TokenMix.Input}, {cached, m.TokenMix.Cached}, {output, m.TokenMix.Output}} {
+		mix.Add(mix, new(big.Rat).Mul(one.price, big.NewRat(int64(one.share), 10_000)))
+	}
+	p.Mix = rounded(mix, m)
+}
+
+// price is billionths of a dollar per million tokens; nil without tokens.
+func (p *part) price() *big.Rat {
+	if p.tokens.Sign() == 0 {
+		return nil
+	}
+	price := new(big.Rat).SetFrac(&p.dollars, &p.tokens)
+	return price.Mul(price, big.NewRat(million, 1))
+}
+
+func rounded(price *big.Rat, m index.Methodology) UnitPrice {
+	if price == nil {
+		return UnitPrice{}
+	}
+	unit := assay.Unit(m.Decimals)
+	units := new(big.Int).Mul(price.Denom(), big.NewInt(int64(unit)))
+	return UnitPrice{assay.Nanos(assay.DivideHalfEven(new(big.Int).Set(price.Num()), units)) * unit, true}
 }

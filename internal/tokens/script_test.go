@@ -15,7 +15,7 @@ import (
 // TestScripts runs testdata/*.txt; the files say how they are written.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{schedule: index.Schedule{index.Plain()}} })
+	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{schedule: plain()} })
 }
 
 // script is what has been loaded so far, and the rules that hold.
@@ -43,8 +43,12 @@ func (s *script) Run(verb string, args []string) (checked bool, err error) {
 		return false, adopt(&s.schedule[len(s.schedule)-1], args[1:])
 	case verb == "load" && len(args) >= 8:
 		return false, s.load(args)
+	case verb == "split" && len(args) == 3:
+		return false, s.split(args)
 	case verb == "price" && len(args) == 3:
 		return true, s.price(args)
+	case verb == "parts" && len(args) == 3:
+		return true, s.parts(args)
 	case verb == "cost" && len(args) == 4:
 		return true, s.cost(args)
 	}
@@ -58,6 +62,21 @@ func adopt(m *index.Methodology, rules []string) error {
 		if rule == "plain" {
 			continue
 		}
+		if n, _ := fmt.Sscanf(rule, "mix %d %d %d", &m.TokenMix.Input, &m.TokenMix.Cached, &m.TokenMix.Output); n == 3 {
+			mix := &m.TokenMix
+			mix.Input, mix.Cached, mix.Output = 100*mix.Input, 100*mix.Cached, 100*mix.Output
+			continue
+		}
+		if method, base, ok := strings.Cut(rule, " base "); ok {
+			at, _, err := assay.ParseInstant(base)
+			if err != nil {
+				return err
+			}
+			if m.LikeForLike = (index.LikeForLike{Method: method, Base: at}); method == index.GEKS {
+				m.LikeForLike.WindowDays = 365
+			}
+			continue
+		}
 		if _, err := fmt.Sscanf(rule, "%s %d", &name, &number); err != nil {
 			return fmt.Errorf("%q: %w", rule, err)
 		}
@@ -67,7 +86,7 @@ func adopt(m *index.Methodology, rules []string) error {
 		case "minimum_requests":
 			m.OTPIRequests = number
 		default:
-			return fmt.Errorf("%q is no rule: there are minimum_models and minimum_requests", rule)
+			return fmt.Errorf("%q is no rule: there are minimum_models, minimum_requests, mix, and a method with its base", rule)
 		}
 	}
 	return nil
@@ -90,6 +109,44 @@ func (s *script) load(args []string) error {
 	return cmp.Or(errs[:]...)
 }
 
+// split says what the dollars of the last load were for.
+func (s *script) split(args []string) error {
+	m := &s.loaded[len(s.loaded)-1].Value
+	input, err := assay.ParseDecimal(args[0], 9)
+	if err != nil {
+		return err
+	}
+	if m.CachedTokens, err = assay.ParseDecimal(args[1], 0); err != nil {
+		return err
+	}
+	cached, err := assay.ParseDecimal(args[2], 9)
+	m.Split, m.InputDollars, m.CachedDollars = true, assay.Nanos(input), assay.Nanos(cached)
+	m.OutputDollars = m.Dollars - m.InputDollars - m.CachedDollars
+	return cmp.Or(err, checkSplit(m))
+}
+
+func (s *script) parts(args []string) error {
+	got := "none"
+	for _, p := range Prices(s.loaded, labs(), s.schedule) {
+		if day(p.Day) != args[0] || p.Lab != args[1] || p.Split == 0 {
+			continue
+		}
+		var parts []string
+		for _, part := range []UnitPrice{p.Input, p.Cached, p.Output, p.Mix} {
+			if text := part.Value.String(); part.OK {
+				parts = append(parts, text)
+			} else {
+				parts = append(parts, "-")
+			}
+		}
+		got = strings.Join(append(parts, p.Split.String()), ", ")
+	}
+	if want := strings.TrimPrefix(args[2], "= "); got != want {
+		return fmt.Errorf("it is %s", got)
+	}
+	return nil
+}
+
 func labs() []assay.Lab { return assay.DefaultCatalog().Labs }
 
 func (s *script) price(args []string) error {
@@ -107,12 +164,12 @@ func (s *script) price(args []string) error {
 
 func (s *script) cost(args []string) error {
 	got := "none"
-	for _, c := range Costs(s.loaded, labs()) {
+	for _, c := range Costs(s.loaded, labs(), s.schedule) {
 		if day(c.Day) != args[0] || c.Lab != args[1] || c.Family != args[2] {
 			continue
 		}
 		var numbers []string
-		for _, n := range []assay.Nanos{c.Cents, c.Ktok, c.Index, c.Price, c.Intensity, c.Mix} {
+		for _, n := range []fmt.Stringer{c.Cents, c.Ktok, text(c.Index), c.Price, c.Intensity, c.Mix} {
 			numbers = append(numbers, n.String())
 		}
 		got = strings.Join(numbers, ", ")
@@ -122,6 +179,10 @@ func (s *script) cost(args []string) error {
 	}
 	return nil
 }
+
+type text string
+
+func (t text) String() string { return string(t) }
 
 func day(ms int64) string { return assay.FormatInstant(ms)[:len(assay.DayLayout)] }
 
@@ -140,10 +201,10 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, c := range Costs(s.loaded, labs()) {
+	for _, c := range Costs(s.loaded, labs(), plain()) {
 		got = append(got, day(c.Day)[9:]+" "+c.Lab+" "+c.Family)
 	}
-	for _, p := range Prices(s.loaded, labs(), index.Schedule{index.Plain()}) {
+	for _, p := range Prices(s.loaded, labs(), plain()) {
 		got = append(got, day(p.Day)[9:]+" "+p.Lab)
 	}
 	want := []string{

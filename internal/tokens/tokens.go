@@ -10,8 +10,8 @@
 //
 // The change from one such window to the next is decomposed by logarithmic means (LMDI) into a price effect, an
 // intensity effect (length of requests) and a mix effect (choice of models). The three add up to the change, to the
-// last digit. The chained price effects are the like-for-like index: what the same requests to the same models would
-// cost.
+// last digit. The like-for-like index is what the same requests to the same models would cost, by the method of the
+// methodology.
 //
 // Everything is a pure function of the observations, in any order.
 package tokens

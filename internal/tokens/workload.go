@@ -2,12 +2,12 @@ package tokens
 
 import (
 	"cmp"
-	"math"
 	"math/big"
 	"slices"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/ln"
 )
 
 // AllModels is the family of all models of a lab.
@@ -20,23 +20,24 @@ type Cost struct {
 	Family    string
 	Cents     assay.Nanos // per request
 	Ktok      assay.Nanos // thousand tokens per request
-	Index     assay.Nanos // like-for-like; 100 on the first day
+	Index     string      // like-for-like, as a decimal with up to six digits behind the point; 100 on the base day
 	Price     assay.Nanos // the effects, in cents; they add up to the change of Cents since the previous row
 	Intensity assay.Nanos
 	Mix       assay.Nanos
-	Computed  int64 // when the newest observation it depends on was received, all earlier days included
+	Computed  int64 // when the newest observation it depends on was received: all days between it and the base day
 }
 
 // window is the time over which the cost of a request is averaged: a week, so that weekends do not show.
 const window = 7 * assay.Day
 
 // Costs returns the rows of all days, by day, then in the order of the catalog, then AllModels before the families by
-// name. A lab or family has a row on each day with an observation.
-func Costs(known []assay.Observed[assay.ModelDay], labs []assay.Lab) (costs []Cost) {
+// name. A lab or family has a row on each day with an observation. The like-for-like index of a day follows the
+// methodology in effect when the day ends.
+func Costs(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) (costs []Cost) {
 	rows := sorted(known, labs)
 	var histories [][]Cost
 	for _, g := range groups(rows) {
-		histories = append(histories, history(g.rows, g.family))
+		histories = append(histories, history(g.rows, g.family, schedule))
 	}
 	for i := range rows {
 		day := rows[i].Day
@@ -109,38 +110,73 @@ func (u *use) add(r *row, sign int64) {
 	u.dollars += sign * int64(r.Dollars)
 }
 
-// history computes the rows of a group, whose observations are ordered by day.
-func history(rows []row, family string) (costs []Cost) {
+// comparable reports whether the use has a price. One without requests, tokens or cost has nothing to compare.
+func (u *use) comparable() bool { return u.requests > 0 && u.tokens > 0 && u.dollars > 0 }
+
+// modelUse is the use of a model in a window, and the logarithms of its numbers if it is comparable.
+type modelUse struct {
+	model int // its position by name
+	use
+	lnRequests, lnTokens, lnDollars ln.Log
+}
+
+// state is the use of all models of a group in the seven days that end with a day.
+type state struct {
+	day      int64
+	models   []modelUse // those with requests, by position
+	requests int64
+	dollars  *big.Int // billionths
+	received int64    // when the newest observation of the day was
+}
+
+// statesOf returns the states of the days on which a group has an observation. Its observations are ordered by day.
+func statesOf(rows []row) (states []state) {
 	positions := modelPositions(rows)
-	before, now := make([]use, len(positions)), make([]use, len(positions))
-	var last Cost
-	var logIndex float64
-	oldest, computed := 0, int64(0)
+	now := make([]use, len(positions))
+	oldest := 0
 	for i := 0; i < len(rows); {
-		day := rows[i].Day
-		for ; i < len(rows) && rows[i].Day == day; i++ {
+		s := state{day: rows[i].Day, dollars: new(big.Int)}
+		for ; i < len(rows) && rows[i].Day == s.day; i++ {
 			now[positions[rows[i].Model]].add(&rows[i], 1)
-			computed = max(computed, rows[i].received)
+			s.received = max(s.received, rows[i].received)
 		}
-		for ; rows[oldest].Day <= day-window; oldest++ {
+		for ; rows[oldest].Day <= s.day-window; oldest++ {
 			now[positions[rows[oldest].Model]].add(&rows[oldest], -1)
 		}
-		cost := Cost{Day: day, Lab: rows[0].Lab, Family: family, Computed: computed}
-		cost.Cents, cost.Ktok = average(now)
-		if len(costs) > 0 {
-			e := decompose(before, now)
-			logIndex += e.logPrice
-			cost.setEffects(e, cost.Cents-last.Cents)
+		for model, u := range now {
+			if u.requests == 0 {
+				continue
+			}
+			m := modelUse{model: model, use: u}
+			if u.comparable() {
+				m.lnRequests, m.lnTokens, m.lnDollars = ln.Of(u.requests), ln.Of(u.tokens), ln.Of(u.dollars)
+			}
+			s.models = append(s.models, m)
+			s.requests += u.requests
+			s.dollars.Add(s.dollars, big.NewInt(u.dollars))
 		}
-		cost.Index = indexValue(logIndex)
-		costs = append(costs, cost)
-		last = cost
-		copy(before, now)
+		states = append(states, s)
 	}
+	return states
+}
+
+// history computes the rows of a group, whose observations are ordered by day.
+func history(rows []row, family string, schedule index.Schedule) (costs []Cost) {
+	states := statesOf(rows)
+	costs = make([]Cost, len(states))
+	for i := range states {
+		s, cost := &states[i], &costs[i]
+		*cost = Cost{Day: s.day, Lab: rows[0].Lab, Family: family}
+		cost.Cents, cost.Ktok = s.average()
+		if i > 0 {
+			cost.setEffects(decompose(&states[i-1], s), cost.Cents-costs[i-1].Cents)
+		}
+	}
+	setIndices(costs, states, schedule)
 	return costs
 }
 
-// modelPositions numbers the models of a group by name, so that sums are always taken in the same order.
+// modelPositions numbers the models of a group by name.
 func modelPositions(rows []row) map[string]int {
 	var names []string
 	positions := map[string]int{}
@@ -158,54 +194,119 @@ func modelPositions(rows []row) map[string]int {
 }
 
 // average returns cents and thousand tokens per request, rounded half-even to nine and six decimals.
-func average(models []use) (cents, ktok assay.Nanos) {
-	requests, tokens, dollars := new(big.Int), new(big.Int), new(big.Int)
-	for _, u := range models {
-		requests.Add(requests, big.NewInt(u.requests))
-		tokens.Add(tokens, big.NewInt(u.tokens))
-		dollars.Add(dollars, big.NewInt(u.dollars))
+func (s *state) average() (cents, ktok assay.Nanos) {
+	tokens := new(big.Int)
+	for i := range s.models {
+		tokens.Add(tokens, big.NewInt(s.models[i].tokens))
 	}
-	const centsPerDollar, millionth, millionthsPerKtok = 100, 1000, 1000
-	cents = assay.Nanos(assay.DivideHalfEven(dollars.Mul(dollars, big.NewInt(centsPerDollar)), new(big.Int).Set(requests)))
-	ktok = assay.Nanos(assay.DivideHalfEven(tokens.Mul(tokens, big.NewInt(millionthsPerKtok)), requests)) * millionth
+	const millionth, millionthsPerKtok = 1000, 1000
+	dollars := new(big.Int).Mul(s.dollars, big.NewInt(centsPerDollar))
+	cents = assay.Nanos(assay.DivideHalfEven(dollars, big.NewInt(s.requests)))
+	ktok = assay.Nanos(assay.DivideHalfEven(tokens.Mul(tokens, big.NewInt(millionthsPerKtok)), big.NewInt(s.requests))) *
+		millionth
 	return cents, ktok
 }
 
-// effects are the cents by which prices, the length of requests and the mix of models changed the cost, and the
-// logarithm of the price change.
-type effects struct{ price, intensity, mix, logPrice float64 }
+const centsPerDollar = 100
 
-// decompose splits the change of the cost into its effects. A model without requests, tokens or cost in one of the
-// windows has nothing to compare, so its part of the change counts as mix.
-func decompose(before, now []use) (e effects) {
-	var requests, dollars [2]float64
-	for i := range now {
-		requests[0], requests[1] = requests[0]+float64(before[i].requests), requests[1]+float64(now[i].requests)
-		dollars[0], dollars[1] = dollars[0]+float64(before[i].dollars), dollars[1]+float64(now[i].dollars)
-	}
-	const cents = 1e-7 // in a billionth of a dollar
-	for i := range now {
-		a, b := &before[i], &now[i]
-		from, to := float64(cents*float64(a.dollars))/requests[0], float64(cents*float64(b.dollars))/requests[1]
+// effectBits is how many bits behind the point sums of effects have.
+const effectBits = 64
+
+// effects are by how much prices, the length of requests and the mix of models changed the cost of a request. All have
+// the same unit, which the numbers of requests of both states give: see Cost.setEffects.
+type effects struct {
+	price, intensity, mix *big.Int
+	unit                  *big.Int // of them are a billionth of a dollar
+}
+
+// decompose splits the change of the cost into its effects, by logarithmic means (LMDI-I). A model that is not
+// comparable in one of the states counts as mix.
+func decompose(before, now *state) effects {
+	was, is := big.NewInt(before.requests), big.NewInt(now.requests)
+	unit := new(big.Int).Mul(was, is)
+	e := effects{price: new(big.Int), intensity: new(big.Int), mix: new(big.Int), unit: unit.Lsh(unit, effectBits)}
+	lnWas, lnIs := ln.Of(before.requests), ln.Of(now.requests)
+	eachModel(before, now, func(a, b *modelUse) {
+		from, to := new(big.Int).Mul(big.NewInt(a.dollars), is), new(big.Int).Mul(big.NewInt(b.dollars), was)
 		if !a.comparable() || !b.comparable() {
-			e.mix += to - from
-			continue
+			change := to.Sub(to, from)
+			e.mix.Add(e.mix, change.Lsh(change, effectBits))
+			return
 		}
-		mean := logMean(to, from)
-		e.price += float64(mean * index.Log(quotient(b.dollars, b.tokens)/quotient(a.dollars, a.tokens)))
-		e.intensity += float64(mean * index.Log(quotient(b.tokens, b.requests)/quotient(a.tokens, a.requests)))
-		e.mix += float64(mean * index.Log(float64(b.requests)/requests[1]/(float64(a.requests)/requests[0])))
-	}
-	if e.price != 0 {
-		e.logPrice = e.price / logMean(float64(cents*dollars[1])/requests[1], float64(cents*dollars[0])/requests[0])
-	}
+		length := b.lnTokens.Minus(b.lnRequests).Minus(a.lnTokens.Minus(a.lnRequests))
+		share := b.lnRequests.Minus(lnIs).Minus(a.lnRequests.Minus(lnWas))
+		price := priceChange(a, b)
+		whole := price.Plus(length).Plus(share)
+		e.price.Add(e.price, meanTimes(to, from, whole, price))
+		e.intensity.Add(e.intensity, meanTimes(to, from, whole, length))
+		e.mix.Add(e.mix, meanTimes(to, from, whole, share))
+	})
 	return e
+}
+
+// priceChange is the logarithm of the change of a model's price for a token.
+func priceChange(before, now *modelUse) ln.Log {
+	return now.lnDollars.Minus(now.lnTokens).Minus(before.lnDollars.Minus(before.lnTokens))
+}
+
+// eachModel calls f for each model of one of the states. In the other it may have no requests.
+func eachModel(before, now *state, f func(a, b *modelUse)) {
+	var none modelUse
+	a, b := before.models, now.models
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].model < b[0].model:
+			f(&a[0], &none)
+			a = a[1:]
+		case len(a) == 0 || b[0].model < a[0].model:
+			f(&none, &b[0])
+			b = b[1:]
+		default:
+			f(&a[0], &b[0])
+			a, b = a[1:], b[1:]
+		}
+	}
+}
+
+// meanTimes is the logarithmic mean of two numbers times a logarithm, with effectBits behind the point. It needs the
+// logarithm of their quotient.
+func meanTimes(a, b *big.Int, quotient, times ln.Log) *big.Int {
+	divisor, product := quotient.Big(), times.Big()
+	// The mean is (a-b)/ln(a/b). For numbers that are nearly equal, the quotient of these loses digits.
+	const nearlyEqual = ln.Bits - 20
+	if divisor.BitLen() <= nearlyEqual {
+		product.Mul(product, new(big.Int).Add(a, b))
+		return product.Quo(product.Lsh(product, seriesBits+effectBits), divisor.Lsh(averageOverMean(a, b), ln.Bits+1))
+	}
+	product.Mul(product, new(big.Int).Sub(a, b))
+	return product.Quo(product.Lsh(product, effectBits), divisor)
+}
+
+// seriesBits is how many bits averageOverMean has behind the point.
+const seriesBits = 128
+
+// averageOverMean is how many times the logarithmic mean of two numbers, which are nearly equal, their average is: with
+// u = (a-b)/(a+b), ln(a/b) is 2(u + u³/3 + u⁵/5 + …).
+func averageOverMean(a, b *big.Int) *big.Int {
+	u := new(big.Int).Sub(a, b)
+	u.Quo(u.Lsh(u, seriesBits), new(big.Int).Add(a, b))
+	square := u.Rsh(u.Mul(u, u), seriesBits)
+	sum := new(big.Int).Lsh(big.NewInt(1), seriesBits)
+	power := new(big.Int).Set(square)
+	for n := int64(3); n <= 7; n += 2 { // the next one is below the last bit
+		sum.Add(sum, new(big.Int).Quo(power, big.NewInt(n)))
+		power.Rsh(power.Mul(power, square), seriesBits)
+	}
+	return sum
 }
 
 // setEffects rounds the effects so that they add up to the change. The rounding difference, a few billionths, goes to
 // the largest effect, where it matters least.
 func (c *Cost) setEffects(e effects, change assay.Nanos) {
-	c.Price, c.Intensity, c.Mix = nanos(e.price), nanos(e.intensity), nanos(e.mix)
+	round := func(effect *big.Int) assay.Nanos {
+		return assay.Nanos(assay.DivideHalfEven(effect.Mul(effect, big.NewInt(centsPerDollar)), new(big.Int).Set(e.unit)))
+	}
+	c.Price, c.Intensity, c.Mix = round(e.price), round(e.intensity), round(e.mix)
 	largest := &c.Mix
 	for _, effect := range []*assay.Nanos{&c.Intensity, &c.Price} {
 		if max(*effect, -*effect) > max(*largest, -*largest) {
@@ -213,58 +314,4 @@ func (c *Cost) setEffects(e effects, change assay.Nanos) {
 		}
 	}
 	*largest += change - c.Price - c.Intensity - c.Mix
-}
-
-func (u *use) comparable() bool { return u.requests > 0 && u.tokens > 0 && u.dollars > 0 }
-
-func quotient(a, b int64) float64 { return float64(a) / float64(b) }
-
-// logMean returns the logarithmic mean of two positive numbers, (a-b) / ln(a/b), which lies between them.
-func logMean(a, b float64) float64 {
-	// With u = (a-b)/(a+b), ln(a/b) is 2(u + u³/3 + u⁵/5 + …). Near zero the quotient loses digits, the series does not.
-	u := (a - b) / (a + b)
-	if math.Abs(u) > 0.05 {
-		return (a - b) / index.Log(a/b)
-	}
-	square, sum := float64(u*u), 0.0
-	for n := 13.0; n > 1; n -= 2 {
-		sum = float64((sum + 1/n) * square)
-	}
-	return (a + b) / 2 / (1 + sum)
-}
-
-// indexValue returns the index of a sum of logarithms: 100 for zero, rounded half-even to six decimals.
-func indexValue(log float64) assay.Nanos {
-	const millionth = 1000
-	return nanos(float64(100*exp(log))/millionth) * millionth
-}
-
-// nanos rounds half-even to billionths. The bounds prevent an overflow; no cost that can be imported, and no index,
-// comes near them.
-func nanos(x float64) assay.Nanos {
-	const most = 1e15 // billionths, so that multiples of them fit too
-	return assay.Nanos(math.RoundToEven(max(-most, min(most, float64(x*float64(assay.One))))))
-}
-
-// exp returns e to the power of x by the method of math.Exp. That one uses assembly on some machines and fused
-// operations on others; here every product is rounded separately, so the digits are the same everywhere.
-func exp(x float64) float64 {
-	const (
-		ln2Hi = 6.93147180369123816490e-01
-		ln2Lo = 1.90821492927058770002e-10
-		p1    = 1.66666666666666657415e-01
-		p2    = -2.77777777770155933842e-03
-		p3    = 6.61375632143793436117e-05
-		p4    = -1.65339022054652515390e-06
-		p5    = 4.13813679705723846039e-08
-
-		farthest = 700 // a float64 overflows not far beyond
-	)
-	x = max(-farthest, min(farthest, x))
-	k := math.RoundToEven(x * math.Log2E)
-	high, low := x-float64(k*ln2Hi), float64(k*ln2Lo)
-	r := high - low
-	square := float64(r * r)
-	c := r - float64(square*(p1+float64(square*(p2+float64(square*(p3+float64(square*(p4+float64(square*p5)))))))))
-	return math.Ldexp(1-((low-float64(r*c)/(2-c))-high), int(k))
 }

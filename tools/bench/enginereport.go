@@ -110,7 +110,9 @@ func (t timing) row(name string, peer *timing) []string {
 }
 
 func (r engineReport) growthTable() [][]string {
-	rows := [][]string{{"stored transactions", "import of an hour", "publication of an hour, processor time", "verified per second"}}
+	rows := [][]string{{
+		"stored transactions", "import of an hour", "publication of an hour, processor time", "verified per second",
+	}}
 	if r.options.before != "" {
 		rows[0] = append(rows[0], "publication before", "ratio", "verified before")
 	}
