@@ -165,6 +165,7 @@ var moreTargets = []string{
 	"/api/gpu/H100%20SXM/determination?timestamp=2026-01-29T11:00:00Z",
 	"/api/corrections?limit=2",
 	"/api/corrections?gpuType=H200",
+	"/api/corrections/models",
 	"/api/methodology?version=1.1.0",
 	"/api/notices?kind=no_value&limit=3",
 	"/api/methodology?version=1.0.0",

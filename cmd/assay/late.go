@@ -28,20 +28,36 @@ func (l lateRow) cells() []string {
 func newLateCommand(s *streams) *cobra.Command {
 	header := append(slices.Clone(transactionColumns), "change", "received_at", "pending")
 	var summary bool
+	var familyName string
 	cmd := newTransactionListCommand(&cobra.Command{
 		Use:   "late",
 		Short: "List transactions that changed after publication",
 		Long: `List the transactions that arrived, were verified, withdrawn or corrected after
 their hour or day was published, as CSV or JSON. They change no published value
 until assay restate takes them into account, which removes them from this list.
---summary counts them by GPU model and kind of change.`,
-		Example: "  assay late --dir data > late.csv\n  assay late --dir data --summary",
+--summary counts them by GPU model and kind of change.
+
+--family lists rows of memory, models or coding instead: those that came after
+their day was final, and do not count until assay restate --family.`,
+		Example: "  assay late --dir data > late.csv\n  assay late --dir data --summary\n" +
+			"  assay late --dir data --family models",
 	}, func(ctx context.Context, db *store.DB, asJSON bool) error {
+		if familyName != "" {
+			f, err := settlingFamily(familyName)
+			if err != nil {
+				return err
+			}
+			read := func(ctx context.Context, db *store.DB) ([]lateFamilyRow, error) {
+				return lateOfFamily(ctx, db, f, assay.Earliest, assay.Latest)
+			}
+			return printRows(ctx, db, s, asJSON, lateFamilyColumns, read, lateFamilyRow.cells)
+		}
 		if summary {
 			return printRows(ctx, db, s, asJSON, lateTotalColumns, lateTotals, lateTotal.cells)
 		}
 		return printRows(ctx, db, s, asJSON, header, lateRows, lateRow.cells)
 	})
+	cmd.Flags().StringVar(&familyName, "family", "", "`NAME` of a family whose late rows to list")
 	cmd.Flags().BoolVar(&summary, "summary", false, "count them by GPU model and kind of change")
 	return cmd
 }

@@ -29,7 +29,8 @@ version and of the end of series; [otpi] minimum_models, minimum_requests
 (default 1 each), below which a lab has no token price on a day, and mix, a
 reference mix of input, cached and output tokens in percent; [workload]
 like_for_like (lmdi, sato-vartia or geks), base, window_days, by which prices of
-workloads are compared; [utilization] max_age, how long a reading counts.`,
+workloads are compared; [utilization] max_age, how long a reading counts;
+[settlement] after, when a day of memory, models or coding is final.`,
 		Example: `  assay methodology show --dir data > methodology.toml
   assay backtest --dir data --methodology methodology.toml
   assay methodology adopt --dir data methodology.toml`,

@@ -19,6 +19,7 @@ func newRestateCommand(s *streams) *cobra.Command {
 	var why justification
 	var period publish.Restatement
 	var dryRun bool
+	var familyName string
 	cmd := &cobra.Command{
 		Use:   "restate",
 		Short: "Recompute a published period, as new revisions",
@@ -28,39 +29,62 @@ get a new revision. Nothing is overwritten: as_of still returns what was known
 before. assay late lists the changes that a restatement would take into account.
 
 --late recomputes exactly what that list is about, of all GPU models. --dry-run
-publishes nothing: it prints each value before and after, as CSV.`,
+publishes nothing: it prints each value before and after, as CSV.
+
+--family lets late rows of memory, models or coding count, those that are about
+the period, or all with --late. --dry-run then prints the rows.`,
 		Example: `  assay restate --gpu "H100 SXM" --from 2026-07-01 --to 2026-07-08 \
     --reason "late invoices" --actor "Ada Example"
   assay restate --late --dry-run
-  assay restate --late --reason "late invoices"`,
+  assay restate --late --reason "late invoices"
+  assay restate --family models --from 2026-07-01 --to 2026-07-08 \
+    --reason "the lab has corrected its usage"`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case period.Late && (period.GPU != "" || period.From != 0 || period.To != 0):
 				return usagef("--late finds the period: it cannot be used with --gpu, --from or --to")
+			case familyName != "" && period.GPU != "":
+				return usagef("--family cannot be used with --gpu: GPU prices are restated from transactions")
 			case period.Late:
-			case period.GPU == "":
-				return usagef("--gpu is required, or --late")
+			case period.GPU == "" && familyName == "":
+				return usagef("--gpu is required, or --late or --family")
 			case period.From == 0 || period.To == 0:
 				return usagef("--from and --to are required: the period to recompute")
 			case period.From >= period.To:
 				return usagef("--from must be before --to")
+			}
+			if !dryRun {
+				if err := why.check(); err != nil {
+					return err
+				}
+			}
+			period.Reason, period.Actor = why.reason, why.actor
+			if familyName != "" {
+				f, err := settlingFamily(familyName)
+				if err != nil {
+					return err
+				}
+				r := assay.Restatement{From: period.From, To: period.To, Reason: period.Reason, Actor: period.Actor}
+				if period.Late {
+					r.From, r.To = assay.Earliest, assay.Latest
+				}
+				return withDatabase(cmd.Context(), location, func(db *store.DB) error {
+					return restateFamily(cmd.Context(), db, f, r, dryRun, s)
+				})
 			}
 			if dryRun {
 				return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 					return previewRestatement(cmd.Context(), db, period, s)
 				})
 			}
-			if err := why.check(); err != nil {
-				return err
-			}
-			period.Reason, period.Actor = why.reason, why.actor
 			return withDatabase(cmd.Context(), location, func(db *store.DB) error {
 				return restate(cmd.Context(), db, location, period, s)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&period.GPU, "gpu", "", "`NAME` of the GPU")
+	cmd.Flags().StringVar(&familyName, "family", "", "`NAME` of a family whose late rows shall count, instead of a GPU")
 	addInstantFlag(cmd.Flags(), &period.From, "from", "`INSTANT` at which the first window starts")
 	addInstantFlag(cmd.Flags(), &period.To, "to", "`INSTANT` at which the last window ends")
 	cmd.Flags().BoolVar(&period.Late, "late", false, "recompute what assay late lists, instead of a period")

@@ -28,6 +28,7 @@ func downgrade(t *testing.T, db *sql.DB) {
 		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
 		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`, `DROP TABLE cosignatures`,
 		`DROP TABLE key_events`, `DROP TABLE imports`, `DROP TABLE anchors`, `DROP TABLE complaint_events`, `DROP TABLE notices`,
+		`DROP TABLE restatements`,
 		`ALTER TABLE verifications DROP COLUMN evidence`, `ALTER TABLE conflicts DROP COLUMN evidence`,
 		`ALTER TABLE conflicts DROP COLUMN verified_by`,
 		`ALTER TABLE methodologies DROP COLUMN reason`, `ALTER TABLE methodologies DROP COLUMN approver`,

@@ -35,6 +35,7 @@ var asks = map[string][]string{
 	"/api/gpu/{gpuName}/volatility":                  {"H200?startDate=2026-01-30&endDate=2026-02-03", "H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly"},
 	"/api/gpu/{gpuName}/volume-metrics":              {"H200", "H200?granularity=hourly"},
 	"/api/corrections":                               {"", "?granularity=hourly"},
+	"/api/corrections/{family}":                      {"models", "coding?limit=1", "sites"},
 	"/api/memory-index":                              {"", "?type=mem_ddr5_16gb", "?category=flash", "?as_of=2026-01-01"},
 	"/api/memory/{memoryType}/history":               {"mem_ddr5_16gb", "mem_ddr5_16gb?startDate=2025-12-01", "mem_ddr6"},
 	"/api/llm-coding/index":                          {"?product=cc-prs"},

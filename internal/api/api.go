@@ -82,6 +82,7 @@ var serviceRoutes = []route{
 	{"/api/notices", web.PerAddress, access.Public, notices},
 	{"/api/publications/latest", web.PerAddress, access.Public, latestPublication},
 	{"/api/corrections", web.PerKey, access.Keyed, corrections},
+	{"/api/corrections/{family}", web.PerKey, access.Keyed, familyCorrections},
 }
 
 // Routes are all routes of the API.

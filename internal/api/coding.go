@@ -46,9 +46,9 @@ var codingForm = historyForm{defaultLimit: 2000, maxLimit: 10_000, oneGrain: tru
 
 // codingModel is made of the days that were known at a moment.
 type codingModel struct {
-	series   map[string]coding.Series // by the id of the product
-	received int64                    // when the newest day was received
-	bodies   *web.BodyCache
+	series  map[string]coding.Series // by the id of the product
+	changed int64                    // when the days that count changed last
+	bodies  *web.BodyCache
 }
 
 var codingModels = &modelKind[assay.CodingDay, *codingModel]{
@@ -63,12 +63,9 @@ var codingModels = &modelKind[assay.CodingDay, *codingModel]{
 	},
 }
 
-func newCodingModel(_ *API, snap *snapshot.Snapshot, days []assay.Observed[assay.CodingDay]) *codingModel {
-	m := &codingModel{series: coding.Build(days, snap.Catalog.CodingProducts), bodies: web.NewBodyCache()}
-	for i := range days {
-		m.received = max(m.received, days[i].Received)
-	}
-	return m
+func newCodingModel(_ *API, snap *snapshot.Snapshot, known knownRows[assay.CodingDay]) *codingModel {
+	series := coding.Build(known.rows, snap.Catalog.CodingProducts)
+	return &codingModel{series: series, changed: known.changed, bodies: web.NewBodyCache()}
 }
 
 // codingProduct returns the product that the query must name; without compare, not one that compares two tools.
@@ -111,12 +108,12 @@ func codingIndex(q query) (web.Response, error) {
 	if len(series) == 0 {
 		return web.Response{}, noData("No LLM coding data found for " + product.ID)
 	}
-	received := strconv.AppendInt(nil, model.received, 36)
+	received := strconv.AppendInt(nil, model.changed, 36)
 	partial := series[len(series)-1].Partial(q.moment)
 	key := web.Tag([]byte("coding-index"), []byte(grant.Access), []byte(product.ID), received,
 		strconv.AppendBool(nil, partial))
 	return web.Ready(q.bodies(model.bodies).Get(key, func() *web.Body {
-		return codingBody(grant.Access, product, series, partial, model.received)
+		return codingBody(grant.Access, product, series, partial, model.changed)
 	})).ShortLived(), nil
 }
 
@@ -172,7 +169,7 @@ func codingHistory(q query) (web.Response, error) {
 	if n := len(series); n > 0 && series[n-1].Partial(q.moment) {
 		kind = "coding, and a day that has not ended"
 	}
-	version := h.modelVersion(kind, head, model.received, model.received)
+	version := h.modelVersion(kind, head, model.changed, model.changed)
 	moment := q.moment
 	response := web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
 		return appendCodingRow(dst, &series[h.at(k)], product.Compare, moment)

@@ -55,6 +55,7 @@ func TestGolden(t *testing.T) {
 	f("determination-hourly", "full", "/api/gpu/H200/determination?timestamp=2026-02-01T21:00:00Z")
 	f("determination-gone", "premium", "/api/gpu/H100%20SXM/determination?region=us-east&date=2026-01-29")
 	f("corrections-premium", "premium", "/api/corrections")
+	f("corrections-family", "premium", "/api/corrections/models")
 	f("corrections-full", "full", "/api/corrections?gpuType=H100%20SXM&region=us-east&limit=4")
 	f("methodology", "anonymous", "/api/methodology")
 	f("notices", "anonymous", "/api/notices?gpuType=H200")

@@ -50,9 +50,9 @@ var memoryForm = historyForm{defaultLimit: 1000, maxLimit: 10_000, oneGrain: tru
 
 // memoryModel is made of the readings that were known at a moment.
 type memoryModel struct {
-	series   map[string]memory.Series // by the id of the memory type
-	received int64                    // when the newest reading was received
-	bodies   *web.BodyCache
+	series  map[string]memory.Series // by the id of the memory type
+	changed int64                    // when the readings that count changed last
+	bodies  *web.BodyCache
 }
 
 var memoryModels = &modelKind[assay.MemoryReading, *memoryModel]{
@@ -67,12 +67,8 @@ var memoryModels = &modelKind[assay.MemoryReading, *memoryModel]{
 	},
 }
 
-func newMemoryModel(_ *API, _ *snapshot.Snapshot, readings []assay.Observed[assay.MemoryReading]) *memoryModel {
-	m := &memoryModel{series: memory.Build(readings), bodies: web.NewBodyCache()}
-	for i := range readings {
-		m.received = max(m.received, readings[i].Received)
-	}
-	return m
+func newMemoryModel(_ *API, _ *snapshot.Snapshot, known knownRows[assay.MemoryReading]) *memoryModel {
+	return &memoryModel{series: memory.Build(known.rows), changed: known.changed, bodies: web.NewBodyCache()}
 }
 
 // settled are the points of a memory type whose fixings are in the past.
@@ -113,10 +109,10 @@ func memoryIndex(q query) (web.Response, error) {
 	}
 	// Which rows there are, and of which fixing, follows from these.
 	key := web.Tag([]byte("memory-index"), []byte(grant.Access), []byte(ask.name), []byte(ask.category),
-		strconv.AppendInt(nil, model.received, 36), strconv.AppendInt(nil, newest, 36),
+		strconv.AppendInt(nil, model.changed, 36), strconv.AppendInt(nil, newest, 36),
 		strconv.AppendInt(nil, int64(len(rows)), 36))
 	return web.Ready(q.bodies(model.bodies).Get(key, func() *web.Body {
-		return memoryBody(grant.Access, ask, rows, max(model.received, newest))
+		return memoryBody(grant.Access, ask, rows, max(model.changed, newest))
 	})).ShortLived(), nil
 }
 
@@ -192,7 +188,7 @@ func memoryHistory(q query) (web.Response, error) {
 	h.i, h.j = points.Range(ask.Start, to) // without a start from 1970, before all points
 	h.cut()
 	head := h.appendMemoryHead(make([]byte, 0, 256), memoryType)
-	version := h.modelVersion("memory", head, model.received, max(model.received, points[len(points)-1].At))
+	version := h.modelVersion("memory", head, model.changed, max(model.changed, points[len(points)-1].At))
 	middle := appendMemoryMiddle(nil, memoryType)
 	response := web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
 		return appendMemoryRow(dst, middle, &points[h.at(k)])

@@ -19,27 +19,55 @@ import (
 type modelKind[T, M any] struct {
 	name   string
 	family *family.Definition[T]
-	build  func(a *API, snap *snapshot.Snapshot, known []assay.Observed[T]) M
+	build  func(a *API, snap *snapshot.Snapshot, known knownRows[T]) M
 	size   func(M) int // in bytes, roughly
 }
 
 // current returns the model of all observations.
 func (k *modelKind[T, M]) current(a *API, snap *snapshot.Snapshot) M {
-	return family.Current(k.family.In(&snap.Observations), k.name, func(known []assay.Observed[T]) M {
-		return k.build(a, snap, known)
+	observations, settlement := k.family.In(&snap.Observations), a.settlement(snap, k.family.Family)
+	return family.Current(observations, k.name, settlement, func(known []assay.Observed[T]) M {
+		return k.build(a, snap, knownRows[T]{known, observations.Changed(math.MaxInt64, settlement)})
 	})
+}
+
+// knownRows are the observations that a model is made of, and when they changed last: two models of the same kind and
+// instant are equal.
+type knownRows[T any] struct {
+	rows    []assay.Observed[T]
+	changed int64
+}
+
+// settlement says which observations of a family count.
+func (a *API) settlement(snap *snapshot.Snapshot, f assay.Family) (s family.Settlement) {
+	schedule := a.schedule(snap)
+	if !schedule.Settles() {
+		return s
+	}
+	s.After = schedule.SettleAfter
+	for _, r := range snap.Restatements {
+		if r.Family == f {
+			s.Restated = append(s.Restated, r)
+		}
+	}
+	return s
+}
+
+// changed is when what counts of a family changed last, as of the requested moment.
+func (k *modelKind[T, M]) changed(q *query) int64 {
+	return k.family.In(&q.snap.Observations).Changed(q.known(), q.api.settlement(q.snap, k.family.Family))
 }
 
 // of returns the model of what was known at the requested moment.
 func (k *modelKind[T, M]) of(q *query) (model M, err error) {
-	observations := k.family.In(&q.snap.Observations)
-	received := observations.Received(q.known())
-	if received == observations.Received(math.MaxInt64) {
+	observations, settlement := k.family.In(&q.snap.Observations), q.api.settlement(q.snap, k.family.Family)
+	changed := observations.Changed(q.known(), settlement)
+	if changed == observations.Changed(math.MaxInt64, settlement) {
 		return k.current(q.api, q.snap), nil
 	}
-	key := pastKey{k.name, received, q.snap.CatalogVersion, keyOfSchedule(q.snap)}
-	past, err := q.pastModel(key, observations.Count(received), func() pastModel {
-		m := k.build(q.api, q.snap, observations.Known(received))
+	key := pastKey{k.name, changed, q.snap.CatalogVersion, keyOfSchedule(q.snap)}
+	past, err := q.pastModel(key, observations.Count(changed), func() pastModel {
+		m := k.build(q.api, q.snap, knownRows[T]{observations.Known(changed, settlement), changed})
 		return pastModel{m, k.size(m)}
 	})
 	if err != nil {
@@ -64,7 +92,7 @@ const (
 // pastKey identifies a model of a past moment: by what was known, and by what else it is made from.
 type pastKey struct {
 	name     string
-	received int64 // when the newest observation known then was received
+	changed  int64 // when what counted then had changed last
 	catalog  int64
 	schedule scheduleKey
 }

@@ -52,9 +52,9 @@ const maxSiteBodies = len(siteScopes) * (len(siteGroupings) + len(mapForms))
 var siteModels = &modelKind[assay.Site, *siteModel]{
 	name:   "sites",
 	family: sites.Family,
-	build: func(_ *API, _ *snapshot.Snapshot, observed []assay.Observed[assay.Site]) *siteModel {
+	build: func(_ *API, _ *snapshot.Snapshot, known knownRows[assay.Site]) *siteModel {
 		return &siteModel{
-			Model:  sites.New(observed),
+			Model:  sites.New(known.rows),
 			bodies: cache.New[siteBody](cache.Limits[*web.Body]{Entries: maxSiteBodies}),
 		}
 	},

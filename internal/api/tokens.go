@@ -64,13 +64,13 @@ var priceModels = &modelKind[assay.ModelDay, *dayRows]{
 	size:   (*dayRows).size,
 }
 
-func newPriceModel(a *API, snap *snapshot.Snapshot, known []assay.Observed[assay.ModelDay]) *dayRows {
+func newPriceModel(a *API, snap *snapshot.Snapshot, known knownRows[assay.ModelDay]) *dayRows {
 	free := map[string]bool{}
 	for _, lab := range snap.Catalog.Labs {
 		free[lab.Lab] = lab.Free
 	}
 	rows := newDayRows()
-	for _, p := range tokens.Prices(known, snap.Catalog.Labs, a.schedule(snap)) {
+	for _, p := range tokens.Prices(known.rows, snap.Catalog.Labs, a.schedule(snap)) {
 		filters := []tokenFilter{{lab: p.Lab}}
 		if free[p.Lab] {
 			filters = append(filters, tokenFilter{free: true})
@@ -95,12 +95,12 @@ var costModels = &modelKind[assay.ModelDay, *costModel]{
 	size:   func(m *costModel) int { return m.size() },
 }
 
-func newCostModel(a *API, snap *snapshot.Snapshot, known []assay.Observed[assay.ModelDay]) *costModel {
+func newCostModel(a *API, snap *snapshot.Snapshot, known knownRows[assay.ModelDay]) *costModel {
 	m := &costModel{dayRows: newDayRows(), families: map[string][]string{"": {tokens.AllModels}}}
 	for _, lab := range snap.Catalog.Labs {
 		m.families[lab.Lab] = []string{tokens.AllModels}
 	}
-	for _, c := range tokens.Costs(known, snap.Catalog.Labs, a.schedule(snap)) {
+	for _, c := range tokens.Costs(known.rows, snap.Catalog.Labs, a.schedule(snap)) {
 		filters := []tokenFilter{{lab: c.Lab}, {family: c.Family}, {lab: c.Lab, family: c.Family}}
 		m.text = appendCost(m.begin(c.Day, filters...), &c)
 		m.end()
@@ -361,7 +361,7 @@ func otpi(q query) (web.Response, error) {
 	default:
 		head = appendDayField(head, `,"date":`, first)
 	}
-	return view.respond("otpi", head, tokens.Family.In(&q.snap.Observations).Received(q.known())), nil
+	return view.respond("otpi", head, priceModels.changed(&q)), nil
 }
 
 // dayOrRange reads a day or a range, order, limit and as_of; to is the last requested instant.
@@ -437,5 +437,5 @@ func workload(q query) (web.Response, error) {
 	view.between(q.bounds(ask, grant, to))
 	head := appendGivenField(appendTokenHead(grant), `,"lab":`, lab.Lab)
 	head = view.appendRange(appendGivenField(head, `,"family":`, modelFamily))
-	return view.respond("workload", head, tokens.Family.In(&q.snap.Observations).Received(q.known())), nil
+	return view.respond("workload", head, costModels.changed(&q)), nil
 }

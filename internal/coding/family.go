@@ -19,6 +19,9 @@ var Family = &family.Definition[assay.CodingDay]{
 	Key:      (*assay.CodingDay).Key,
 	Describe: describe,
 	At:       func(o *assay.Observed[assay.CodingDay]) int64 { return o.Value.Day },
+	Slot: func(d *assay.CodingDay) family.Slot {
+		return family.Slot{Series: d.Tool, At: d.Day, End: d.Day + assay.Day}
+	},
 }
 
 var schema = &family.Schema{

@@ -110,7 +110,8 @@ func (c *class) modelDay(salt uint64, day, generation, age, life int64, share mi
 	if !c.free {
 		price := max(1, (c.inputPrice(salt, n, generation, age, life)+500)/1000) // nanodollars a token
 		model.Split = true
-		model.InputDollars, model.OutputDollars = assay.Nanos(price*model.InputTokens), assay.Nanos(4*price*model.OutputTokens)
+		model.InputDollars = assay.Nanos(price * model.InputTokens)
+		model.OutputDollars = assay.Nanos(4 * price * model.OutputTokens)
 		model.Dollars = model.InputDollars + model.OutputDollars
 	}
 	return model

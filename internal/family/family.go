@@ -24,9 +24,10 @@ type Family interface {
 	EncodeRow(row Row) (key string, body []byte, err error)
 	NewBatch() Batch
 	NoObservations() AnyObservations
+	Settles() bool
 }
 
-// Definition describes the family of observations of type T. All fields are required.
+// Definition describes the family of observations of type T. All fields but Slot are required.
 type Definition[T any] struct {
 	Family   assay.Family
 	Schema   *Schema
@@ -35,6 +36,7 @@ type Definition[T any] struct {
 	Key      func(value *T) string                            // identifies a value within its family
 	Describe func(value *T) string                            // names a value by its key, in words
 	At       func(o *assay.Observed[T]) int64                 // the instant an observation is about
+	Slot     func(value *T) Slot                              // the time that settles with it; nil if none does
 }
 
 // Row is one row of any family on its way into the database.
@@ -47,6 +49,9 @@ func value[T any](row Row) *T { return row.value.(*T) }
 
 // Name returns the family's name.
 func (d *Definition[T]) Name() assay.Family { return d.Family }
+
+// Settles reports whether values of the family become final.
+func (d *Definition[T]) Settles() bool { return d.Slot != nil }
 
 // FileSchema returns the columns of the family's files.
 func (d *Definition[T]) FileSchema() *Schema { return d.Schema }

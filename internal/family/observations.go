@@ -1,9 +1,7 @@
 package family
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"sort"
 	"sync"
 
@@ -16,6 +14,7 @@ import (
 type Observations[T any] struct {
 	all    appendonly.List[assay.Observed[T]]
 	at     func(*assay.Observed[T]) int64
+	slot   func(*T) Slot
 	latest int64
 	models *sync.Map // by name, functions that build a model once and return it
 }
@@ -28,6 +27,10 @@ type AnyObservations interface {
 	With(b Batch) AnyObservations
 	// WithoutModels returns the same observations with no model built yet.
 	WithoutModels() AnyObservations
+	// Count returns how many observations were known at a moment, all revisions included.
+	Count(moment int64) int
+	// EachLateRow calls f for each late row that was received up to a moment, in the order of receipt.
+	EachLateRow(moment int64, s Settlement, f func(LateRow))
 }
 
 // Set holds the observations of every family.
@@ -38,7 +41,7 @@ func (d *Definition[T]) In(s *Set) *Observations[T] { return s[d.Family].(*Obser
 
 // NoObservations returns the family's observations before the first one.
 func (d *Definition[T]) NoObservations() AnyObservations {
-	return &Observations[T]{at: d.At, models: new(sync.Map)}
+	return &Observations[T]{at: d.At, slot: d.Slot, models: new(sync.Map)}
 }
 
 // Latest returns the newest instant that an observation is about, or 0 without any.
@@ -50,7 +53,7 @@ func (o *Observations[T]) With(b Batch) AnyObservations {
 	if len(added) == 0 {
 		return o
 	}
-	next := &Observations[T]{all: o.all.With(added), at: o.at, latest: o.latest, models: new(sync.Map)}
+	next := &Observations[T]{all: o.all.With(added), at: o.at, slot: o.slot, latest: o.latest, models: new(sync.Map)}
 	for i := range added {
 		next.latest = max(next.latest, o.at(&added[i]))
 	}
@@ -79,28 +82,12 @@ func (o *Observations[T]) Count(moment int64) int {
 	return sort.Search(len(items), func(i int) bool { return items[i].Received > moment })
 }
 
-// Known returns the newest revision of every observation known at a moment, in the order of their keys.
-func (o *Observations[T]) Known(moment int64) []assay.Observed[T] {
-	positions := map[string]int{}
-	var known []assay.Observed[T]
-	for _, observed := range o.all.Items()[:o.Count(moment)] {
-		if i, ok := positions[observed.Key]; ok {
-			known[i] = observed
-		} else {
-			positions[observed.Key] = len(known)
-			known = append(known, observed)
-		}
-	}
-	slices.SortFunc(known, func(a, b assay.Observed[T]) int { return cmp.Compare(a.Key, b.Key) })
-	return known
-}
-
-// Current returns what build makes of all observations. It is built only once: for one name, build must always be the
-// same function.
-func Current[T, M any](o *Observations[T], name string, build func([]assay.Observed[T]) M) M {
+// Current returns what build makes of all observations that count. It is built only once: for one name, the settlement
+// and build must always be the same.
+func Current[T, M any](o *Observations[T], name string, s Settlement, build func([]assay.Observed[T]) M) M {
 	built, ok := o.models.Load(name)
 	if !ok {
-		built, _ = o.models.LoadOrStore(name, sync.OnceValue(func() M { return build(o.Known(math.MaxInt64)) }))
+		built, _ = o.models.LoadOrStore(name, sync.OnceValue(func() M { return build(o.Known(math.MaxInt64, s)) }))
 	}
 	return built.(func() M)()
 }

@@ -29,7 +29,7 @@ func TestObservations_AtAnyMoment(t *testing.T) {
 	f := func(o *Observations[int], moment, received int64, want ...int) {
 		t.Helper()
 		var got []int
-		for _, k := range o.Known(moment) {
+		for _, k := range o.Known(moment, Settlement{}) {
 			got = append(got, k.Value)
 		}
 		if !slices.Equal(got, want) || o.Received(moment) != received {
@@ -55,14 +55,14 @@ func TestCurrent_BuildsOnce(t *testing.T) {
 	builds := 0
 	build := func(known []assay.Observed[int]) int { builds++; return len(known) }
 	for range 3 {
-		if got := Current(o, "length", build); got != 1 || builds != 1 {
+		if got := Current(o, "length", Settlement{}, build); got != 1 || builds != 1 {
 			t.Errorf("the model is %d after %d builds, want 1 and 1", got, builds)
 		}
 	}
-	if got := Current(o, "words", func([]assay.Observed[int]) string { return "one" }); got != "one" {
+	if got := Current(o, "words", Settlement{}, func([]assay.Observed[int]) string { return "one" }); got != "one" {
 		t.Errorf("the model of another name is %q", got)
 	}
-	if got := Current(with(o, observed("b", 0, 20, 2)), "length", build); got != 2 || builds != 2 {
+	if got := Current(with(o, observed("b", 0, 20, 2)), "length", Settlement{}, build); got != 2 || builds != 2 {
 		t.Errorf("with one more the model is %d after %d builds, want 2 and 2", got, builds)
 	}
 }
@@ -72,9 +72,9 @@ func TestObservations_WithoutModels(t *testing.T) {
 	o := with(none(), observed("a", 0, 10, 1))
 	builds := 0
 	build := func([]assay.Observed[int]) int { builds++; return builds }
-	Current(o, "model", build)
+	Current(o, "model", Settlement{}, build)
 	again := o.WithoutModels().(*Observations[int])
-	if got := Current(again, "model", build); got != 2 || again.Latest() != 10 {
+	if got := Current(again, "model", Settlement{}, build); got != 2 || again.Latest() != 10 {
 		t.Errorf("the model is that of build %d and the latest %d, want 2 and 10", got, again.Latest())
 	}
 }
@@ -89,7 +89,8 @@ func TestBatch_Add(t *testing.T) {
 		t.Error("a text was decoded as a number")
 	}
 	o := none().With(b).(*Observations[int])
-	if known := o.Known(math.MaxInt64); !slices.Equal(known, []assay.Observed[int]{observed("a", 2, 30, 7)}) {
+	want := []assay.Observed[int]{observed("a", 2, 30, 7)}
+	if known := o.Known(math.MaxInt64, Settlement{}); !slices.Equal(known, want) {
 		t.Errorf("the observations are %+v", known)
 	}
 }

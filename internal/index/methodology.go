@@ -41,6 +41,8 @@ type Methodology struct {
 
 	LikeForLike LikeForLike
 
+	SettleAfter time.Duration // after which a day of the other families is final; 0: never
+
 	UtilizationMaxAge time.Duration // how long a reading counts, unless its source reports again; 0: only at its instant
 }
 
@@ -157,6 +159,9 @@ type methodologyFile struct {
 	Utilization *struct {
 		MaxAge string `toml:"max_age"`
 	} `toml:"utilization"`
+	Settlement *struct {
+		After string `toml:"after"`
+	} `toml:"settlement"`
 }
 
 // ParseMethodology parses a methodology's TOML text. An error names the key, its value and what is allowed.
@@ -245,6 +250,9 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	if err := f.utilization(&m); err != nil {
 		return m, err
 	}
+	if err := f.settlement(&m); err != nil {
+		return m, err
+	}
 	return m, f.fallbacks(&m)
 }
 
@@ -267,6 +275,20 @@ func (f *methodologyFile) tokenMix(m *Methodology) (err error) {
 	}
 	if sum := m.TokenMix.Input + m.TokenMix.Cached + m.TokenMix.Output; sum != whole {
 		return fmt.Errorf("otpi.mix: input, cached and output must add up to 100, not %g", float64(sum)/100)
+	}
+	return nil
+}
+
+// settlement parses when a day is final.
+func (f *methodologyFile) settlement(m *Methodology) (err error) {
+	if f.Settlement == nil {
+		return nil
+	}
+	text := f.Settlement.After
+	m.SettleAfter, err = time.ParseDuration(text)
+	const least, most = time.Minute, 30 * 24 * time.Hour
+	if after := m.SettleAfter; err != nil || after != after.Truncate(time.Minute) || after < least || after > most {
+		return fmt.Errorf("settlement.after %q: must be whole minutes from 1m to 720h, such as 24h", text)
 	}
 	return nil
 }
@@ -531,4 +553,13 @@ func (s Schedule) Version(name string) (Methodology, bool) {
 		}
 	}
 	return Methodology{}, false
+}
+
+// SettleAfter is how many milliseconds after its end, and after its first row since then was received, a day of the
+// families other than GPU prices is final; 0 for never.
+func (s Schedule) SettleAfter(end int64) int64 { return s.At(end).SettleAfter.Milliseconds() }
+
+// Settles reports whether days are ever final.
+func (s Schedule) Settles() bool {
+	return slices.ContainsFunc(s, func(m Methodology) bool { return m.SettleAfter > 0 })
 }

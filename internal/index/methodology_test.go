@@ -40,6 +40,8 @@ base          = 2026-01-01
 window_days   = 400
 [utilization]
 max_age = "36h"
+[settlement]
+after = "18h30m"
 `
 
 func mustParse(t *testing.T, text string) Methodology {
@@ -64,7 +66,7 @@ func TestParseMethodology(t *testing.T) {
 		LikeForLike: LikeForLike{
 			Method: GEKS, Base: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), WindowDays: 400,
 		},
-		UtilizationMaxAge: 36 * time.Hour,
+		UtilizationMaxAge: 36 * time.Hour, SettleAfter: 18*time.Hour + 30*time.Minute,
 	}
 	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
 	if diff := cmp.Diff(want, mustParse(t, fullText), sameZone); diff != "" {
@@ -140,6 +142,12 @@ func TestParseMethodology_Rejected(t *testing.T) {
 	f(`"36h"`, `"1h1s"`, `utilization.max_age "1h1s": `+aged)
 	f(`"36h"`, `"two days"`, `utilization.max_age "two days": `+aged)
 	f(`max_age = "36h"`, ``, `utilization.max_age "": `+aged)
+
+	const final = "must be whole minutes from 1m to 720h, such as 24h"
+	f(`"18h30m"`, `"0m"`, `settlement.after "0m": `+final)
+	f(`"18h30m"`, `"721h"`, `settlement.after "721h": `+final)
+	f(`"18h30m"`, `"1m1s"`, `settlement.after "1m1s": `+final)
+	f(`after = "18h30m"`, ``, `settlement.after "": `+final)
 
 	const versions = "must be 1 to 32 letters, digits, dots and hyphens"
 	f(`"2.0.0-rc.1"`, `""`, `version "": `+versions)

@@ -144,7 +144,7 @@ func (f *Follower) next(
 // be read again.
 func wentBack(seen, now store.Counters) bool {
 	return now.Catalog < seen.Catalog || now.Publication < seen.Publication || now.Methodology < seen.Methodology ||
-		now.Manifest < seen.Manifest || now.Notices < seen.Notices ||
+		now.Manifest < seen.Manifest || now.Notices < seen.Notices || now.Restatements < seen.Restatements ||
 		now.Realtime < seen.Realtime || now.Utilization < seen.Utilization ||
 		anyLess(now.Observed[:], seen.Observed[:])
 }
@@ -234,6 +234,11 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 	}
 	if now.Methodology != seen.Methodology {
 		if update.Methodologies, err = f.Store.Methodologies(ctx); err != nil {
+			return err
+		}
+	}
+	if now.Restatements != seen.Restatements {
+		if update.Restatements, err = f.Store.Restatements(ctx, seen.Restatements, now.Restatements); err != nil {
 			return err
 		}
 	}

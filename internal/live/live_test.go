@@ -526,7 +526,7 @@ func testLoadCatalogChangeRebuildsModels(t *testing.T, db *store.DB) {
 	}
 	want := func(s *snapshot.Snapshot, times int) {
 		t.Helper()
-		if got := family.Current(coding.Family.In(&s.Observations), "test", build); got != 1 || made != times {
+		if got := family.Current(coding.Family.In(&s.Observations), "test", family.Settlement{}, build); got != 1 || made != times {
 			t.Errorf("of %d observations a model was made %d times, want of 1 and %d times", got, made, times)
 		}
 	}

@@ -17,6 +17,10 @@ var Family = &family.Definition[assay.MemoryReading]{
 	Key:      (*assay.MemoryReading).Key,
 	Describe: describe,
 	At:       func(o *assay.Observed[assay.MemoryReading]) int64 { return o.Value.At },
+	Slot: func(r *assay.MemoryReading) family.Slot {
+		at := weekdayFixing(r.At)
+		return family.Slot{Series: r.MemoryID, At: at, End: at}
+	},
 }
 
 var schema = &family.Schema{

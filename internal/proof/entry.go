@@ -47,6 +47,7 @@ const (
 	ImportKind       = "import"
 	ComplaintKind    = "complaint"
 	NoticeKind       = "notice"
+	RestatementKind  = "restatement"
 	ReceiptKind      = "receipt"
 	TransactionsKind = "transactions"
 	VerificationKind = "verification"
@@ -232,4 +233,16 @@ func AppendNoticeEntry(dst []byte, s Salt, n *assay.Notice) []byte {
 	content := append(assay.AppendString(nil, n.Actor), '\n')
 	content = assay.AppendString(content, n.Approver)
 	return append(appendHash(dst, "content", s.commit(NoticeKind, n.Number, content)), '}')
+}
+
+// AppendRestatementEntry appends the entry of a restatement of a family. It commits to who has made it.
+func AppendRestatementEntry(dst []byte, s Salt, r *assay.Restatement) []byte {
+	dst = appendNumber(beginEntry(dst, RestatementKind), "number", r.Number)
+	dst = appendInstantOf(dst, "at", r.At)
+	dst = appendText(dst, "family", r.Family.String())
+	dst = appendInstantOf(dst, "from", r.From)
+	dst = appendInstantOf(dst, "to", r.To)
+	dst = appendText(dst, "reason", r.Reason)
+	content := assay.AppendString(nil, r.Actor)
+	return append(appendHash(dst, "content", s.commit(RestatementKind, r.Number, content)), '}')
 }

@@ -61,6 +61,7 @@ type Snapshot struct {
 	Synthetic      bool
 	Methodologies  []assay.MethodologyFile // oldest first
 	Notices        []assay.Notice          // likewise
+	Restatements   []assay.Restatement     // likewise
 
 	Observations family.Set
 
@@ -134,6 +135,7 @@ type Update struct {
 	Methodologies []assay.MethodologyFile // all of them, in any order, or nil if nothing changed
 	Manifests     []assay.Manifest        // new ones, in the order in which they were signed
 	Notices       []assay.Notice          // new ones, in their order
+	Restatements  []assay.Restatement     // likewise
 }
 
 // SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions
@@ -222,6 +224,10 @@ func (s *Snapshot) With(u Update) *Snapshot {
 	next.addManifests(u.Manifests)
 	if len(u.Notices) > 0 {
 		next.Notices = slices.Concat(s.Notices, u.Notices)
+	}
+	if len(u.Restatements) > 0 {
+		next.dropModels() // other observations count
+		next.Restatements = slices.Concat(s.Restatements, u.Restatements)
 	}
 	return &next
 }

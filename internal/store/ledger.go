@@ -74,6 +74,7 @@ func (l *Ledger) readNumbers(tx *tx) (err error) {
 		{"publication", `SELECT version FROM publications ORDER BY version`, l.Counters.Publication},
 		{"manifest", `SELECT sequence FROM manifests ORDER BY sequence`, l.Counters.Manifest},
 		{"notice", `SELECT notice FROM notices ORDER BY notice`, l.Counters.Notices},
+		{"restatement", `SELECT restatement FROM restatements ORDER BY restatement`, l.Counters.Restatements},
 		{"methodology", `SELECT row_number() OVER () FROM methodologies`, l.Counters.Methodology},
 	} {
 		if err := checkNumbers(tx, list.thing, list.query, list.count); err != nil {

@@ -52,6 +52,7 @@ var numberedKinds = slices.Concat([]numberedKind{
 	{proof.ImportKind, `SELECT max(import) FROM imports`, eachImportEntry},
 	{proof.ComplaintKind, `SELECT max(event) FROM complaint_events`, eachComplaintEntry},
 	{proof.NoticeKind, counterQuery("notices"), eachNoticeEntry},
+	{proof.RestatementKind, counterQuery("restatements"), eachRestatementEntry},
 }, observationEntries())
 
 // counterQuery is null for a counter that does not exist, such as that of a family newer than the database.

@@ -92,7 +92,9 @@ type Counters struct {
 
 	Checkpoint int64 // how many entries of the log the newest checkpoint signs
 
-	Notices     int64
+	Notices      int64
+	Restatements int64
+
 	Realtime    int64 // the instant of the newest print
 	Utilization int64 // the Received of the newest reading
 
@@ -139,6 +141,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Publication
 	case "notices":
 		return &c.Notices
+	case "restatements":
+		return &c.Restatements
 	case "realtime":
 		return &c.Realtime
 	case "methodology":

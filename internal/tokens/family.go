@@ -18,6 +18,9 @@ var Family = &family.Definition[assay.ModelDay]{
 	Key:      (*assay.ModelDay).Key,
 	Describe: describe,
 	At:       func(o *assay.Observed[assay.ModelDay]) int64 { return o.Value.Day },
+	Slot: func(m *assay.ModelDay) family.Slot {
+		return family.Slot{Series: m.Lab, At: m.Day, End: m.Day + assay.Day}
+	},
 }
 
 var schema = &family.Schema{

@@ -91,6 +91,7 @@ var locations = map[string]*regexp.Regexp{
 	"series":       regexp.MustCompile(`series \d+, (daily|hourly) of GPU \d+`),
 	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type
 	"notice":       regexp.MustCompile(`notice \d+`),
+	"restatement":  regexp.MustCompile(`restatement \d+`),
 	"key":          regexp.MustCompile(`key event \d+|signed with the key`),
 	"ids":          regexp.MustCompile(`the table of transaction ids`),
 	"log": regexp.MustCompile(`(entry \d+|bundle|tile \d+ of level \d+|checkpoint of \d+ entries) of the log|` +
@@ -153,6 +154,7 @@ var tables = []struct {
 	{name: "imports", where: "1", locations: "log"},
 	{name: "complaint_events", where: "1", locations: "log"},
 	{name: "notices", where: "1", locations: "notice count log"},
+	{name: "restatements", where: "1", locations: "restatement count log"},
 	{name: "transaction_ids", where: "1", locations: "transaction ids"},
 	{name: "verifications", where: "1", locations: "verification receipt log"},
 	{name: "corrections", where: "1", locations: "correction receipt transaction count log"},

@@ -289,6 +289,12 @@ func (b *marketBuilder) others() {
 		})
 		b.do(func() error { return b.db.AnswerComplaint(b.ctx, 1, fmt.Sprint("answer ", n)) })
 		b.do(func() error {
+			_, err := b.db.AddRestatement(b.ctx, assay.Restatement{
+				Family: assay.FamilyModels, From: int64(n), To: b.clock, Reason: "late", Actor: "editor",
+			})
+			return err
+		})
+		b.do(func() error {
 			_, err := b.db.AddImport(b.ctx, proof.Import{Family: "transactions", File: fmt.Sprint("rows", n, ".csv"), Rows: 3})
 			return err
 		})

@@ -66,6 +66,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/gpu-utilization":                           "/api/gpu-utilization",
 		recordRoute:                                      gpu + "/determination?date=" + day(0, 0, -3),
 		"/api/corrections":                               "/api/corrections",
+		"/api/corrections/{family}":                      "/api/corrections/models",
 		"/api/memory-index":                              "/api/memory-index",
 		"/api/memory/{memoryType}/history":               "/api/memory/mem_ddr5_16gb/history?" + quarter,
 		"/api/otpi":                                      "/api/otpi?" + week,

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/registry"
+	"github.com/assaydata/assay/internal/store"
+)
+
+// settlingFamilies are the names of the families whose values become final.
+func settlingFamilies() (names []string) {
+	for _, f := range registry.Families {
+		if f.Settles() {
+			names = append(names, f.Name().String())
+		}
+	}
+	return names
+}
+
+// settlingFamily finds a family by the value of --family.
+func settlingFamily(name string) (family.Family, error) {
+	if found, ok := assay.FamilyByName(name); ok && registry.Families[found].Settles() {
+		return registry.Families[found], nil
+	}
+	return nil, usagef("invalid value %q for --family: must be one of %s", name, strings.Join(settlingFamilies(), ", "))
+}
+
+// lateFamilyRow is a row of a family that came after its day was final, and does not count yet.
+type lateFamilyRow struct {
+	Family     string  `json:"family"`
+	Series     string  `json:"series"`
+	At         instant `json:"at"`
+	Key        string  `json:"key"`
+	ReceivedAt instant `json:"received_at"`
+}
+
+var lateFamilyColumns = []string{"family", "series", "at", "key", "received_at"}
+
+func (r lateFamilyRow) cells() []string {
+	return []string{r.Family, r.Series, r.At.String(), r.Key, r.ReceivedAt.String()}
+}
+
+// lateOfFamily lists the late rows of a family about [from, to) that do not count yet.
+func lateOfFamily(
+	ctx context.Context, db *store.DB, f family.Family, from, to int64,
+) (rows []lateFamilyRow, err error) {
+	files, err := db.Methodologies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schedule, err := index.ParseSchedule(files)
+	if err != nil || !schedule.Settles() {
+		return nil, err
+	}
+	restated, err := db.Restatements(ctx, 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	restated = slices.DeleteFunc(restated, func(r assay.Restatement) bool { return r.Family != f.Name() })
+	batch := f.NewBatch()
+	add := func(o store.Observation, revision int, received int64) error {
+		return batch.Add(o.Key, o.Body, revision, received)
+	}
+	if err := db.EachObservation(ctx, f.Name(), 0, math.MaxInt64, add); err != nil {
+		return nil, err
+	}
+	settlement := family.Settlement{After: schedule.SettleAfter, Restated: restated}
+	f.NoObservations().With(batch).EachLateRow(math.MaxInt64, settlement, func(l family.LateRow) {
+		if l.Restated == 0 && l.At >= from && l.At < to {
+			rows = append(rows, lateFamilyRow{f.Name().String(), l.Series, instant(l.At), l.Key, instant(l.Received)})
+		}
+	})
+	return rows, nil
+}
+
+// restateFamily lets the late rows of a family count; with dryRun it lists them.
+func restateFamily(
+	ctx context.Context, db *store.DB, f family.Family, r assay.Restatement, dryRun bool, s *streams,
+) error {
+	late, err := lateOfFamily(ctx, db, f, r.From, r.To)
+	if err != nil {
+		return err
+	}
+	if dryRun {
+		read := func(context.Context, *store.DB) ([]lateFamilyRow, error) { return late, nil }
+		return printRows(ctx, db, s, false, lateFamilyColumns, read, lateFamilyRow.cells)
+	}
+	if len(late) == 0 {
+		s.say("nothing to restate: no row of %s is late in this period", f.Name())
+		return nil
+	}
+	r.Family = f.Name()
+	if r, err = db.AddRestatement(ctx, r); err != nil {
+		return err
+	}
+	s.say("restated: %s from now on (restatement %d)", countsNow(len(late), f.Name()), r.Number)
+	return nil
+}
+
+func countsNow(rows int, of assay.Family) string {
+	if rows == 1 {
+		return "1 late row of " + of.String() + " counts"
+	}
+	return thousands(rows) + " late rows of " + of.String() + " count"
+}

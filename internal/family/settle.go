@@ -1,0 +1,151 @@
+package family
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/assaydata/assay"
+)
+
+// Values must not move because an old input arrives. So a day of a series, such as a lab's, becomes final: some time
+// after it has ended and its first row was received. What comes for it later, or for an earlier day of the series, is
+// late, and counts only once the operator has restated that time. All of this follows from when rows were received,
+// so that anyone with the rows can repeat it, for every past moment too.
+
+// Slot is the time that a row is about, as far as settling is concerned.
+type Slot struct {
+	Series  string // whose values the row enters into; it settles on its own
+	At, End int64  // of the time; At orders the slots of a series
+}
+
+// Settlement says when rows are late, and which late ones count.
+type Settlement struct {
+	// After is how long after its end, and after the first row that was received since then, a slot with that end is
+	// final; 0 for never.
+	After func(end int64) int64
+	// Restated is what the operator has restated, in the order of time.
+	Restated []assay.Restatement
+}
+
+// restated returns the restatement by which a late row counts; nil without one.
+func (s *Settlement) restated(slot Slot, received int64) *assay.Restatement {
+	for i := range s.Restated {
+		if r := &s.Restated[i]; r.At >= received && slot.At >= r.From && slot.At < r.To {
+			return r
+		}
+	}
+	return nil
+}
+
+// frontier is how far a series is final.
+type frontier struct {
+	passed bool // anything is
+	at     int64
+	due    []dueSlot // those that will be, in the order in which their rows were received
+}
+
+type dueSlot struct{ at, final int64 }
+
+// advance moves the frontier to where it is at a moment.
+func (f *frontier) advance(moment int64) {
+	for len(f.due) > 0 && f.due[0].final <= moment {
+		if !f.passed || f.due[0].at > f.at {
+			f.passed, f.at = true, f.due[0].at
+		}
+		f.due = f.due[1:]
+	}
+}
+
+// Late is a row that came late.
+type Late[T any] struct {
+	assay.Observed[T]
+	Slot
+	Restated int64 // when the operator has restated it; 0 if it does not count yet
+}
+
+// Known returns the newest revision of every observation that counts at a moment, in the order of their keys.
+func (o *Observations[T]) Known(moment int64, s Settlement) []assay.Observed[T] {
+	positions := map[string]int{}
+	var known []assay.Observed[T]
+	o.each(moment, s, func(observed *assay.Observed[T], late *Late[T]) {
+		if late != nil && late.Restated == 0 {
+			return
+		}
+		if i, ok := positions[observed.Key]; ok {
+			known[i] = *observed
+		} else {
+			positions[observed.Key] = len(known)
+			known = append(known, *observed)
+		}
+	})
+	slices.SortFunc(known, func(a, b assay.Observed[T]) int { return cmp.Compare(a.Key, b.Key) })
+	return known
+}
+
+// Changed returns when what is known at a moment changed last: by what was received, or restated.
+func (o *Observations[T]) Changed(moment int64, s Settlement) int64 {
+	changed := o.Received(moment)
+	for i := range s.Restated {
+		if at := s.Restated[i].At; at <= moment {
+			changed = max(changed, at)
+		}
+	}
+	return changed
+}
+
+// LateRow is Late without its type parameter.
+type LateRow struct {
+	Slot
+	Key      string
+	Received int64
+	Restated int64
+}
+
+// EachLateRow is EachLate for code that loops over all families.
+func (o *Observations[T]) EachLateRow(moment int64, s Settlement, f func(LateRow)) {
+	o.EachLate(moment, s, func(l *Late[T]) { f(LateRow{l.Slot, l.Key, l.Received, l.Restated}) })
+}
+
+// EachLate calls f for each late row that was received up to a moment, in the order of receipt.
+func (o *Observations[T]) EachLate(moment int64, s Settlement, f func(*Late[T])) {
+	o.each(moment, s, func(_ *assay.Observed[T], late *Late[T]) {
+		if late != nil {
+			f(late)
+		}
+	})
+}
+
+// each calls f for each row that was received up to a moment, with late set if it came late.
+func (o *Observations[T]) each(
+	moment int64, s Settlement, f func(observed *assay.Observed[T], late *Late[T]),
+) {
+	rows := o.all.Items()[:o.Count(moment)]
+	frontiers := map[string]*frontier{}
+	for i := range rows {
+		observed := &rows[i]
+		if o.slot == nil || s.After == nil {
+			f(observed, nil)
+			continue
+		}
+		slot := o.slot(&observed.Value)
+		series := frontiers[slot.Series]
+		if series == nil {
+			series = &frontier{}
+			frontiers[slot.Series] = series
+		}
+		series.advance(observed.Received)
+		if series.passed && slot.At <= series.at {
+			late := &Late[T]{Observed: *observed, Slot: slot}
+			if r := s.restated(slot, observed.Received); r != nil && r.At <= moment {
+				late.Restated = r.At
+			}
+			f(observed, late)
+			continue
+		}
+		// A row that came before the end of its own slot is a part of it, and settles nothing.
+		if after := s.After(slot.End); after > 0 && observed.Received >= slot.End {
+			series.due = append(series.due, dueSlot{slot.At, observed.Received + after})
+		}
+		f(observed, nil)
+	}
+}
