@@ -15,6 +15,7 @@ import (
 // A row that comes after its day is final is listed, and counts once it was restated.
 func TestRestate_LateRowsOfAFamily(t *testing.T) {
 	t.Parallel()
+	needProgram(t)
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

@@ -32,7 +32,7 @@ func downgrade(t *testing.T, db *sql.DB) {
 		`ALTER TABLE verifications DROP COLUMN evidence`, `ALTER TABLE conflicts DROP COLUMN evidence`,
 		`ALTER TABLE conflicts DROP COLUMN verified_by`,
 		`ALTER TABLE methodologies DROP COLUMN reason`, `ALTER TABLE methodologies DROP COLUMN approver`,
-		`DELETE FROM counters WHERE name IN ('log', 'checkpoint')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
+		`DELETE FROM counters WHERE name IN ('log', 'checkpoint', 'notices', 'restatements')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
 		`DROP INDEX conflicts_by_receipt`, `DROP INDEX utilization_by_receipt`,
 		`DELETE FROM migrations WHERE number >= 16`,
 	} {
