@@ -8,6 +8,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/tokens"
 	"github.com/assaydata/assay/internal/web"
@@ -88,19 +89,32 @@ type costModel struct {
 	families map[string][]string // by lab, and of all labs under ""; AllModels first, then by name
 }
 
-var costModels = &modelKind[assay.ModelDay, *costModel]{
-	name:   "workload costs",
-	family: tokens.Family,
-	build:  newCostModel,
-	size:   func(m *costModel) int { return m.size() },
+// costModels are over weeks, dailyCostModels over single days.
+var (
+	costModels      = newCostModels("workload costs", tokens.Costs)
+	dailyCostModels = newCostModels("daily workload costs", tokens.DailyCosts)
+)
+
+// costsOf computes the costs of workloads.
+type costsOf func(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) []tokens.Cost
+
+func newCostModels(name string, costs costsOf) *modelKind[assay.ModelDay, *costModel] {
+	return &modelKind[assay.ModelDay, *costModel]{
+		name:   name,
+		family: tokens.Family,
+		build: func(a *API, snap *snapshot.Snapshot, known knownRows[assay.ModelDay]) *costModel {
+			return newCostModel(snap, costs(known.rows, snap.Catalog.Labs, a.schedule(snap)))
+		},
+		size: func(m *costModel) int { return m.size() },
+	}
 }
 
-func newCostModel(a *API, snap *snapshot.Snapshot, known knownRows[assay.ModelDay]) *costModel {
+func newCostModel(snap *snapshot.Snapshot, costs []tokens.Cost) *costModel {
 	m := &costModel{dayRows: newDayRows(), families: map[string][]string{"": {tokens.AllModels}}}
 	for _, lab := range snap.Catalog.Labs {
 		m.families[lab.Lab] = []string{tokens.AllModels}
 	}
-	for _, c := range tokens.Costs(known.rows, snap.Catalog.Labs, a.schedule(snap)) {
+	for _, c := range costs {
 		filters := []tokenFilter{{lab: c.Lab}, {family: c.Family}, {lab: c.Lab, family: c.Family}}
 		m.text = appendCost(m.begin(c.Day, filters...), &c)
 		m.end()
@@ -127,16 +141,16 @@ func appendTokenPrice(dst []byte, p *tokens.Price) []byte {
 	dst = p.Value.AppendJSON(append(dst, `,"indexPerMtok":`...))
 	dst = appendInstantField(dst, `,"computedAt":`, p.Computed)
 	if p.Split > 0 {
-		dst = appendUnitPrice(dst, `,"inputPerMtok":`, p.Input)
-		dst = appendUnitPrice(dst, `,"cachedInputPerMtok":`, p.Cached)
-		dst = appendUnitPrice(dst, `,"outputPerMtok":`, p.Output)
-		dst = appendUnitPrice(dst, `,"mixPerMtok":`, p.Mix)
+		dst = appendOptional(dst, `,"inputPerMtok":`, p.Input)
+		dst = appendOptional(dst, `,"cachedInputPerMtok":`, p.Cached)
+		dst = appendOptional(dst, `,"outputPerMtok":`, p.Output)
+		dst = appendOptional(dst, `,"mixPerMtok":`, p.Mix)
 		dst = p.Split.AppendJSON(append(dst, `,"splitShare":`...))
 	}
 	return append(dst, '}')
 }
 
-func appendUnitPrice(dst []byte, field string, p tokens.UnitPrice) []byte {
+func appendOptional(dst []byte, field string, p tokens.Optional) []byte {
 	if dst = append(dst, field...); !p.OK {
 		return append(dst, "null"...)
 	}
@@ -153,7 +167,8 @@ func appendCost(dst []byte, c *tokens.Cost) []byte {
 	dst = c.Price.AppendJSON(append(dst, `,"priceEffect":`...))
 	dst = c.Intensity.AppendJSON(append(dst, `,"intensityEffect":`...))
 	dst = c.Mix.AppendJSON(append(dst, `,"mixEffect":`...))
-	return append(appendInstantField(dst, `,"computedAt":`, c.Computed), '}')
+	dst = appendInstantField(dst, `,"computedAt":`, c.Computed)
+	return append(appendOptional(dst, `,"unlinkedShare":`, c.Unlinked), '}')
 }
 
 // dayRows are rows of calendar days, oldest first, as one text, of which any part can be sent without copying. The
@@ -422,7 +437,15 @@ func workload(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	costs, err := costModels.of(&q)
+	models, kind := costModels, "workload"
+	window, err := q.OneOf("windowDays", "", "7", "1")
+	if err != nil {
+		return web.Response{}, err
+	}
+	if window == "1" {
+		models, kind = dailyCostModels, "workload of days"
+	}
+	costs, err := models.of(&q)
 	if err != nil {
 		return web.Response{}, err
 	}
@@ -437,5 +460,8 @@ func workload(q query) (web.Response, error) {
 	view.between(q.bounds(ask, grant, to))
 	head := appendGivenField(appendTokenHead(grant), `,"lab":`, lab.Lab)
 	head = view.appendRange(appendGivenField(head, `,"family":`, modelFamily))
-	return view.respond("workload", head, costModels.changed(&q)), nil
+	if window != "" {
+		head = append(append(head, `,"windowDays":`...), window...)
+	}
+	return view.respond(kind, head, models.changed(&q)), nil
 }

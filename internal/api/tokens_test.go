@@ -360,6 +360,8 @@ func TestTokens_RowsAreJSON(t *testing.T) {
 		IntensityEffect assay.Nanos `json:"intensityEffect"`
 		MixEffect       assay.Nanos `json:"mixEffect"`
 		ComputedAt      string      `json:"computedAt"`
+
+		UnlinkedShare *assay.Nanos `json:"unlinkedShare"`
 	}
 	f := func(got []byte, row any) {
 		t.Helper()
@@ -381,9 +383,13 @@ func TestTokens_RowsAreJSON(t *testing.T) {
 	}
 	for _, c := range tokens.Costs(known, labs, index.Schedule{index.Plain()}) {
 		c.Family += ` "new"`
+		var unlinked *assay.Nanos
+		if c.Unlinked.OK {
+			unlinked = &c.Unlinked.Value
+		}
 		f(api.AppendCost([]byte("x"), &c), cost{
 			day(c.Day), c.Lab, c.Family, c.Cents, json.Number(c.Index), c.Ktok, c.Price, c.Intensity, c.Mix,
-			assay.FormatInstant(c.Computed),
+			assay.FormatInstant(c.Computed), unlinked,
 		})
 	}
 }

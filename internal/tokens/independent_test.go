@@ -268,7 +268,7 @@ func TestCosts_ComputedOtherwise(t *testing.T) {
 				}
 				u := used{1 + scaled(rng, 6), 1 + scaled(rng, 9), 1 + scaled(rng, 13)}
 				d := assay.ModelDay{
-					Day: assay.Day + int64(i)*window, Lab: "openai", Model: fmt.Sprint(model), Family: "flagship",
+					Day: assay.Day + int64(i)*overWeek, Lab: "openai", Model: fmt.Sprint(model), Family: "flagship",
 					Requests: u.requests, InputTokens: u.tokens, Dollars: assay.Nanos(u.dollars),
 				}
 				history[i][d.Model] = u
@@ -286,7 +286,7 @@ func compareWithReference(
 	t.Helper()
 	for _, method := range []string{index.LMDI, index.SatoVartia, index.GEKS} {
 		rule := by(method)
-		rule.Base = assay.Day + int64(base)*window
+		rule.Base = assay.Day + int64(base)*overWeek
 		costs := Costs(known, labs(), scheduleBy(rule))
 		logs := r.logsBy(method, history, base)
 		for i := range history {
@@ -352,4 +352,99 @@ func (r *reference) logsBy(method string, history []week, base int) []*big.Float
 		logs[i] = minus(logs[i+1], change(history[i], history[i+1]))
 	}
 	return logs
+}
+
+// rounded4 is a rational number with four decimals, rounded half-even, in billionths.
+func rounded4(r *big.Rat) assay.Nanos {
+	scaled := new(big.Rat).Mul(r, big.NewRat(10_000, 1))
+	quotient, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int))
+	above := rest.Lsh(rest, 1).Cmp(scaled.Denom())
+	if above > 0 || above == 0 && quotient.Bit(0) == 1 {
+		quotient.Add(quotient, big.NewInt(1))
+	}
+	return assay.Nanos(quotient.Int64()) * 100_000
+}
+
+// Token prices, computed with rational numbers, are the same in every digit, and so are their parts.
+func TestPrices_ComputedOtherwise(t *testing.T) {
+	t.Parallel()
+	values := 100_000
+	if testing.Short() {
+		values = 10_000
+	}
+	m := index.Plain()
+	m.TokenMix = index.TokenMix{Input: 6550, Cached: 1425, Output: 2025}
+	rng := rand.New(rand.NewPCG(31, 32))
+	for compared := 0; compared < values; {
+		var known []assay.Observed[assay.ModelDay]
+		type sums struct{ dollars, tokens int64 }
+		var all, input, cached, output sums
+		add := func(s *sums, dollars assay.Nanos, tokens int64) {
+			s.dollars, s.tokens = s.dollars+int64(dollars), s.tokens+tokens
+		}
+		for model := range 1 + rng.IntN(4) {
+			d := assay.ModelDay{
+				Day: assay.Day, Lab: "openai", Model: fmt.Sprint(model), Family: "flagship", Requests: 1,
+				InputTokens: 1 + scaled(rng, 9), OutputTokens: scaled(rng, 9), Dollars: assay.Nanos(scaled(rng, 13)),
+			}
+			d.Free = d.Dollars == 0
+			if d.Split = rng.IntN(3) > 0 && !d.Free; d.Split {
+				d.CachedTokens = rng.Int64N(d.InputTokens)
+				if d.OutputTokens > 0 {
+					d.OutputDollars = assay.Nanos(rng.Int64N(int64(d.Dollars) + 1))
+				}
+				if d.CachedTokens > 0 {
+					d.CachedDollars = assay.Nanos(rng.Int64N(int64(d.Dollars-d.OutputDollars) + 1))
+				}
+				d.InputDollars = d.Dollars - d.OutputDollars - d.CachedDollars
+				add(&input, d.InputDollars, d.InputTokens-d.CachedTokens)
+				add(&cached, d.CachedDollars, d.CachedTokens)
+				add(&output, d.OutputDollars, d.OutputTokens)
+			}
+			if !d.Free {
+				add(&all, d.Dollars, d.InputTokens+d.OutputTokens)
+			}
+			known = append(known, assay.Observed[assay.ModelDay]{Value: d, Key: d.Key()})
+		}
+		prices := Prices(known, labs(), index.Schedule{m})
+		if len(prices) == 0 {
+			if all.tokens > 0 {
+				t.Fatal("there is no price")
+			}
+			continue
+		}
+		perMillion := func(s sums) *big.Rat {
+			return new(big.Rat).Mul(big.NewRat(s.dollars, s.tokens), big.NewRat(1, 1000)) // of billionths
+		}
+		same := func(what string, got assay.Nanos, want *big.Rat) {
+			t.Helper()
+			if got != rounded4(want) {
+				t.Fatalf("%s is %v, and computed otherwise %s", what, got, want.FloatString(12))
+			}
+			compared++
+		}
+		p := prices[0]
+		same("the price", p.Value, perMillion(all))
+		for _, part := range []struct {
+			name string
+			got  Optional
+			of   sums
+		}{{"input", p.Input, input}, {"cached", p.Cached, cached}, {"output", p.Output, output}} {
+			if part.got.OK != (part.of.tokens > 0 && input.dollars+cached.dollars+output.dollars > 0) {
+				t.Fatalf("%s has a price: %t", part.name, part.got.OK)
+			}
+			if part.got.OK {
+				same(part.name, part.got.Value, perMillion(part.of))
+			}
+		}
+		if p.Mix.OK {
+			if cached.tokens == 0 {
+				cached = input
+			}
+			mix := new(big.Rat).Mul(perMillion(input), big.NewRat(6550, 10_000))
+			mix.Add(mix, new(big.Rat).Mul(perMillion(cached), big.NewRat(1425, 10_000)))
+			mix.Add(mix, new(big.Rat).Mul(perMillion(output), big.NewRat(2025, 10_000)))
+			same("the mix", p.Mix.Value, mix)
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 // The methods differ in how the prices of two states are compared, and over which days.
 
 // setIndices sets the index of each row by the methodology in effect when its day ends.
-func setIndices(costs []Cost, states []state, schedule index.Schedule) {
+func setIndices(costs []Cost, states []state, window int64, schedule index.Schedule) {
 	made := map[index.LikeForLike][]ln.Log{}
 	for i := range costs {
 		rule := schedule.At(costs[i].Day + assay.Day).LikeForLike
@@ -26,7 +26,7 @@ func setIndices(costs []Cost, states []state, schedule index.Schedule) {
 			made[rule] = logs
 		}
 		costs[i].Index = indexText(logs[i])
-		costs[i].Computed = newestReceived(states, min(i, base), max(i, base))
+		costs[i].Computed = newestReceived(states, window, min(i, base), max(i, base))
 	}
 }
 
@@ -37,7 +37,7 @@ func basePosition(states []state, rule index.LikeForLike) int {
 
 // newestReceived is when the newest observation of the states from one to another, and of the windows they look back
 // on, was received.
-func newestReceived(states []state, from, to int) (at int64) {
+func newestReceived(states []state, window int64, from, to int) (at int64) {
 	first := states[from].day - window
 	for from > 0 && states[from-1].day > first {
 		from--

@@ -24,7 +24,7 @@ func (m market) observed(first int64) (known []assay.Observed[assay.ModelDay]) {
 	for week, sales := range m {
 		for _, s := range sales {
 			d := assay.ModelDay{
-				Day: first + int64(week)*window, Lab: "openai", Model: s.model, Family: "flagship",
+				Day: first + int64(week)*overWeek, Lab: "openai", Model: s.model, Family: "flagship",
 				Requests: s.requests, InputTokens: s.requests * 1000, Dollars: assay.Nanos(s.requests*s.cents) * (assay.One / 100),
 			}
 			known = append(known, assay.Observed[assay.ModelDay]{Value: d, Key: d.Key()})
@@ -225,12 +225,12 @@ func TestLikeForLike_Base(t *testing.T) {
 			rule.WindowDays = 140
 		}
 		const base = 30
-		rule.Base = assay.Day + base*window
+		rule.Base = assay.Day + base*overWeek
 		all := m.indices(rule)
 		if all[base] != "100" || len(all) != len(m) {
 			t.Fatalf("%s: the base day has %s", method, all[base])
 		}
-		part := Costs(m[5:60].observed(assay.Day+5*window), labs(), scheduleBy(rule))
+		part := Costs(m[5:60].observed(assay.Day+5*overWeek), labs(), scheduleBy(rule))
 		for i := range 55 {
 			if got := part[2*i]; got.Family != AllModels || got.Index != all[5+i] {
 				t.Fatalf("%s: week %d is %s, with more weeks %s", method, 5+i, got.Index, all[5+i])
@@ -272,7 +272,7 @@ func TestLikeForLike_Large(t *testing.T) {
 	t.Parallel()
 	one := assay.ModelDay{Lab: "openai", Model: "m", Family: "flagship", Requests: 1e6, InputTokens: 1e12, Dollars: 1}
 	two := one
-	two.Requests, two.InputTokens, two.Dollars, one.Day, two.Day = 1, 1, assay.One-1, assay.Day, assay.Day+window
+	two.Requests, two.InputTokens, two.Dollars, one.Day, two.Day = 1, 1, assay.One-1, assay.Day, assay.Day+overWeek
 	known := []assay.Observed[assay.ModelDay]{{Value: one, Key: one.Key()}, {Value: two, Key: two.Key()}}
 	for _, method := range []string{index.LMDI, index.SatoVartia, index.GEKS} {
 		costs := Costs(known, labs(), scheduleBy(by(method)))

@@ -16,12 +16,12 @@ type Price struct {
 
 	// Of the models whose dollars are split:
 	Split                 assay.Nanos // their share in the dollars; 0 without any
-	Input, Cached, Output UnitPrice   // USD per million tokens
-	Mix                   UnitPrice   // of the methodology's reference mix of these
+	Input, Cached, Output Optional    // USD per million tokens
+	Mix                   Optional    // of the methodology's reference mix of these
 }
 
-// UnitPrice is a price, if there is one.
-type UnitPrice struct {
+// Optional is a number, if there is one.
+type Optional struct {
 	Value assay.Nanos
 	OK    bool
 }
@@ -133,11 +133,11 @@ func (p *part) price() *big.Rat {
 	return price.Mul(price, big.NewRat(million, 1))
 }
 
-func rounded(price *big.Rat, m index.Methodology) UnitPrice {
+func rounded(price *big.Rat, m index.Methodology) Optional {
 	if price == nil {
-		return UnitPrice{}
+		return Optional{}
 	}
 	unit := assay.Unit(m.Decimals)
 	units := new(big.Int).Mul(price.Denom(), big.NewInt(int64(unit)))
-	return UnitPrice{assay.Nanos(assay.DivideHalfEven(new(big.Int).Set(price.Num()), units)) * unit, true}
+	return Optional{assay.Nanos(assay.DivideHalfEven(new(big.Int).Set(price.Num()), units)) * unit, true}
 }

@@ -50,7 +50,11 @@ func (s *script) Run(verb string, args []string) (checked bool, err error) {
 	case verb == "parts" && len(args) == 3:
 		return true, s.parts(args)
 	case verb == "cost" && len(args) == 4:
-		return true, s.cost(args)
+		return true, s.cost(args, Costs(s.loaded, labs(), s.schedule))
+	case verb == "daily" && len(args) == 4:
+		return true, s.cost(args, DailyCosts(s.loaded, labs(), s.schedule))
+	case verb == "unlinked" && len(args) == 4:
+		return true, s.unlinked(args)
 	}
 	return false, indextest.ErrUnknown(verb, args)
 }
@@ -128,11 +132,11 @@ func (s *script) split(args []string) error {
 func (s *script) parts(args []string) error {
 	got := "none"
 	for _, p := range Prices(s.loaded, labs(), s.schedule) {
-		if day(p.Day) != args[0] || p.Lab != args[1] || p.Split == 0 {
+		if dayText(p.Day) != args[0] || p.Lab != args[1] || p.Split == 0 {
 			continue
 		}
 		var parts []string
-		for _, part := range []UnitPrice{p.Input, p.Cached, p.Output, p.Mix} {
+		for _, part := range []Optional{p.Input, p.Cached, p.Output, p.Mix} {
 			if text := part.Value.String(); part.OK {
 				parts = append(parts, text)
 			} else {
@@ -152,7 +156,7 @@ func labs() []assay.Lab { return assay.DefaultCatalog().Labs }
 func (s *script) price(args []string) error {
 	got := "none"
 	for _, p := range Prices(s.loaded, labs(), s.schedule) {
-		if day(p.Day) == args[0] && p.Lab == args[1] {
+		if dayText(p.Day) == args[0] && p.Lab == args[1] {
 			got = p.Value.String()
 		}
 	}
@@ -162,10 +166,10 @@ func (s *script) price(args []string) error {
 	return nil
 }
 
-func (s *script) cost(args []string) error {
+func (s *script) cost(args []string, costs []Cost) error {
 	got := "none"
-	for _, c := range Costs(s.loaded, labs(), s.schedule) {
-		if day(c.Day) != args[0] || c.Lab != args[1] || c.Family != args[2] {
+	for _, c := range costs {
+		if dayText(c.Day) != args[0] || c.Lab != args[1] || c.Family != args[2] {
 			continue
 		}
 		var numbers []string
@@ -180,11 +184,25 @@ func (s *script) cost(args []string) error {
 	return nil
 }
 
+// unlinked checks the share of the cost that cannot be compared.
+func (s *script) unlinked(args []string) error {
+	got := "none"
+	for _, c := range Costs(s.loaded, labs(), s.schedule) {
+		if dayText(c.Day) == args[0] && c.Lab == args[1] && c.Family == args[2] && c.Unlinked.OK {
+			got = c.Unlinked.Value.String()
+		}
+	}
+	if want := strings.TrimPrefix(args[3], "= "); got != want {
+		return fmt.Errorf("it is %s", got)
+	}
+	return nil
+}
+
 type text string
 
 func (t text) String() string { return string(t) }
 
-func day(ms int64) string { return assay.FormatInstant(ms)[:len(assay.DayLayout)] }
+func dayText(ms int64) string { return assay.FormatInstant(ms)[:len(assay.DayLayout)] }
 
 // Rows of labs that are not in the registry are passed over; the others come in its order, and the families by name.
 func TestOrder(t *testing.T) {
@@ -202,10 +220,10 @@ func TestOrder(t *testing.T) {
 	}
 	var got []string
 	for _, c := range Costs(s.loaded, labs(), plain()) {
-		got = append(got, day(c.Day)[9:]+" "+c.Lab+" "+c.Family)
+		got = append(got, dayText(c.Day)[9:]+" "+c.Lab+" "+c.Family)
 	}
 	for _, p := range Prices(s.loaded, labs(), plain()) {
-		got = append(got, day(p.Day)[9:]+" "+p.Lab)
+		got = append(got, dayText(p.Day)[9:]+" "+p.Lab)
 	}
 	want := []string{
 		"1 anthropic all", "1 anthropic haiku", "1 anthropic opus", "1 openai all", "1 openai haiku", "1 openai opus",

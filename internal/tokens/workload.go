@@ -13,7 +13,7 @@ import (
 // AllModels is the family of all models of a lab.
 const AllModels = "all"
 
-// Cost is what a request to a lab, or to one family of its models, cost over the seven days that end with a day.
+// Cost is what a request to a lab, or to one family of its models, cost over the days that end with a day.
 type Cost struct {
 	Day       int64
 	Lab       string
@@ -24,28 +24,44 @@ type Cost struct {
 	Price     assay.Nanos // the effects, in cents; they add up to the change of Cents since the previous row
 	Intensity assay.Nanos
 	Mix       assay.Nanos
-	Computed  int64 // when the newest observation it depends on was received: all days between it and the base day
+	Unlinked  Optional // the share in the cost of models that the previous row cannot be compared with; none in the first
+	Computed  int64    // when the newest observation it depends on was received: all days between it and the base day
 }
 
-// window is the time over which the cost of a request is averaged: a week, so that weekends do not show.
-const window = 7 * assay.Day
+// The time over which the cost of a request is averaged: a week, so that weekends do not show, or a day, which shows a
+// change of a list price at once.
+const (
+	overWeek = 7 * assay.Day
+	overDay  = assay.Day
+)
 
 // Costs returns the rows of all days, by day, then in the order of the catalog, then AllModels before the families by
 // name. A lab or family has a row on each day with an observation. The like-for-like index of a day follows the
 // methodology in effect when the day ends.
-func Costs(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) (costs []Cost) {
+func Costs(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) []Cost {
+	return costsOver(overWeek, known, labs, schedule)
+}
+
+// DailyCosts is Costs over single days instead of weeks.
+func DailyCosts(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) []Cost {
+	return costsOver(overDay, known, labs, schedule)
+}
+
+func costsOver(
+	window int64, known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule,
+) (costs []Cost) {
 	rows := sorted(known, labs)
 	var histories [][]Cost
 	for _, g := range groups(rows) {
-		histories = append(histories, history(g.rows, g.family, schedule))
+		histories = append(histories, history(window, g.rows, g.family, schedule))
 	}
 	for i := range rows {
-		day := rows[i].Day
-		if i > 0 && day == rows[i-1].Day {
+		today := rows[i].Day
+		if i > 0 && today == rows[i-1].Day {
 			continue
 		}
 		for k, h := range histories {
-			if len(h) > 0 && h[0].Day == day {
+			if len(h) > 0 && h[0].Day == today {
 				costs, histories[k] = append(costs, h[0]), h[1:]
 			}
 		}
@@ -130,7 +146,7 @@ type state struct {
 }
 
 // statesOf returns the states of the days on which a group has an observation. Its observations are ordered by day.
-func statesOf(rows []row) (states []state) {
+func statesOf(window int64, rows []row) (states []state) {
 	positions := modelPositions(rows)
 	now := make([]use, len(positions))
 	oldest := 0
@@ -161,8 +177,8 @@ func statesOf(rows []row) (states []state) {
 }
 
 // history computes the rows of a group, whose observations are ordered by day.
-func history(rows []row, family string, schedule index.Schedule) (costs []Cost) {
-	states := statesOf(rows)
+func history(window int64, rows []row, family string, schedule index.Schedule) (costs []Cost) {
+	states := statesOf(window, rows)
 	costs = make([]Cost, len(states))
 	for i := range states {
 		s, cost := &states[i], &costs[i]
@@ -170,9 +186,10 @@ func history(rows []row, family string, schedule index.Schedule) (costs []Cost) 
 		cost.Cents, cost.Ktok = s.average()
 		if i > 0 {
 			cost.setEffects(decompose(&states[i-1], s), cost.Cents-costs[i-1].Cents)
+			cost.Unlinked = Optional{unlinked(&states[i-1], s), true}
 		}
 	}
-	setIndices(costs, states, schedule)
+	setIndices(costs, states, window, schedule)
 	return costs
 }
 
@@ -242,6 +259,22 @@ func decompose(before, now *state) effects {
 		e.mix.Add(e.mix, meanTimes(to, from, whole, share))
 	})
 	return e
+}
+
+// unlinked is the share in the cost of models that cannot be compared with the state before, rounded half-even to six
+// decimals. What they cost is mix: their prices are not in the like-for-like index.
+func unlinked(before, now *state) assay.Nanos {
+	if now.dollars.Sign() == 0 {
+		return 0
+	}
+	sum := new(big.Int)
+	eachModel(before, now, func(a, b *modelUse) {
+		if !a.comparable() || !b.comparable() {
+			sum.Add(sum, big.NewInt(b.dollars))
+		}
+	})
+	const millionths = 1000 // billionths
+	return millionths * assay.Nanos(assay.DivideHalfEven(sum.Mul(sum, big.NewInt(million)), new(big.Int).Set(now.dollars)))
 }
 
 // priceChange is the logarithm of the change of a model's price for a token.
