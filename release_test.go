@@ -12,10 +12,11 @@ func TestRelease(t *testing.T) {
 	}
 	f := func(text, want string) {
 		t.Helper()
-		if heading := releaseHeading.FindStringSubmatch(text); heading == nil || heading[1] != want {
-			t.Errorf("the release of %q is %q, want %s", text, heading, want)
+		if got := newestRelease(text); got != want {
+			t.Errorf("the release of %q is %q, want %s", text, got, want)
 		}
 	}
 	f("# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-11-15\n\n## [1.2.2] - 2026-11-01\n", "1.2.3")
 	f("## 0.5.0 (unreleased)\n", "0.5.0")
+	f("# Changelog\n\n### 1.2.3\n", "0.0.0")
 }

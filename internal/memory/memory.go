@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -31,7 +32,11 @@ type Point struct {
 type Series []Point
 
 // fixings are those of methodology 1.0.0 whatever the GPU index uses: memory points always stand at 16:00 in New York.
-var fixings = index.Plain()
+// Not every command of the program needs them.
+var fixings = sync.OnceValue(func() *index.Methodology {
+	m := index.Plain()
+	return &m
+})
 
 // Build computes the series of every memory type, by id.
 func Build(readings []assay.Observed[assay.MemoryReading]) map[string]Series {
@@ -78,12 +83,12 @@ func series(readings []reading) (points Series) {
 // weekdayFixing returns the first weekday fixing at or after an instant. A fixing falls on the same date in New York
 // and in UTC.
 func weekdayFixing(ms int64) int64 {
-	at := fixings.NextSlot(assay.Daily, ms-1)
+	at := fixings().NextSlot(assay.Daily, ms-1)
 	for {
 		if day := time.UnixMilli(at).UTC().Weekday(); day != time.Saturday && day != time.Sunday {
 			return at
 		}
-		at = fixings.NextSlot(assay.Daily, at)
+		at = fixings().NextSlot(assay.Daily, at)
 	}
 }
 
@@ -91,7 +96,7 @@ func weekdayFixing(ms int64) int64 {
 // more or less than seven times 24 hours.
 func weekBefore(at int64) int64 {
 	const clockChange = 2 * assay.Hour // more than the clocks ever change
-	return fixings.LastSlot(assay.Daily, at-7*assay.Day+clockChange)
+	return fixings().LastSlot(assay.Daily, at-7*assay.Day+clockChange)
 }
 
 func extremes(readings []reading) (high, low assay.Nanos) {

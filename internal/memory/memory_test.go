@@ -82,7 +82,7 @@ func TestBuild_Rules(t *testing.T) {
 		end := start.AddDate(0, 1, 0).UnixMilli()
 		for at := start.UnixMilli(); at < end; at += 1 + rng.Int64N(int64(1+rng.IntN(40))*assay.Hour) {
 			if rng.IntN(3) == 0 { // exactly at a fixing, or beside it
-				at = fixings.NextSlot(assay.Daily, at) + rng.Int64N(3) - 1
+				at = fixings().NextSlot(assay.Daily, at) + rng.Int64N(3) - 1
 			}
 			readings = append(readings, observed("mem", at, assay.Nanos(1+rng.Int64N(1000))*assay.Unit(3)))
 		}

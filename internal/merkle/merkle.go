@@ -127,18 +127,14 @@ type Reader func(Tile) ([]byte, error)
 
 // ReadHashes is of tlog.HashReader.
 func (read Reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
-	tiles := map[Tile][]byte{}
+	read = read.Once()
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
 		want := tlog.TileForIndex(tileHeight, index)
 		id := Tile{want.L, want.N}
-		data, ok := tiles[id]
-		if !ok {
-			var err error
-			if data, err = read(id); err != nil {
-				return nil, err
-			}
-			tiles[id] = data
+		data, err := read(id)
+		if err != nil {
+			return nil, err
 		}
 		if len(data) < want.W*tlog.HashSize {
 			return nil, shortTile(id, data, want.W)
@@ -150,6 +146,21 @@ func (read Reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		hashes[i] = hash
 	}
 	return hashes, nil
+}
+
+// Once returns a reader of the same tree that reads each tile once.
+func (read Reader) Once() Reader {
+	tiles := map[Tile][]byte{}
+	return func(t Tile) (data []byte, err error) {
+		data, ok := tiles[t]
+		if !ok {
+			if data, err = read(t); err != nil {
+				return nil, err
+			}
+			tiles[t] = data
+		}
+		return data, nil
+	}
 }
 
 func shortTile(t Tile, data []byte, want int) error {

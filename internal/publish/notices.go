@@ -17,6 +17,9 @@ const noticeAge = 7 * assay.Day
 // series has days without a value only after its first one. Older days are summed up, by GPU model. Hidden models and
 // regions get none, because notices are public.
 func (s *step) notices(ctx context.Context, covers store.Coverage, now int64) ([]assay.Notice, error) {
+	if !s.hasDays(covers) {
+		return nil, nil
+	}
 	catalog, err := s.db.Catalog(ctx)
 	if err != nil {
 		return nil, err
@@ -55,6 +58,23 @@ func (s *step) notices(ctx context.Context, covers store.Coverage, now int64) ([
 		}
 	}
 	return append(history(old), list...), nil
+}
+
+// hasDays reports whether the version is about any day; most versions are about an hour.
+func (s *step) hasDays(covers store.Coverage) bool {
+	for key := range s.made {
+		if key.Grain == assay.Daily {
+			return true
+		}
+	}
+	for key, spans := range covers {
+		for _, span := range spans {
+			if key.Grain == assay.Daily && s.schedule.NextSlot(assay.Daily, span.From) <= span.To {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // history sums up the notices of days, which are in the order of their GPU models.

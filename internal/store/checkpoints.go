@@ -70,7 +70,7 @@ type LogHead struct {
 // LogHead reads the state of the log.
 func (db *DB) LogHead(ctx context.Context) (h LogHead, err error) {
 	err = db.withTree(ctx, func(tx *tx, r merkle.Reader, size int64) error {
-		h.Size = size
+		h.Size, r = size, r.Once() // both hashes are mostly over the same tiles
 		if h.Origin, err = readLogOrigin(tx); err != nil {
 			return err
 		}

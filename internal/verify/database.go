@@ -105,10 +105,13 @@ type verification struct {
 	schedule index.Schedule
 	ledger   *store.Ledger // as of the start
 	parts    []store.Part  // one for each chunk, in the order of time
-	entryKey entryKey
+	entryKey *entryKey
 
+	// What workers do not do, see checkChunks.
 	ids    store.IDSum // of the table of transaction ids
 	idsErr error
+	log    *logWalk
+	logErr error
 
 	mu sync.Mutex // guards what follows
 	findings
@@ -195,16 +198,24 @@ func (v *verification) dailyRecords() (n int64) {
 	return n
 }
 
-// checkChunks lets the workers take the chunks in the order of time. Once one differs, only earlier ones matter.
+// checkChunks lets the workers take the chunks in the order of time. Once one differs, only earlier ones matter. What
+// can only be read in one piece is read beside them, and judged after them: a chunk says more about what is wrong.
 func (v *verification) checkChunks(ctx context.Context) error {
-	var wg sync.WaitGroup
+	var workers, others sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
 	if v.everything() {
-		wg.Go(func() { v.ids, v.idsErr = v.db.IDSum(ctx, v.ledger.Counters.Receipt) })
+		others.Go(func() { v.ids, v.idsErr = v.db.IDSum(ctx, v.ledger.Counters.Receipt) })
+		others.Go(func() { v.log, v.logErr = v.walkLog(ctx) })
 	}
 	for range max(1, v.Workers) {
-		wg.Go(func() { v.work(ctx) })
+		workers.Go(func() { v.work(ctx) })
 	}
-	wg.Wait()
+	workers.Wait()
+	if v.failure != nil {
+		cancel()
+	}
+	others.Wait()
+	cancel()
 	return v.failure
 }
 
@@ -213,7 +224,7 @@ func (v *verification) work(ctx context.Context) {
 	checker := newChecker(v.schedule, v.ledger.Covers, v.period())
 	tally := store.NewTally(v.ledger.Counters.Receipt)
 	received := receivedSum{
-		key: &v.entryKey, newest: v.ledger.Counters.Receipt, groups: proof.NewTransactionGroups(v.salt),
+		key: v.entryKey, newest: v.ledger.Counters.Receipt, groups: proof.NewTransactionGroups(v.salt),
 	}
 	tally.Segment = received.segment
 	var records entrySum
