@@ -85,7 +85,7 @@ var packages = map[string]struct {
 		why: "importing does not depend on computing, serving or following",
 	},
 	"internal/live": {
-		may: ". internal/family internal/registry internal/snapshot internal/store",
+		may: ". internal/family internal/observed internal/registry internal/snapshot internal/store",
 		why: "it moves points from the store into the snapshot, and computes none",
 	},
 	"verifier":         {may: "", why: "readers who trust no one use it in their own programs"},
@@ -101,13 +101,21 @@ var packages = map[string]struct {
 		may: "internal/fetch internal/files internal/merkle verifier", why: "it knows of a server what everyone can see",
 	},
 	"internal/proof": {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
+	"internal/values": {
+		may: ". internal/coding internal/family internal/index internal/memory internal/tokens",
+		why: "values must be recomputable from observations and the methodology alone",
+	},
+	"internal/observed": {
+		may: ". internal/family internal/index internal/registry internal/store",
+		why: "it reads what sources reported, and computes nothing from it",
+	},
 	"internal/publish": {
-		may: ". internal/index internal/proof internal/store verifier",
+		may: ". internal/index internal/observed internal/proof internal/registry internal/store internal/values verifier",
 		why: "it writes for readers that may be other processes",
 	},
 	"internal/verify": {
-		may: ". internal/anchor internal/files internal/index internal/merkle internal/proof internal/publish " +
-			"internal/store verifier",
+		may: ". internal/anchor internal/files internal/index internal/merkle internal/observed internal/proof " +
+			"internal/publish internal/registry internal/store internal/values verifier",
 		why: "it recomputes what was published with the publisher's code",
 	},
 	"internal/backtest": {

@@ -59,13 +59,9 @@ type publishPeriod struct {
 func publishHistory(
 	ctx context.Context, db *store.DB, location databaseLocation, period publishPeriod, s *streams,
 ) (err error) {
-	key, err := commandSigningKey(ctx, db, location.folder())
+	publisher, err := commandPublisher(ctx, db, location)
 	if err != nil {
 		return err
-	}
-	publisher := &publish.Publisher{
-		Store: db, Key: key, Now: wallTime, Log: slog.New(slog.DiscardHandler), Lead: publish.DefaultLead,
-		Horizon: publish.DefaultHorizon,
 	}
 	from, to, err := period.bounds(ctx, db, publisher)
 	if err != nil {
@@ -79,16 +75,28 @@ func publishHistory(
 		bar.show("publishing", float64(at-from)/float64(to-from), "")
 	})
 	if err == nil {
+		_, err = publisher.RecordValues(ctx)
+	}
+	if err == nil {
 		err = publisher.Sign(ctx)
 	}
 	if err != nil {
 		bar.stop()
 		return err
 	}
-	publisher.Settle(ctx)
+	publisher.AwaitServed(ctx)
 	bar.finish()
 	s.say("published: %s from %s to %s", count(values, "value"), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
+}
+
+// commandPublisher is the publisher of a command.
+func commandPublisher(ctx context.Context, db *store.DB, location databaseLocation) (*publish.Publisher, error) {
+	key, err := commandSigningKey(ctx, db, location.folder())
+	return &publish.Publisher{
+		Store: db, Key: key, Now: wallTime, Log: slog.New(slog.DiscardHandler), Lead: publish.DefaultLead,
+		Horizon: publish.DefaultHorizon,
+	}, err
 }
 
 // say records what the operator says by publishing: a server that waits for it continues.

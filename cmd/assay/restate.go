@@ -70,7 +70,10 @@ the period, or all with --late. --dry-run then prints the rows.`,
 					r.From, r.To = assay.Earliest, assay.Latest
 				}
 				return withDatabase(cmd.Context(), location, func(db *store.DB) error {
-					return restateFamily(cmd.Context(), db, f, r, dryRun, s)
+					if dryRun {
+						return previewFamilyRestatement(cmd.Context(), db, f, r, s)
+					}
+					return restateFamily(cmd.Context(), db, location, f, r, s)
 				})
 			}
 			if dryRun {
@@ -154,12 +157,9 @@ func restate(
 	if err := checkPeriodGPU(ctx, db, period); err != nil {
 		return err
 	}
-	key, err := commandSigningKey(ctx, db, location.folder())
+	publisher, err := commandPublisher(ctx, db, location)
 	if err != nil {
 		return err
-	}
-	publisher := &publish.Publisher{
-		Store: db, Key: key, Now: wallTime, Log: slog.New(slog.DiscardHandler), Lead: publish.DefaultLead,
 	}
 	done, err := publisher.Restate(ctx, period)
 	if err != nil {
@@ -172,7 +172,7 @@ func restate(
 			count(done.Slots, "new revision"), thousands(done.Moved), countLate(done.Settled), done.Version)
 	}
 	err = publisher.Sign(ctx) // also if nothing is new: an earlier run may have been stopped before it signed
-	publisher.Settle(ctx)
+	publisher.AwaitServed(ctx)
 	return err
 }
 

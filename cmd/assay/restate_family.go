@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/observed"
 	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/store"
 )
@@ -58,20 +58,16 @@ func lateOfFamily(
 	if err != nil || !schedule.Settles() {
 		return nil, err
 	}
-	restated, err := db.Restatements(ctx, 0, math.MaxInt64)
+	counters, err := db.Counters(ctx)
 	if err != nil {
 		return nil, err
 	}
-	restated = slices.DeleteFunc(restated, func(r assay.Restatement) bool { return r.Family != f.Name() })
-	batch := f.NewBatch()
-	add := func(o store.Observation, revision int, received int64) error {
-		return batch.Add(o.Key, o.Body, revision, received)
-	}
-	if err := db.EachObservation(ctx, f.Name(), 0, math.MaxInt64, add); err != nil {
+	settling, err := observed.Read(ctx, db, counters, schedule)
+	if err != nil {
 		return nil, err
 	}
-	settlement := family.Settlement{After: schedule.SettleAfter, Restated: restated}
-	f.NoObservations().With(batch).EachLateRow(math.MaxInt64, settlement, func(l family.LateRow) {
+	late := settling.Observations[f.Name()].EachLateRow
+	late(math.MaxInt64, settling.Of(f.Name()), func(l family.LateRow) {
 		if l.Restated == 0 && l.At >= from && l.At < to {
 			rows = append(rows, lateFamilyRow{f.Name().String(), l.Series, instant(l.At), l.Key, instant(l.Received)})
 		}
@@ -79,28 +75,42 @@ func lateOfFamily(
 	return rows, nil
 }
 
-// restateFamily lets the late rows of a family count; with dryRun it lists them.
-func restateFamily(
-	ctx context.Context, db *store.DB, f family.Family, r assay.Restatement, dryRun bool, s *streams,
+// previewFamilyRestatement lists the late rows of a family that a restatement would let count.
+func previewFamilyRestatement(
+	ctx context.Context, db *store.DB, f family.Family, r assay.Restatement, s *streams,
 ) error {
+	read := func(ctx context.Context, db *store.DB) ([]lateFamilyRow, error) {
+		return lateOfFamily(ctx, db, f, r.From, r.To)
+	}
+	return printRows(ctx, db, s, false, lateFamilyColumns, read, lateFamilyRow.cells)
+}
+
+// restateFamily lets the late rows of a family count, and makes records of the values that this changes.
+func restateFamily(
+	ctx context.Context, db *store.DB, location databaseLocation, f family.Family, r assay.Restatement, s *streams,
+) error {
+	publisher, err := commandPublisher(ctx, db, location)
+	if err != nil {
+		return err
+	}
 	late, err := lateOfFamily(ctx, db, f, r.From, r.To)
 	if err != nil {
 		return err
 	}
-	if dryRun {
-		read := func(context.Context, *store.DB) ([]lateFamilyRow, error) { return late, nil }
-		return printRows(ctx, db, s, false, lateFamilyColumns, read, lateFamilyRow.cells)
-	}
 	if len(late) == 0 {
 		s.say("nothing to restate: no row of %s is late in this period", f.Name())
-		return nil
+	} else {
+		r.Family = f.Name()
+		if r, err = db.AddRestatement(ctx, r); err != nil {
+			return err
+		}
+		s.say("restated: %s from now on (restatement %d)", countsNow(len(late), f.Name()), r.Number)
 	}
-	r.Family = f.Name()
-	if r, err = db.AddRestatement(ctx, r); err != nil {
+	// Also if nothing is new: an earlier run may have been stopped before it was done.
+	if _, err := publisher.RecordValues(ctx); err != nil {
 		return err
 	}
-	s.say("restated: %s from now on (restatement %d)", countsNow(len(late), f.Name()), r.Number)
-	return nil
+	return publisher.Sign(ctx)
 }
 
 func countsNow(rows int, of assay.Family) string {

@@ -170,6 +170,9 @@ func verifyDatabase(
 func printReport(s *streams, r verify.Report, took time.Duration) {
 	s.say("verified: %s from %s, %s (%.1f s, %s transactions/s)", count(r.Records, "value"),
 		count(r.Transactions, "transaction"), count(r.Manifests, "signed day"), took.Seconds(), rate(r.Transactions, took))
+	if r.Values > 0 {
+		s.say("so are %s of other families", count(r.Values, "record"))
+	}
 	if r.LogEntries > 0 {
 		s.say("the log lists all of it, in %s entries", thousands(int(r.LogEntries)))
 	}

@@ -104,14 +104,17 @@ func (d *Demo) Prepare(ctx context.Context, progress Progress) error {
 	if err := publisher.Realtime(ctx); err != nil {
 		return err
 	}
+	if err := d.bringFamilies(ctx, now); err != nil {
+		return err
+	}
+	if _, err := publisher.RecordValues(ctx); err != nil {
+		return err
+	}
 	progress("signing the days", 0)
 	if err := publisher.Sign(ctx); err != nil { // so that everything can be verified as soon as it is served
 		return err
 	}
 	progress("signing the days", 1)
-	if err := d.bringFamilies(ctx, now); err != nil {
-		return err
-	}
 	return d.advance(ctx, now)
 }
 

@@ -93,6 +93,22 @@ func (o *Observations[T]) Changed(moment int64, s Settlement) int64 {
 	return changed
 }
 
+// Settled returns up to which slot each series is final at a moment, and when more will be if nothing else is received;
+// 0 for never.
+func (o *Observations[T]) Settled(moment int64, s Settlement) (final map[string]int64, next int64) {
+	final = map[string]int64{}
+	for name, f := range o.each(moment, s, func(*assay.Observed[T], *Late[T]) {}) {
+		f.advance(moment)
+		if f.passed {
+			final[name] = f.at
+		}
+		if len(f.due) > 0 && (next == 0 || f.due[0].final < next) {
+			next = f.due[0].final
+		}
+	}
+	return final, next
+}
+
 // LateRow is Late without its type parameter.
 type LateRow struct {
 	Slot
@@ -115,10 +131,11 @@ func (o *Observations[T]) EachLate(moment int64, s Settlement, f func(*Late[T]))
 	})
 }
 
-// each calls f for each row that was received up to a moment, with late set if it came late.
+// each calls f for each row that was received up to a moment, with late set if it came late. It returns the frontiers
+// of the series as of the last row of each.
 func (o *Observations[T]) each(
 	moment int64, s Settlement, f func(observed *assay.Observed[T], late *Late[T]),
-) {
+) map[string]*frontier {
 	rows := o.all.Items()[:o.Count(moment)]
 	frontiers := map[string]*frontier{}
 	for i := range rows {
@@ -148,4 +165,5 @@ func (o *Observations[T]) each(
 		}
 		f(observed, nil)
 	}
+	return frontiers
 }

@@ -2,6 +2,7 @@ package family_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -118,4 +119,27 @@ func TestKnown_History(t *testing.T) {
 	t.Parallel()
 	o := settled(t, receivedRow{900, reported{"a", 9, 1}}, receivedRow{900, reported{"a", 8, 1}}, receivedRow{920, reported{"a", 4, 1}})
 	wantCounting(t, o, 999, oneDay(), "a4=1", "a8=1", "a9=1")
+}
+
+// A series is final up to a slot, and will be up to the next.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	o := settled(t,
+		receivedRow{240, reported{"a", 9, 1}}, receivedRow{250, reported{"b", 9, 1}}, receivedRow{264, reported{"a", 10, 1}},
+	)
+	f := func(hour int64, want map[string]int64, wantNext int64) {
+		t.Helper()
+		final, next := o.Settled(hour*assay.Hour, oneDay())
+		for series := range final {
+			final[series] /= assay.Day
+		}
+		if !maps.Equal(final, want) || next != wantNext*assay.Hour {
+			t.Errorf("at hour %d %v is final, and more at hour %d; want %v and %d", hour, final, next/assay.Hour, want, wantNext)
+		}
+	}
+	f(239, map[string]int64{}, 0)
+	f(263, map[string]int64{}, 264)
+	f(264, map[string]int64{"a": 9}, 274)
+	f(274, map[string]int64{"a": 9, "b": 9}, 288)
+	f(288, map[string]int64{"a": 10, "b": 9}, 0)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/observed"
 	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
@@ -260,11 +261,7 @@ func (f *Follower) observations(ctx context.Context, family family.Family, after
 	if upTo == after {
 		return nil, nil
 	}
-	batch := family.NewBatch()
-	add := func(o store.Observation, revision int, received int64) error {
-		return batch.Add(o.Key, o.Body, revision, received)
-	}
-	return batch, f.Store.EachObservation(ctx, family.Name(), after, upTo, add)
+	return observed.Batch(ctx, f.Store, family, after, upTo)
 }
 
 // realtime reads the prints in (after, upTo].

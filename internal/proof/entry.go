@@ -38,6 +38,7 @@ func (s Salt) commit(kind string, number int64, content []byte) assay.Hash {
 const (
 	StartKind        = "start"
 	RecordKind       = "record"
+	ValueKind        = "value"
 	PublicationKind  = "publication"
 	ManifestKind     = "manifest"
 	MethodologyKind  = "methodology"
@@ -66,6 +67,16 @@ func EntryKind(entry []byte) string {
 		return ""
 	}
 	return string(kind)
+}
+
+// EntryHash returns the hash of a record in its entry, which ends with it.
+func EntryHash(entry []byte) (hash assay.Hash, ok bool) {
+	text, ok := bytes.CutSuffix(entry, []byte(`"}`))
+	if !ok || len(text) < hex.EncodedLen(len(hash)) {
+		return hash, false
+	}
+	_, err := hex.Decode(hash[:], text[len(text)-hex.EncodedLen(len(hash)):])
+	return hash, err == nil
 }
 
 // entryHead is how every entry begins.

@@ -82,8 +82,8 @@ func (s *step) seal(p *store.Publication, at int64) {
 	}
 }
 
-// Settle waits until everything that this publisher has made is served.
-func (p *Publisher) Settle(ctx context.Context) {
+// AwaitServed waits until everything that this publisher has made is served.
+func (p *Publisher) AwaitServed(ctx context.Context) {
 	wait := time.Duration(p.published-p.Now().UnixMilli()) * time.Millisecond
 	if p.Lead == 0 || wait <= 0 || wait > longestLead { // it is longer if the clock was set back
 		return

@@ -60,7 +60,7 @@ func TestSettle(t *testing.T) {
 			t.Helper()
 			p := &Publisher{Lead: lead, Now: time.Now, published: time.Now().Add(ahead).UnixMilli()}
 			begun := time.Now()
-			p.Settle(t.Context())
+			p.AwaitServed(t.Context())
 			if waited := time.Since(begun); waited != want {
 				t.Errorf("with a lead of %v and a version %v ahead it waits %v, want %v", lead, ahead, waited, want)
 			}

@@ -51,6 +51,7 @@ type Publisher struct {
 	waitMost time.Duration // replaces longestWait in tests
 
 	published int64 // the instant of the newest version that this publisher has made
+	recorded  recorded
 }
 
 // versionRecords is the approximate number of records in one version of a backfill: enough to be fast, few enough to

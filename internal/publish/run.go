@@ -70,6 +70,9 @@ func (p *Publisher) pass(
 	if err := p.realtime(ctx, limit); err != nil {
 		return 0, "", err
 	}
+	if _, err := p.RecordValues(ctx); err != nil {
+		return 0, "", err
+	}
 	if err := p.Sign(ctx); err != nil {
 		return 0, "", err
 	}

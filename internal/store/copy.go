@@ -24,7 +24,7 @@ var (
 		"organizations", "floors", "members", "grants", "sessions", "devices", "totp", "passkeys",
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",
 		"log_tiles", "log_bundles", "log_records", "log_methodologies", "checkpoints", "cosignatures",
-		"key_events", "imports", "anchors", "complaint_events", "notices", "restatements",
+		"key_events", "imports", "anchors", "complaint_events", "notices", "restatements", "value_records",
 	}
 )
 

@@ -75,6 +75,7 @@ func (l *Ledger) readNumbers(tx *tx) (err error) {
 		{"manifest", `SELECT sequence FROM manifests ORDER BY sequence`, l.Counters.Manifest},
 		{"notice", `SELECT notice FROM notices ORDER BY notice`, l.Counters.Notices},
 		{"restatement", `SELECT restatement FROM restatements ORDER BY restatement`, l.Counters.Restatements},
+		{"value record", `SELECT value_record FROM value_records ORDER BY value_record`, l.Counters.ValueRecords},
 		{"methodology", `SELECT row_number() OVER () FROM methodologies`, l.Counters.Methodology},
 	} {
 		if err := checkNumbers(tx, list.thing, list.query, list.count); err != nil {

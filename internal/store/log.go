@@ -252,6 +252,9 @@ func (w *logWriter) numbered(k *numberedKind) error {
 		return nil
 	})
 	for _, entry := range entries {
+		if hash, ok := proof.EntryHash(entry); ok && k.name == proof.ValueKind {
+			w.records = append(w.records, logRecord{recordPrefix(hash), w.size})
+		}
 		if err == nil {
 			err = w.add(entry)
 		}

@@ -53,6 +53,7 @@ var numberedKinds = slices.Concat([]numberedKind{
 	{proof.ComplaintKind, `SELECT max(event) FROM complaint_events`, eachComplaintEntry},
 	{proof.NoticeKind, counterQuery("notices"), eachNoticeEntry},
 	{proof.RestatementKind, counterQuery("restatements"), eachRestatementEntry},
+	{proof.ValueKind, counterQuery("value_records"), eachValueEntry},
 }, observationEntries())
 
 // counterQuery is null for a counter that does not exist, such as that of a family newer than the database.

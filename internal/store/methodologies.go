@@ -77,6 +77,9 @@ func (db *DB) AdoptMethodology(ctx context.Context, m assay.MethodologyFile, not
 				return fmt.Errorf("%w: %s is determined up to %s", ErrTooLate, key.GPU, assay.FormatInstant(end))
 			}
 		}
+		if err := checkNoValueAfter(tx, m.Effective); err != nil {
+			return err
+		}
 		m.Adopted = tx.now
 		if earliest := m.Adopted + notice.Milliseconds(); len(coverage) > 0 && m.Effective < earliest {
 			return fmt.Errorf("%w: version %s can take effect at %s at the earliest, not at %s", ErrNoNotice, m.Version,

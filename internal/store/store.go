@@ -94,6 +94,7 @@ type Counters struct {
 
 	Notices      int64
 	Restatements int64
+	ValueRecords int64
 
 	Realtime    int64 // the instant of the newest print
 	Utilization int64 // the Received of the newest reading
@@ -143,6 +144,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Notices
 	case "restatements":
 		return &c.Restatements
+	case "value_records":
+		return &c.ValueRecords
 	case "realtime":
 		return &c.Realtime
 	case "methodology":

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/assaydata/assay"
@@ -49,17 +48,13 @@ func appendUtilization(tx *tx, batch []assay.UtilizationReading) (a Appended, er
 	return a, tx.exec(`UPDATE counters SET value = $1 WHERE name = 'utilization'`, received)
 }
 
-// nextReceived returns the received_at of a batch: now, or later if needed to exceed every earlier one. So a reader who
-// has seen one batch finds the next, even if both came in one millisecond or the clock was set back. The counter of the
-// family has the last one.
+// nextReceived returns the received_at of a batch: now, or later if needed to exceed every earlier one, and what was
+// known for a record of a value. So a reader who has seen one batch finds the next, even if both came in one
+// millisecond or the clock was set back. The counter of the family has the last one, if there was any.
 func nextReceived(tx *tx, counter string) (received int64, err error) {
-	err = tx.QueryRowContext(tx.ctx, `SELECT CASE WHEN value >= $1 THEN value + 1 ELSE $1 END
-		FROM counters WHERE name = $2`,
-		tx.now, counter).Scan(&received)
-	if errors.Is(err, sql.ErrNoRows) {
-		return tx.now, nil // the first batch of a family that is newer than the database
-	}
-	return received, err
+	err = tx.QueryRowContext(tx.ctx, `SELECT coalesce(max(value) + 1, 0) FROM counters WHERE name IN ($1, $2)`,
+		counter, "values_known_at").Scan(&received)
+	return max(received, tx.now), err
 }
 
 // readings writes one batch.

@@ -288,7 +288,7 @@ func compareWithReference(
 		rule := by(method)
 		rule.Base = assay.Day + int64(base)*overWeek
 		costs := Costs(known, labs(), scheduleBy(rule))
-		logs := r.logsBy(method, history, base)
+		logs := append(r.logsBy(method, history[:base]), r.logsBy(method, history[base:])...)
 		for i := range history {
 			c := costs[2*i]
 			if len(c.Index) < 20 { // of larger ones, which no market has, the last digits may differ
@@ -324,32 +324,21 @@ func compareWithReference(
 	return compared
 }
 
-// logsBy are the logarithms of the index of all weeks.
-func (r *reference) logsBy(method string, history []week, base int) []*big.Float {
-	logs := make([]*big.Float, len(history))
-	logs[base] = number(0)
-	if method == index.GEKS { // all weeks are within a year of the base
-		for i := range history {
-			switch {
-			case i > base:
-				logs[i] = r.geks(history[base : i+1])
-			case i < base:
-				window := slices.Clone(history[i : base+1])
-				slices.Reverse(window)
-				logs[i] = r.geks(window)
-			}
-		}
-		return logs
-	}
+// logsBy are the logarithms of the index of all weeks, from the first on.
+func (r *reference) logsBy(method string, history []week) (logs []*big.Float) {
 	change := r.lmdi
 	if method == index.SatoVartia {
 		change = r.satoVartia
 	}
-	for i := base + 1; i < len(history); i++ {
-		logs[i] = plus(logs[i-1], change(history[i-1], history[i]))
-	}
-	for i := base - 1; i >= 0; i-- {
-		logs[i] = minus(logs[i+1], change(history[i], history[i+1]))
+	for i := range history {
+		switch {
+		case i == 0:
+			logs = append(logs, number(0))
+		case method == index.GEKS: // all weeks are within a year
+			logs = append(logs, r.geks(history[:i+1]))
+		default:
+			logs = append(logs, plus(logs[i-1], change(history[i-1], history[i])))
+		}
 	}
 	return logs
 }

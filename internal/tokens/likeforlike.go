@@ -2,7 +2,7 @@ package tokens
 
 import (
 	"math/big"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/assaydata/assay"
@@ -11,8 +11,9 @@ import (
 )
 
 // The like-for-like index is what the same requests to the same models would cost. It is 100 on the base day, and each
-// other day is compared with days between it and the base day, so that a day that is added beyond it changes nothing.
-// The methods differ in how the prices of two states are compared, and over which days.
+// later day is compared with days between the base day and it, so that no day that is added later changes it. For the
+// same reason the days before the base day do not count from there, but from the first of them, on which the index is
+// 100 too. The methods differ in how the prices of two states are compared, and over which days.
 
 // setIndices sets the index of each row by the methodology in effect when its day ends.
 func setIndices(costs []Cost, states []state, window int64, schedule index.Schedule) {
@@ -22,17 +23,20 @@ func setIndices(costs []Cost, states []state, window int64, schedule index.Sched
 		base := basePosition(states, rule)
 		logs, ok := made[rule]
 		if !ok {
-			logs = indexLogs(states, rule, base)
+			logs = append(indexLogs(states[:base], rule), indexLogs(states[base:], rule)...)
 			made[rule] = logs
 		}
+		if i < base {
+			base = 0
+		}
 		costs[i].Index = indexText(logs[i])
-		costs[i].Computed = newestReceived(states, window, min(i, base), max(i, base))
+		costs[i].Computed = newestReceived(states, window, base, i)
 	}
 }
 
-// basePosition is the first state on or after the base day, or else the first of all.
+// basePosition is how many states are before the base day.
 func basePosition(states []state, rule index.LikeForLike) int {
-	return max(0, slices.IndexFunc(states, func(s state) bool { return s.day >= rule.Base }))
+	return sort.Search(len(states), func(i int) bool { return states[i].day >= rule.Base })
 }
 
 // newestReceived is when the newest observation of the states from one to another, and of the windows they look back
@@ -48,22 +52,19 @@ func newestReceived(states []state, window int64, from, to int) (at int64) {
 	return at
 }
 
-// indexLogs are the logarithms of the index by a rule, relative to the base day.
-func indexLogs(states []state, rule index.LikeForLike, base int) []ln.Log {
+// indexLogs are the logarithms of the index by a rule, relative to the first state.
+func indexLogs(states []state, rule index.LikeForLike) []ln.Log {
 	logs := make([]ln.Log, len(states))
 	if rule.Method == index.GEKS {
-		newGEKS(states, rule, logs).fill(base)
+		newGEKS(states, rule, logs).fill()
 		return logs
 	}
 	change := lmdiChange
 	if rule.Method == index.SatoVartia {
 		change = satoVartia
 	}
-	for i := base + 1; i < len(states); i++ {
+	for i := 1; i < len(states); i++ {
 		logs[i] = logs[i-1].Plus(change(&states[i-1], &states[i]))
-	}
-	for i := base - 1; i >= 0; i-- {
-		logs[i] = logs[i+1].Minus(change(&states[i], &states[i+1]))
 	}
 	return logs
 }
@@ -126,12 +127,25 @@ func satoVartia(before, now *state) ln.Log {
 
 // geks computes the index of a rolling window (GEKS-Törnqvist). Two states are compared through all states of the
 // window: the mean, over these, of the Törnqvist index from the one to the state and from it to the other. So a sale
-// and a rebound leave nothing behind. Days further from the base day than the window continue from the day at its far
-// end (a window splice).
+// and a rebound leave nothing behind. Days further from the first than the window continue from the day at its far end
+// (a window splice).
 type geks struct {
 	states []pricedState
 	days   int64 // of the window
 	logs   []ln.Log
+	rows   []comparisons // by state; those that no later window needs are empty
+}
+
+// comparisons are those of a state with each state of its window, the last of which is the state itself.
+type comparisons struct {
+	first int // state of the window
+	with  []comparison
+}
+
+// comparison is twice the logarithm of the change of prices to a state; ok is false if nothing can be compared.
+type comparison struct {
+	twice ln.Log
+	ok    bool
 }
 
 // pricedState has what a comparison needs: of each comparable model the logarithm of the price of a token and its
@@ -164,48 +178,56 @@ func newGEKS(states []state, rule index.LikeForLike, logs []ln.Log) *geks {
 	return g
 }
 
-// fill computes the logarithms from the base on, in both directions.
-func (g *geks) fill(base int) {
-	for i := base + 1; i < len(g.states); i++ {
-		first := base
+// fill computes the logarithms.
+func (g *geks) fill() {
+	g.rows = make([]comparisons, len(g.states))
+	first := 0
+	for i := range g.states {
 		for g.states[i].day-g.states[first].day >= g.days {
+			g.rows[first] = comparisons{}
 			first++
 		}
-		g.logs[i] = g.link(first, i, 1)
-	}
-	for i := base - 1; i >= 0; i-- {
-		first := base
-		for g.states[first].day-g.states[i].day >= g.days {
-			first--
+		row := comparisons{first, make([]comparison, 0, i-first+1)}
+		for from := first; from <= i; from++ {
+			row.with = append(row.with, g.tornqvist(from, i))
 		}
-		g.logs[i] = g.link(first, i, -1)
+		if g.rows[i] = row; i > 0 {
+			g.logs[i] = g.link(first, i)
+		}
 	}
 }
 
-// link is the logarithm of a state that continues from the far end of its window, which is in the given direction
-// before it. If nothing connects the two, it is the next state of the window that is connected; without any, nothing
-// has changed since the day before.
-func (g *geks) link(first, last, direction int) ln.Log {
-	for from := first; from != last; from += direction {
-		if change, ok := g.change(first, from, last, direction); ok {
+// compared is the comparison of two states of a window, in either order.
+func (g *geks) compared(from, to int) comparison {
+	if from <= to {
+		return g.rows[to].with[from-g.rows[to].first]
+	}
+	back := g.compared(to, from)
+	return comparison{ln.Log{}.Minus(back.twice), back.ok}
+}
+
+// link is the logarithm of a state that continues from the far end of its window. If nothing connects the two, it is
+// the next state of the window that is connected; without any, nothing has changed since the day before.
+func (g *geks) link(first, last int) ln.Log {
+	for from := first; from < last; from++ {
+		if change, ok := g.change(first, from, last); ok {
 			return g.logs[from].Plus(change)
 		}
 	}
-	return g.logs[last-direction]
+	return g.logs[last-1]
 }
 
 // change is the logarithm of the change from one state to another through all of a window; ok is false if no state of
 // it connects them.
-func (g *geks) change(first, from, to, direction int) (mean ln.Log, ok bool) {
+func (g *geks) change(first, from, to int) (mean ln.Log, ok bool) {
 	var sum ln.Sum
 	n := uint64(0)
-	for via := first; via != to+direction; via += direction {
-		a, okA := g.tornqvist(from, via)
-		b, okB := g.tornqvist(via, to)
-		if okA && okB {
+	for via := first; via <= to; via++ {
+		a, b := g.compared(from, via), g.compared(via, to)
+		if a.ok && b.ok {
 			n++
-			sum.Add(1, a)
-			sum.Add(1, b)
+			sum.Add(1, a.twice)
+			sum.Add(1, b.twice)
 		}
 	}
 	if n == 0 {
@@ -214,12 +236,11 @@ func (g *geks) change(first, from, to, direction int) (mean ln.Log, ok bool) {
 	return sum.Over(2 * n), true
 }
 
-// tornqvist is twice the logarithm of the change of prices from one state to another: of the models that both have,
-// weighted by the means of their shares in the cost of these models. ok is false if they have none in common. The
-// change in the other direction is its negative, to the last bit.
-func (g *geks) tornqvist(from, to int) (twice ln.Log, ok bool) {
+// tornqvist compares a state with an earlier one, by the models that both have, weighted by the means of their shares
+// in the cost of these models.
+func (g *geks) tornqvist(from, to int) (c comparison) {
 	if from == to {
-		return twice, len(g.states[from].models) > 0
+		return comparison{ok: len(g.states[from].models) > 0}
 	}
 	a, b := g.states[from].models, g.states[to].models
 	var was, is ln.Sum
@@ -241,7 +262,7 @@ func (g *geks) tornqvist(from, to int) (twice ln.Log, ok bool) {
 		}
 	}
 	if wasTotal == 0 || isTotal == 0 {
-		return twice, false
+		return c
 	}
-	return was.Over(wasTotal).Plus(is.Over(isTotal)), true
+	return comparison{was.Over(wasTotal).Plus(is.Over(isTotal)), true}
 }

@@ -3,6 +3,7 @@ package tokens
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,7 +215,7 @@ func TestLikeForLike_Units(t *testing.T) {
 	}
 }
 
-// A day that is added beyond a day, as seen from the base, does not change its index.
+// A day that is added after a day does not change its index, also if it is the base day.
 func TestLikeForLike_Base(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -230,10 +231,9 @@ func TestLikeForLike_Base(t *testing.T) {
 		if all[base] != "100" || len(all) != len(m) {
 			t.Fatalf("%s: the base day has %s", method, all[base])
 		}
-		part := Costs(m[5:60].observed(assay.Day+5*overWeek), labs(), scheduleBy(rule))
-		for i := range 55 {
-			if got := part[2*i]; got.Family != AllModels || got.Index != all[5+i] {
-				t.Fatalf("%s: week %d is %s, with more weeks %s", method, 5+i, got.Index, all[5+i])
+		for _, weeks := range []int{1, 20, base, base + 1, 60} {
+			if part := m[:weeks].indices(rule); !slices.Equal(part, all[:weeks]) {
+				t.Fatalf("%s: of %d weeks the indices are %v, with more weeks %v", method, weeks, part, all[:weeks])
 			}
 		}
 	}

@@ -83,7 +83,7 @@ var locations = map[string]*regexp.Regexp{
 	"verification": regexp.MustCompile(`verification (\d+|of transaction)`),
 	"correction":   regexp.MustCompile(`correction (\d+|of transaction)`),
 	"conflict":     regexp.MustCompile(`the conflict of transaction \S+`),
-	"observation":  regexp.MustCompile(`(memory|models|coding|sites) \S*, revision \d`),
+	"observation":  regexp.MustCompile(`(memory|models|coding|sites) .*, revision \d`),
 	"publication":  regexp.MustCompile(`publication \d+`),
 	"methodology":  regexp.MustCompile(`methodology`),
 	"count":        regexp.MustCompile(`there should be \d+ rows of type`),       // rows at the end of a list are missing
@@ -92,6 +92,7 @@ var locations = map[string]*regexp.Regexp{
 	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type
 	"notice":       regexp.MustCompile(`notice \d+`),
 	"restatement":  regexp.MustCompile(`restatement \d+`),
+	"record":       regexp.MustCompile(`record \d+(,| is of)|llm-coding of aider/\S+, 2026-03-\d\d|value record \d+ is missing`),
 	"key":          regexp.MustCompile(`key event \d+|signed with the key`),
 	"ids":          regexp.MustCompile(`the table of transaction ids`),
 	"log": regexp.MustCompile(`(entry \d+|bundle|tile \d+ of level \d+|checkpoint of \d+ entries) of the log|` +
@@ -147,7 +148,7 @@ var tables = []struct {
 	{name: "hidden", where: "1", locations: "log"},
 	{name: "conflicts", where: "1", locations: "conflict log"},
 	{name: "utilization", where: "1", locations: "log"},
-	{name: "observations", where: "1", locations: "observation log", except: []string{"observation"}}, // only an order
+	{name: "observations", where: "1", locations: "observation record log", except: []string{"observation"}}, // only an order
 	{name: "realtime", where: "1", locations: "log"},
 	{name: "receipts", where: "1", locations: "receipt verification count"},
 	{name: "key_events", where: "1", locations: "key log"},
@@ -155,6 +156,7 @@ var tables = []struct {
 	{name: "complaint_events", where: "1", locations: "log"},
 	{name: "notices", where: "1", locations: "notice count log"},
 	{name: "restatements", where: "1", locations: "restatement count log"},
+	{name: "value_records", where: "1", locations: "record count log"},
 	{name: "transaction_ids", where: "1", locations: "transaction ids"},
 	{name: "verifications", where: "1", locations: "verification receipt log"},
 	{name: "corrections", where: "1", locations: "correction receipt transaction count log"},

@@ -87,7 +87,7 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 		tally:    store.NewTally(ledger.Counters.Receipt), entryKey: newEntryKey(),
 	}
 	for _, check := range []func(context.Context) error{
-		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests, v.checkLog,
+		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests, v.checkValues, v.checkLog,
 	} {
 		if err := check(ctx); err != nil {
 			return v.report, err

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -211,8 +210,8 @@ func (w *logWalk) entry(leaf int64, entry []byte) error {
 		if err := w.manifest(); err != nil {
 			return err
 		}
-	case proof.RecordKind:
-		hash, ok := recordHash(entry)
+	case proof.RecordKind, proof.ValueKind:
+		hash, ok := proof.EntryHash(entry)
 		if !ok {
 			return differs("entry %d of the log is %q", leaf, entry)
 		}
@@ -270,16 +269,6 @@ func (w *logWalk) keptEntry(leaf int64, kind string, entry []byte) error {
 
 func notInDatabase(leaf int64, entry []byte) error {
 	return differs("entry %d of the log is %s, and the database does not have that", leaf, entry)
-}
-
-// recordHash is the hash of a record in its entry, which ends with it.
-func recordHash(entry []byte) (hash assay.Hash, ok bool) {
-	text, ok := bytes.CutSuffix(entry, []byte(`"}`))
-	if !ok || len(text) < hex.EncodedLen(len(hash)) {
-		return hash, false
-	}
-	_, err := hex.Decode(hash[:], text[len(text)-hex.EncodedLen(len(hash)):])
-	return hash, err == nil
 }
 
 // openSince reads the checkpoint that the log must continue. It must be signed with a key that is accepted or, without

@@ -16,6 +16,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/anchortest"
+	"github.com/assaydata/assay/internal/coding"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/publish"
@@ -58,6 +59,8 @@ lower = 5
 upper = 95
 [cap]
 provider_share = 60
+[settlement]
+after = "24h"
 `
 
 // rentals are the rentals in [from, to): H100s three times an hour, H200s every second hour, a B200 now and then.
@@ -259,7 +262,55 @@ func (b *marketBuilder) build() {
 	b.receive(late("H100 SXM", instant(9, 3), 5))     // not restated
 	b.verify(first("H100 SXM", instant(9, 5), true), false)
 	b.correct(first("H100 SXM", instant(9, 6), true), func(t *assay.Transaction) { t.Provider = "Elm" }) // not restated
+	b.families()
 	b.others()
+}
+
+// families adds days of a coding tool that become final, of which one is restated, and later gone.
+func (b *marketBuilder) families() {
+	observe := func(days ...assay.CodingDay) {
+		var list []store.Observation
+		for _, d := range days {
+			key, body, err := coding.Family.EncodeRow(coding.Family.Row(d))
+			b.err = errors.Join(b.err, err)
+			list = append(list, store.Observation{Key: key, Body: body})
+		}
+		b.do(func() error {
+			_, err := b.db.AppendObservations(b.ctx, assay.FamilyCoding, list, true)
+			return err
+		})
+	}
+	record := func() {
+		b.do(func() error {
+			_, err := b.publisher.RecordValues(b.ctx)
+			return err
+		})
+	}
+	restate := func() {
+		b.do(func() error {
+			_, err := b.db.AddRestatement(b.ctx, assay.Restatement{
+				Family: assay.FamilyCoding, From: instant(8, 0), To: instant(9, 0), Reason: "late", Actor: "editor",
+			})
+			return err
+		})
+		record()
+	}
+	day := func(n int, prs int64) assay.CodingDay {
+		return assay.CodingDay{Day: instant(n, 0), Tool: "aider", PRs: prs, Merged: 3, Commits: 8}
+	}
+	observe(day(8, 10), day(9, 11))
+	b.clock += assay.Day
+	record()
+	observe(day(8, 12))
+	record() // it is late
+	restate()
+	observe(day(10, 20))
+	b.clock += 2 * assay.Day
+	record()
+	late := day(8, 0) // there is no merge rate
+	late.Merged = 0
+	observe(late)
+	restate()
 }
 
 // others adds what is no GPU value: conflicts, the other families, utilization, prints, and hidden entries.

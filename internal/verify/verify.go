@@ -27,6 +27,7 @@ func differs(format string, args ...any) error {
 type Report struct {
 	Transactions int
 	Records      int
+	Values       int // records of other families; a bundle has none
 	Manifests    int
 	LogEntries   int64 // of a database; a bundle has no log
 	Anchors      Anchors

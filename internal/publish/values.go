@@ -1,0 +1,102 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/observed"
+	"github.com/assaydata/assay/internal/registry"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/values"
+)
+
+// recorded is what RecordValues has seen when it was last called.
+type recorded struct {
+	counters store.Counters
+	next     int64 // when more values will be final
+}
+
+// RecordValues makes a record of each value of another family that has become final, and a revision of each that a
+// restatement has changed. It returns how many it made.
+func (p *Publisher) RecordValues(ctx context.Context) (records int, err error) {
+	schedule, err := LoadSchedule(ctx, p.Store)
+	if err != nil || !schedule.Settles() {
+		return 0, err
+	}
+	for {
+		now := p.Now().UnixMilli()
+		counters, err := p.Store.Counters(ctx)
+		if err != nil {
+			return 0, err
+		}
+		counters = ofValues(counters)
+		if p.recorded.counters == counters && now < p.recorded.next {
+			return 0, nil
+		}
+		list, next, err := newValues(ctx, p.Store, schedule, counters, now)
+		if err == nil && len(list) > 0 {
+			err = p.Store.AddValueRecords(ctx, counters, list)
+		}
+		if errors.Is(err, store.ErrOvertaken) { // something came in between
+			continue
+		}
+		if err == nil {
+			counters.ValueRecords += int64(len(list))
+			p.recorded = recorded{counters, next}
+		}
+		if err == nil && len(list) > 0 {
+			p.Log.Info("values are final", "records", len(list))
+		}
+		return len(list), err
+	}
+}
+
+// ofValues are the counters that values depend on.
+func ofValues(c store.Counters) store.Counters {
+	return store.Counters{
+		Methodology: c.Methodology, Observed: c.Observed, Restatements: c.Restatements, ValueRecords: c.ValueRecords,
+	}
+}
+
+// newValues are the records that are missing at a moment, and when more values will be final.
+func newValues(
+	ctx context.Context, db *store.DB, schedule index.Schedule, counters store.Counters, now int64,
+) (list []store.NewValueRecord, next int64, err error) {
+	settling, err := observed.Read(ctx, db, counters, schedule)
+	if err != nil {
+		return nil, 0, err
+	}
+	newest := values.Newest{}
+	err = db.EachValueRecord(ctx, 0, counters.ValueRecords, func(r *assay.ValueRecord) error {
+		newest.Add(r)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	next = math.MaxInt64
+	for i, f := range registry.Families {
+		if !f.Settles() {
+			continue
+		}
+		settlement := settling.Of(f.Name())
+		if _, due := settling.Observations[i].Settled(now, settlement); due > 0 {
+			next = min(next, due)
+		}
+		final := values.Final(f.Name(), &settling.Observations, now, settlement, schedule)
+		for _, v := range newest.Missing(f.Name(), final) {
+			revision := 0
+			if r, ok := newest[v.Slot()]; ok {
+				revision = r.Revision + 1
+			}
+			list = append(list, store.NewValueRecord{Rows: v.Inputs, ValueRecord: assay.ValueRecord{
+				Index: v.Index, Series: v.Series, Day: v.Day, Revision: revision, Numbers: v.Numbers,
+				Methodology: v.Methodology, KnownAt: now,
+			}})
+		}
+	}
+	return list, next, nil
+}

@@ -1,0 +1,119 @@
+package publish
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/coding"
+	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
+)
+
+// adoptSettling adopts methodology 1.0.0 with days that are final after a day.
+func adoptSettling(t *testing.T, db *store.DB) {
+	t.Helper()
+	plain := index.Plain()
+	err := db.AdoptMethodology(t.Context(), assay.MethodologyFile{
+		Version: plain.Version, Effective: plain.Effective, Text: index.PlainText() + "[settlement]\nafter = \"24h\"\n",
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustObserveTool(t *testing.T, db *store.DB, day int64, prs int64) {
+	t.Helper()
+	row := assay.CodingDay{Day: day, Tool: "aider", PRs: prs, Commits: 1}
+	key, body, err := coding.Family.EncodeRow(coding.Family.Row(row))
+	if err == nil {
+		_, err = db.AppendObservations(t.Context(), assay.FamilyCoding, []store.Observation{{Key: key, Body: body}}, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A value gets a record when it is final, and a revision when a restatement changes it. A late row alone changes
+// nothing, and neither does another publisher.
+func TestRecordValues(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		adoptSettling(t, db)
+		day := instant(5, 0, 0)
+		p, clock := newPublisher(db, instant(6, 1, 0))
+		db.Now = clock.now
+		record := func(want int, values ...string) {
+			t.Helper()
+			for _, publisher := range []*Publisher{p, {Store: db, Now: clock.now, Log: p.Log}} {
+				if n, err := publisher.RecordValues(t.Context()); err != nil || n != want {
+					t.Fatalf("%d records were made (%v), want %d", n, err, want)
+				}
+				want = 0 // of the other one
+			}
+			list, err := db.ValueRecordsOf(t.Context(), "llm-coding", "aider/prs", day)
+			var got []string
+			for _, r := range list {
+				got = append(got, r.Numbers[:len(`{"value":1`)])
+			}
+			if err != nil || fmt.Sprint(got) != fmt.Sprint(values) {
+				t.Errorf("the records are %v (%v), want %v", got, err, values)
+			}
+		}
+		record(0)
+		mustObserveTool(t, db, day, 1)
+		record(0)
+		clock.ms.Store(instant(7, 0, 59))
+		record(0)
+		clock.ms.Store(instant(7, 1, 0))
+		record(3, `{"value":1`) // pull requests, commits and the merge rate
+		mustObserveTool(t, db, day, 2)
+		clock.ms.Store(instant(20, 0, 0))
+		record(0, `{"value":1`)
+		_, err := db.AddRestatement(t.Context(), assay.Restatement{
+			Family: assay.FamilyCoding, From: day, To: day + 1, Reason: "late", Actor: "Ada",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(1, `{"value":1`, `{"value":2`)
+		mustObserveTool(t, db, instant(19, 0, 0), 7)
+		clock.ms.Store(instant(22, 0, 0))
+		record(3, `{"value":1`, `{"value":2`)
+	})
+}
+
+// A row that another node receives after the records were made, by a clock that is behind, changes nothing that they
+// know.
+func TestRecordValues_ClockBehind(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	adoptSettling(t, db)
+	p, clock := newPublisher(db, instant(6, 1, 0))
+	db.Now = clock.now
+	mustObserveTool(t, db, instant(5, 0, 0), 1)
+	clock.ms.Store(instant(7, 2, 0))
+	if n, err := p.RecordValues(t.Context()); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	clock.ms.Store(instant(6, 2, 0)) // in time, if it were so
+	mustObserveTool(t, db, instant(5, 0, 0), 9)
+	clock.ms.Store(instant(9, 0, 0))
+	if n, err := p.RecordValues(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d records were made (%v)", n, err)
+	}
+}
+
+// Without a methodology by which days become final, there are no records.
+func TestRecordValues_NeverFinal(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	p, clock := newPublisher(db, instant(6, 1, 0))
+	db.Now = clock.now
+	mustObserveTool(t, db, instant(5, 0, 0), 1)
+	clock.ms.Store(instant(30, 0, 0))
+	if n, err := p.RecordValues(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d records were made (%v)", n, err)
+	}
+}
