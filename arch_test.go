@@ -119,8 +119,8 @@ var packages = map[string]struct {
 		why: "it recomputes what was published with the publisher's code",
 	},
 	"internal/backtest": {
-		may: ". internal/index internal/publish internal/store",
-		why: "it computes what would have been published, and proves nothing",
+		may: ". internal/index internal/observed internal/publish internal/store internal/tokens",
+		why: "it computes what would have been published, of GPUs and of labs, and proves nothing",
 	},
 	"internal/demo": {
 		may: ". internal/coding internal/family internal/ingest internal/memory internal/publish internal/registry " +

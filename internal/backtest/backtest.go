@@ -1,5 +1,6 @@
-// Package backtest computes what another methodology would have published and compares it, day by day, with what was
-// published or with a third version. It only reads. Comparison.Chart draws the result as SVG.
+// Package backtest computes what another methodology would have given and compares it, day by day, with what was
+// published or with a third version: the prices of GPUs, or an index of labs. It only reads. Comparison.Chart draws the
+// result as SVG.
 package backtest
 
 import (
@@ -20,26 +21,32 @@ type Options struct {
 	Candidate index.Methodology
 	Against   string // version to compare with; empty for the published values
 	GPU       string // the only GPU to compare; empty for all
-	From, To  int64  // slots that end in [From, To); 0 leaves that side open
+	From, To  int64  // slots that end, and days of labs that begin, in [From, To); 0 leaves that side open
 	Progress  func(done float64, transactions int)
+
+	Index  string // one of Indices, which is compared instead of the prices of GPUs
+	Lab    string // the only lab to compare; empty for all
+	Models string // the family of its models, of an index with families; empty for all of them
 }
 
-// Comparison holds the days of the global lines under two methodologies, each as if it had always been in effect.
+// Comparison holds the days of the global lines, or of an index, under two methodologies, each as if it had always been
+// in effect.
 type Comparison struct {
 	Candidate string   // version of the candidate
-	Against   string   // version of the base; empty for the published values
+	Index     string   // of Indices; empty for the prices of GPUs
+	Against   string   // version of the base; empty for the published values, or those of the index as it is now
 	Published []string // versions that governed the days, in the order of their effect
-	GPUs      []GPUDays
+	Series    []Series
 }
 
-// GPUDays are the days of one GPU.
-type GPUDays struct {
-	GPU   string
+// Series are the days of one GPU or lab.
+type Series struct {
+	Name  string
 	Days  []Day // in the order of time
 	Stale int   // days whose published value is not what its methodology gives for the transactions as known now
 }
 
-// Day is one fixing, with the values of the base and of the candidate.
+// Day is one fixing, or the beginning of a day of a lab, with the values of the base and of the candidate.
 type Day struct {
 	At                    int64
 	Base, Candidate       assay.Nanos
@@ -52,6 +59,12 @@ var ErrNothingPublished = errors.New("no day is published there")
 // Run compares. It reads the database as of one moment, whatever is published meanwhile.
 func Run(ctx context.Context, db *store.DB, o Options) (*Comparison, error) {
 	r := &replay{Options: o, db: db, days: map[dayKey]*Day{}}
+	if o.Index != "" {
+		if err := r.compareLabs(ctx); err != nil {
+			return nil, err
+		}
+		return &r.result, nil
+	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -81,10 +94,10 @@ type replay struct {
 	transactions int
 }
 
-// dayKey names a day of a GPU's global line.
+// dayKey names a day of a series.
 type dayKey struct {
-	gpu string
-	at  int64
+	series string
+	at     int64
 }
 
 // prepare reads the rules and lists the days to compare.
@@ -101,7 +114,6 @@ func (r *replay) prepare(ctx context.Context) error {
 		return err
 	}
 	r.counters = counters
-	r.result.Against, r.result.Candidate = r.Against, r.Candidate.Version
 	for _, gpu := range catalog.GPUs {
 		if r.GPU == "" || r.GPU == gpu.Name {
 			r.addGPU(gpu.Name, coverage[store.CoverageKey{GPU: gpu.Name, Grain: assay.Daily}])
@@ -110,7 +122,7 @@ func (r *replay) prepare(ctx context.Context) error {
 	if len(r.days) == 0 {
 		return ErrNothingPublished
 	}
-	r.result.Published = r.governing()
+	r.result.Published = r.governing(0)
 	return nil
 }
 
@@ -120,13 +132,18 @@ func (r *replay) readSchedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(files) == 0 {
+	switch {
+	case len(files) > 0:
+		r.schedule, err = index.ParseSchedule(files)
+	case r.Index != "":
+		r.schedule = index.Schedule{index.Plain()} // as the API does
+	default:
 		return ErrNothingPublished
 	}
-	r.schedule, err = index.ParseSchedule(files)
 	if err != nil {
 		return err
 	}
+	r.result.Index, r.result.Against, r.result.Candidate = r.Index, r.Against, r.Candidate.Version
 	return r.checkMethodologies()
 }
 
@@ -153,11 +170,11 @@ func (r *replay) checkMethodologies() error {
 	return nil
 }
 
-// governing names the versions that were in effect on the days.
-func (r *replay) governing() (versions []string) {
+// governing names the versions that were in effect when the days ended, which is so long after their instants.
+func (r *replay) governing(ends int64) (versions []string) {
 	for _, m := range r.schedule {
 		for key := range r.days {
-			if r.schedule.At(key.at).Version == m.Version {
+			if r.schedule.At(key.at+ends).Version == m.Version {
 				versions = append(versions, m.Version)
 				break
 			}
@@ -168,7 +185,7 @@ func (r *replay) governing() (versions []string) {
 
 // addGPU lists the days of a GPU that are covered and requested.
 func (r *replay) addGPU(gpu string, covered []store.Span) {
-	list := GPUDays{GPU: gpu}
+	list := Series{Name: gpu}
 	for _, span := range covered {
 		for at := r.schedule.NextSlot(assay.Daily, span.From); at <= span.To; at = r.schedule.NextSlot(assay.Daily, at) {
 			if at >= r.From && (r.To == 0 || at < r.To) {
@@ -176,27 +193,32 @@ func (r *replay) addGPU(gpu string, covered []store.Span) {
 			}
 		}
 	}
-	for i := range list.Days { // only now, because append may move the days
-		r.days[dayKey{gpu: gpu, at: list.Days[i].At}] = &list.Days[i]
+	r.add(list)
+}
+
+// add adds a series whose days are complete, so that they do not move any more.
+func (r *replay) add(list Series) {
+	for i := range list.Days {
+		r.days[dayKey{list.Name, list.Days[i].At}] = &list.Days[i]
 	}
-	r.result.GPUs = append(r.result.GPUs, list)
+	r.result.Series = append(r.result.Series, list)
 }
 
 // readPublished reads the published values: the newest revision of each day.
 func (r *replay) readPublished(ctx context.Context) error {
-	for i := range r.result.GPUs {
-		list := &r.result.GPUs[i]
+	for i := range r.result.Series {
+		list := &r.result.Series[i]
 		if len(list.Days) == 0 {
 			continue
 		}
 		first, last := list.Days[0].At, list.Days[len(list.Days)-1].At
-		line := assay.Line{GPU: list.GPU, Region: assay.Global}
+		line := assay.Line{GPU: list.Name, Region: assay.Global}
 		revisions, err := r.db.Revisions(ctx, line, assay.Daily, first, last, 0, r.counters.Publication)
 		if err != nil {
 			return err
 		}
 		for _, revision := range revisions { // a later one of the same day overwrites
-			if day := r.days[dayKey{gpu: list.GPU, at: revision.At}]; day != nil {
+			if day := r.days[dayKey{list.Name, revision.At}]; day != nil {
 				day.Base, day.HasBase = revision.Value, !revision.Gone
 			}
 		}
@@ -238,7 +260,7 @@ func (r *replay) compute(ctx context.Context) error {
 // span is the time from the beginning of the first day to the end of the last.
 func (r *replay) span() (from, to int64) {
 	from = math.MaxInt64
-	for _, list := range r.result.GPUs {
+	for _, list := range r.result.Series {
 		if n := len(list.Days); n > 0 {
 			from = min(from, r.schedule.WindowStart(assay.Daily, list.Days[0].At))
 			to = max(to, list.Days[n-1].At)
@@ -249,7 +271,7 @@ func (r *replay) span() (from, to int64) {
 
 // window computes a day under the candidate and under the base.
 func (r *replay) window(w index.Window) error {
-	day := r.days[dayKey{gpu: w.GPU, at: w.At}]
+	day := r.days[dayKey{w.GPU, w.At}]
 	if day == nil || w.Region != assay.Global {
 		return nil
 	}
@@ -271,10 +293,10 @@ func (r *replay) value(w index.Window, m index.Methodology) (value assay.Nanos, 
 	return d.Value, ok
 }
 
-func (r *replay) daysOf(gpu string) *GPUDays {
-	for i := range r.result.GPUs {
-		if r.result.GPUs[i].GPU == gpu {
-			return &r.result.GPUs[i]
+func (r *replay) daysOf(gpu string) *Series {
+	for i := range r.result.Series {
+		if r.result.Series[i].Name == gpu {
+			return &r.result.Series[i]
 		}
 	}
 	return nil

@@ -169,19 +169,19 @@ func TestRun_AgainstPublishedValues(t *testing.T) {
 	if got.Candidate != "2.0.0" || got.Against != "" || cmp.Diff([]string{"1.0.0"}, got.Published) != "" {
 		t.Errorf("%s against %q of %q, want 2.0.0 against the values of 1.0.0", got.Candidate, got.Against, got.Published)
 	}
-	if len(got.GPUs) != len(assay.DefaultCatalog().GPUs) {
-		t.Errorf("%d GPUs, want those of the catalog", len(got.GPUs))
+	if len(got.Series) != len(assay.DefaultCatalog().GPUs) {
+		t.Errorf("%d GPUs, want those of the catalog", len(got.Series))
 	}
-	f := func(line GPUDays, gpu string, want ...Day) {
+	f := func(line Series, gpu string, want ...Day) {
 		t.Helper()
-		if diff := cmp.Diff(GPUDays{GPU: gpu, Days: want}, line); diff != "" {
+		if diff := cmp.Diff(Series{Name: gpu, Days: want}, line); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", gpu, diff)
 		}
 	}
-	f(got.GPUs[0], "H100 SXM",
+	f(got.Series[0], "H100 SXM",
 		both(marchUTC(5, 21), "2.25", "2.5"), both(marchUTC(6, 21), "2", "2"), onlyBase(marchUTC(7, 21), "4"),
 		neither(marchUTC(8, 20)), both(marchUTC(9, 20), "2.75", "2.5"))
-	f(got.GPUs[1], "H200",
+	f(got.Series[1], "H200",
 		onlyBase(marchUTC(5, 21), "3"), neither(marchUTC(6, 21)), neither(marchUTC(7, 21)),
 		neither(marchUTC(8, 20)), neither(marchUTC(9, 20)))
 
@@ -190,10 +190,10 @@ func TestRun_AgainstPublishedValues(t *testing.T) {
 		// +11.1111…, 0 and -9.0909…
 		Mean: decimal("0.6734"), MeanAbsolute: decimal("6.734"), Largest: decimal("11.1111"), LargestAt: marchUTC(5, 21),
 	}
-	if diff := cmp.Diff(want, got.GPUs[0].Summary()); diff != "" {
+	if diff := cmp.Diff(want, got.Series[0].Summary()); diff != "" {
 		t.Errorf("summary of the H100 (-want +got):\n%s", diff)
 	}
-	want.Days, want.Base = 5*len(got.GPUs), 5
+	want.Days, want.Base = 5*len(got.Series), 5
 	if diff := cmp.Diff(want, got.Summary()); diff != "" {
 		t.Errorf("summary of all (-want +got):\n%s", diff)
 	}
@@ -206,8 +206,8 @@ func TestRun_InputsAsKnownNow(t *testing.T) {
 		t.Helper()
 		o := Options{Against: against, GPU: "H100 SXM", From: marchUTC(6, 0), To: marchUTC(7, 0)}
 		got := mustRun(t, db, o)
-		want := []GPUDays{{GPU: "H100 SXM", Days: []Day{both(marchUTC(6, 21), base, candidate)}, Stale: stale}}
-		if diff := cmp.Diff(want, got.GPUs); diff != "" {
+		want := []Series{{Name: "H100 SXM", Days: []Day{both(marchUTC(6, 21), base, candidate)}, Stale: stale}}
+		if diff := cmp.Diff(want, got.Series); diff != "" {
 			t.Errorf("against %q (-want +got):\n%s", against, diff)
 		}
 		if got.Stale() != stale {
@@ -242,8 +242,8 @@ func TestRun_WithdrawnValue(t *testing.T) {
 	withdraw(t, db, "3a")
 	restate(t, db, marchUTC(6, 21), marchUTC(7, 21))
 	got := mustRun(t, db, Options{GPU: "H100 SXM", From: marchUTC(7, 21), To: marchUTC(7, 22)})
-	want := []GPUDays{{GPU: "H100 SXM", Days: []Day{neither(marchUTC(7, 21))}}}
-	if diff := cmp.Diff(want, got.GPUs); diff != "" {
+	want := []Series{{Name: "H100 SXM", Days: []Day{neither(marchUTC(7, 21))}}}
+	if diff := cmp.Diff(want, got.Series); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -254,7 +254,7 @@ func TestRun_RequestedDays(t *testing.T) {
 	f := func(from, to int64, want ...int64) {
 		t.Helper()
 		var got []int64
-		for _, d := range mustRun(t, db, Options{GPU: "H100 SXM", From: from, To: to}).GPUs[0].Days {
+		for _, d := range mustRun(t, db, Options{GPU: "H100 SXM", From: from, To: to}).Series[0].Days {
 			got = append(got, d.At)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -343,7 +343,7 @@ func TestSummary(t *testing.T) {
 		for i := range days {
 			days[i].At = int64(i + 1)
 		}
-		line := GPUDays{Days: days}
+		line := Series{Days: days}
 		want.Days = len(days)
 		if diff := cmp.Diff(want, line.Summary()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -371,12 +371,14 @@ func TestSummary(t *testing.T) {
 		Mean: decimal("50"), MeanAbsolute: decimal("50"), Largest: decimal("50"), LargestAt: 2,
 	},
 		both(0, "0", "1"), both(0, "2", "3"))
+	// Nor does one of nearly zero say anything, or fit.
+	f(Summary{Base: 1, Candidate: 1, Moved: 1}, both(0, "0.000001", "1000000"))
 }
 
 // Among equal differences of several GPUs, the earliest day is the largest.
 func TestSummary_AllGPUs(t *testing.T) {
 	t.Parallel()
-	c := Comparison{GPUs: []GPUDays{{Days: []Day{both(2, "1", "2")}}, {Days: []Day{both(1, "2", "4")}}}}
+	c := Comparison{Series: []Series{{Days: []Day{both(2, "1", "2")}}, {Days: []Day{both(1, "2", "4")}}}}
 	if s := c.Summary(); s.Largest != decimal("100") || s.LargestAt != 1 {
 		t.Errorf("largest %s at %d, want 100 at 1", s.Largest, s.LargestAt)
 	}

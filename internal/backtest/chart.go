@@ -20,7 +20,7 @@ const (
 	chartFoot   = 34
 
 	panelGap    = 36 // between two panels
-	panelHead   = 46 // the GPU and its summary
+	panelHead   = 46 // the name and its summary
 	panelLeft   = 56 // price levels
 	priceHeight = 180
 	stripGap    = 20
@@ -46,19 +46,19 @@ const (
 type chart struct {
 	bytes.Buffer
 	*Comparison
-	gpus        []GPUDays // those with a value to show
+	shown       []Series // those with a value to show
 	columns     int
 	first, last int64       // instants at the left and the right edge of every panel
-	low, high   assay.Nanos // differences at the bottom and the top of every strip, in percent; the same for all GPUs
+	low, high   assay.Nanos // differences at the bottom and the top of every strip, in percent; the same for all
 	lost        bool        // there are days with a base and no candidate
 }
 
-// Chart draws the comparison as SVG: one panel per GPU, with both prices over the days and the difference below. The
-// note, if any, is at the foot. All coordinates are computed in integers, so the same comparison gives the same
+// Chart draws the comparison as SVG: one panel per GPU or lab, with both values over the days and the difference below.
+// The note, if any, is at the foot. All coordinates are computed in integers, so the same comparison gives the same
 // bytes.
 func (c *Comparison) Chart(note string) []byte {
 	d := newChart(c)
-	rows := (len(d.gpus) + d.columns - 1) / d.columns
+	rows := (len(d.shown) + d.columns - 1) / d.columns
 	height := chartHead + max(rows, 1)*(panelHeight+panelGap) - panelGap + chartFoot
 	fmt.Fprint(d, ChartMark+"\n")
 	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="%d" height="%d" viewBox="0 0 %d %d" `+
@@ -67,12 +67,12 @@ func (c *Comparison) Chart(note string) []byte {
 	fmt.Fprintf(d, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", chartWidth, height)
 	d.head()
 	width := (chartWidth - 2*chartMargin - (d.columns-1)*panelGap) / d.columns
-	for i := range d.gpus {
+	for i := range d.shown {
 		left := chartMargin + i%d.columns*(width+panelGap)
 		top := chartHead + i/d.columns*(panelHeight+panelGap)
-		d.panel(&d.gpus[i], left, top, width)
+		d.panel(&d.shown[i], left, top, width)
 	}
-	if len(d.gpus) == 0 {
+	if len(d.shown) == 0 {
 		d.text(chartMargin, chartHead+panelHead, "", "No day of this period has a value.")
 	}
 	d.text(chartMargin, height-12, `font-size="11" fill="`+paleInkColor+`"`, note)
@@ -83,10 +83,10 @@ func (c *Comparison) Chart(note string) []byte {
 // newChart computes what all panels share.
 func newChart(c *Comparison) *chart {
 	d := &chart{Comparison: c, columns: 2}
-	for _, gpu := range c.GPUs {
-		if s := gpu.Summary(); s.Base+s.Candidate > 0 {
-			d.gpus = append(d.gpus, gpu)
-			d.include(gpu.Days)
+	for _, one := range c.Series {
+		if one.Last() != nil {
+			d.shown = append(d.shown, one)
+			d.include(one.Days)
 		}
 	}
 	margin := max((d.high-d.low)/10, assay.Unit(2))
@@ -95,7 +95,7 @@ func newChart(c *Comparison) *chart {
 	if d.first == d.last { // put a single day in the middle
 		d.first, d.last = d.first-assay.Day, d.last+assay.Day
 	}
-	if len(d.gpus) < 2 {
+	if len(d.shown) < 2 {
 		d.columns = 1
 	}
 	return d
@@ -115,9 +115,9 @@ func (d *Day) lost() bool { return d.HasBase && !d.HasCandidate }
 
 // Period gives the first and the last day.
 func (c *Comparison) Period() (first, last int64) {
-	for _, gpu := range c.GPUs {
-		for i := range gpu.Days {
-			at := gpu.Days[i].At
+	for _, one := range c.Series {
+		for i := range one.Days {
+			at := one.Days[i].At
 			if first == 0 || at < first {
 				first = at
 			}
@@ -129,13 +129,17 @@ func (c *Comparison) Period() (first, last int64) {
 
 // BaseName names what the candidate is compared with.
 func (c *Comparison) BaseName() string {
+	kind := "published"
+	if c.Index != "" {
+		kind = "current"
+	}
 	switch last := len(c.Published) - 1; {
 	case c.Against != "":
 		return "version " + c.Against
 	case last > 0:
-		return fmt.Sprintf("published values (%s to %s)", c.Published[0], c.Published[last])
+		return fmt.Sprintf("%s values (%s to %s)", kind, c.Published[0], c.Published[last])
 	default:
-		return fmt.Sprintf("published values (%s)", c.Published[0])
+		return fmt.Sprintf("%s values (%s)", kind, c.Published[0])
 	}
 }
 
@@ -151,8 +155,12 @@ func (d *chart) head() {
 	}
 	d.text(chartMargin, 38, fmt.Sprintf(`font-size="%d" font-weight="bold"`, size), d.title())
 	first, last := d.Period()
-	subtitle := fmt.Sprintf("Daily global index in USD per GPU-hour, %s to %s. Below each GPU, the difference in percent.",
-		assay.FormatDay(first), assay.FormatDay(last))
+	what, each := "Daily global index in USD per GPU-hour", "GPU"
+	if i := indexNamed(d.Index); i != nil {
+		what, each = i.about, "lab"
+	}
+	subtitle := fmt.Sprintf("%s, %s to %s. Below each %s, the difference in percent.",
+		what, assay.FormatDay(first), assay.FormatDay(last), each)
 	d.text(chartMargin, 60, `font-size="13" fill="`+paleInkColor+`"`, subtitle)
 	x := chartMargin
 	entry := func(sample, label string) {
@@ -186,16 +194,16 @@ func escape(text string) string {
 	return b.String()
 }
 
-// panel draws a GPU into the rectangle that begins at (x, y).
-func (d *chart) panel(gpu *GPUDays, x, y, width int) {
-	s := gpu.Summary()
-	d.text(x, y+14, `font-size="16" font-weight="bold"`, gpu.GPU)
+// panel draws a series into the rectangle that begins at (x, y).
+func (d *chart) panel(series *Series, x, y, width int) {
+	s := series.Summary()
+	d.text(x, y+14, `font-size="16" font-weight="bold"`, series.Name)
 	if s.Candidate != s.Base {
 		d.text(x+width, y+14, `text-anchor="end" fill="`+paleInkColor+`"`,
 			fmt.Sprintf("%d of %d days have a candidate value", s.Candidate, s.Days))
 	}
 	d.text(x, y+32, `fill="`+paleInkColor+`"`, describe(s))
-	days := reduce(withGaps(gpu.Days))
+	days := reduce(withGaps(series.Days))
 	plot := frame{
 		left: x + panelLeft, top: y + panelHead, width: width - panelLeft, height: priceHeight, first: d.first, last: d.last,
 	}

@@ -26,7 +26,7 @@ func noisy(gpus, days int) *Comparison {
 	c := &Comparison{Candidate: "2.0.0", Published: []string{"1.0.0"}}
 	random := rand.New(rand.NewPCG(1, 2))
 	for g := range gpus {
-		line := GPUDays{GPU: fmt.Sprintf("GPU %d", g)}
+		line := Series{Name: fmt.Sprintf("GPU %d", g)}
 		for d := range days {
 			price := assay.Nanos(2_000_000_000 + random.Int64N(900_000_000))
 			line.Days = append(line.Days, Day{
@@ -34,7 +34,7 @@ func noisy(gpus, days int) *Comparison {
 				Candidate: price + assay.Nanos(random.Int64N(200_000_000)-100_000_000), HasCandidate: true,
 			})
 		}
-		c.GPUs = append(c.GPUs, line)
+		c.Series = append(c.Series, line)
 	}
 	return c
 }
@@ -43,10 +43,10 @@ func noisy(gpus, days int) *Comparison {
 func TestChart_Golden(t *testing.T) {
 	t.Parallel()
 	c := noisy(2, 30)
-	c.GPUs[0].GPU, c.GPUs[1].GPU = "H100 SXM", "RTX PRO 6000 WS"
-	c.GPUs[0].Days[11].Candidate += assay.One
-	c.GPUs[1].Days[5].HasCandidate, c.GPUs[1].Days[6].HasCandidate = false, false
-	c.GPUs[1].Days = append(c.GPUs[1].Days[:14], c.GPUs[1].Days[20:]...)
+	c.Series[0].Name, c.Series[1].Name = "H100 SXM", "RTX PRO 6000 WS"
+	c.Series[0].Days[11].Candidate += assay.One
+	c.Series[1].Days[5].HasCandidate, c.Series[1].Days[6].HasCandidate = false, false
+	c.Series[1].Days = append(c.Series[1].Days[:14], c.Series[1].Days[20:]...)
 	got := c.Chart("A note.")
 	const file = "testdata/backtest.svg"
 	if *update {
@@ -67,7 +67,7 @@ func TestChart_IsPlainSVG(t *testing.T) {
 	t.Parallel()
 	c := noisy(3, 40)
 	c.Candidate, c.Against = "2.0--draft-", "1.0"
-	c.GPUs[1].GPU = `<script>"A" & B</script>`
+	c.Series[1].Name = `<script>"A" & B</script>`
 	svg := c.Chart("<b>")
 	if first, _, _ := strings.Cut(string(svg), "\n"); first != ChartMark {
 		t.Errorf("the first line is %s, want %s", first, ChartMark)
@@ -128,7 +128,7 @@ func TestChart_Size(t *testing.T) {
 func TestChart_NothingToShow(t *testing.T) {
 	t.Parallel()
 	c := noisy(1, 1)
-	c.GPUs[0].Days[0] = neither(marchUTC(5, 21))
+	c.Series[0].Days[0] = neither(marchUTC(5, 21))
 	svg := string(c.Chart(""))
 	if !strings.Contains(svg, "No day of this period has a value.") || strings.Contains(svg, "GPU 0") {
 		t.Errorf("a comparison without a value gives\n%s", svg)
@@ -146,6 +146,10 @@ func TestBaseName(t *testing.T) {
 	f("1.0.0", "version 1.0.0", "1.0.0", "1.1.0")
 	f("", "published values (1.0.0)", "1.0.0")
 	f("", "published values (1.0.0 to 2.0.0)", "1.0.0", "1.1.0", "2.0.0")
+	labs := &Comparison{Index: "otpi", Published: []string{"1.0.0", "2.0.0"}}
+	if got, want := labs.BaseName(), "current values (1.0.0 to 2.0.0)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // A line has a gap where a value is missing, and a value between two missing ones is a dot.
@@ -210,11 +214,11 @@ func TestWithGaps(t *testing.T) {
 
 func TestReduce(t *testing.T) {
 	t.Parallel()
-	days := noisy(1, maxDays).GPUs[0].Days
+	days := noisy(1, maxDays).Series[0].Days
 	if diff := cmp.Diff(days, reduce(days)); diff != "" {
 		t.Errorf("days that fit are dropped (-want +got):\n%s", diff)
 	}
-	days = noisy(1, 5000).GPUs[0].Days
+	days = noisy(1, 5000).Series[0].Days
 	f := func(what string, at int, change func(*Day)) {
 		t.Helper()
 		before := days[at]
@@ -310,7 +314,7 @@ func TestPercent(t *testing.T) {
 func TestChart_AbsurdDifference(t *testing.T) {
 	t.Parallel()
 	c := noisy(1, 3)
-	c.GPUs[0].Days[1] = both(c.GPUs[0].Days[1].At, "0.0001", "1000")
+	c.Series[0].Days[1] = both(c.Series[0].Days[1].At, "0.0001", "1000")
 	svg := string(c.Chart(""))
 	level := strings.Contains(svg, ">+1000000000 %<") || strings.Contains(svg, ">+500000000 %<")
 	if !level || !strings.Contains(svg, "largest +999999900.0000 %") {

@@ -11,18 +11,25 @@ import (
 func (d *Day) Differs() bool { return d.HasBase && d.HasCandidate && d.Base != d.Candidate }
 
 // Difference is the candidate minus the base in percent of the base, rounded half-even to nine decimals. ok is false
-// if a value is missing or the base is zero.
+// if a value is missing, or if the base is zero or so near to it that a percentage says nothing.
 func (d *Day) Difference() (percent assay.Nanos, ok bool) {
 	if !d.HasBase || !d.HasCandidate || d.Base == 0 {
 		return 0, false
 	}
 	change := new(big.Int).Mul(big.NewInt(int64(d.Candidate-d.Base)), big.NewInt(int64(100*assay.One)))
-	return assay.Nanos(assay.DivideHalfEven(change, big.NewInt(int64(d.Base)))), true
+	base := big.NewInt(int64(d.Base))
+	if most := new(big.Int).Mul(base, big.NewInt(int64(largestPercent))); change.Cmp(most) > 0 {
+		return 0, false
+	}
+	return assay.Nanos(assay.DivideHalfEven(change, base)), true
 }
+
+// largestPercent is what prices of GPUs can reach, and what charts can draw.
+const largestPercent = 1_000_000_000 * assay.One
 
 // Summary counts days and averages their differences.
 type Summary struct {
-	Days      int // published, with a value or without
+	Days      int // published, or with data of a lab, with a value or without
 	Base      int // of those, with a value of the base
 	Candidate int // with a value of the candidate
 	Moved     int // with values of both that differ
@@ -33,26 +40,36 @@ type Summary struct {
 	LargestAt                   int64 // the first day of the largest difference, up or down
 }
 
-// Summary summarizes the days of a GPU.
-func (g *GPUDays) Summary() Summary { return summarize(*g) }
+// Summary summarizes the days of a series.
+func (s *Series) Summary() Summary { return summarize(*s) }
 
-// Summary summarizes the days of all GPUs.
-func (c *Comparison) Summary() Summary { return summarize(c.GPUs...) }
+// Last is the last day on which one of the methodologies gives a value; nil if there is none.
+func (s *Series) Last() *Day {
+	for i := len(s.Days) - 1; i >= 0; i-- {
+		if d := &s.Days[i]; d.HasBase || d.HasCandidate {
+			return d
+		}
+	}
+	return nil
+}
 
-// Stale counts the stale days of all GPUs (see GPUDays).
+// Summary summarizes the days of all series.
+func (c *Comparison) Summary() Summary { return summarize(c.Series...) }
+
+// Stale counts the stale days of all series.
 func (c *Comparison) Stale() (days int) {
-	for i := range c.GPUs {
-		days += c.GPUs[i].Stale
+	for i := range c.Series {
+		days += c.Series[i].Stale
 	}
 	return days
 }
 
-func summarize(gpus ...GPUDays) (s Summary) {
+func summarize(series ...Series) (s Summary) {
 	var largest assay.Nanos // without its sign
 	sum, absolute := new(big.Int), new(big.Int)
-	for _, gpu := range gpus {
-		for i := range gpu.Days {
-			d := &gpu.Days[i]
+	for _, one := range series {
+		for i := range one.Days {
+			d := &one.Days[i]
 			s.count(d)
 			percent, ok := d.Difference()
 			if !ok {
