@@ -140,7 +140,7 @@ var packages = map[string]struct {
 	"internal/api": {
 		may: ". internal/access internal/cache internal/coding internal/family internal/index " +
 			"internal/limit/sharedlimit internal/memory internal/proof internal/redact internal/sites internal/snapshot " +
-			"internal/tokens internal/web",
+			"internal/tokens internal/values internal/web",
 		why: "market data comes from memory",
 	},
 	"internal/console": {

@@ -208,6 +208,11 @@ func (m *market) live() {
 
 	m.at("2026-02-04T12:30:00Z")
 	m.importing("transactions", m.rentals(from2), false)
+	records, err := m.publisher.RecordValues(ctx)
+	m.must(err)
+	if records == 0 {
+		m.t.Fatal("no value of another family is final")
+	}
 	backfill()
 	for range 4 {
 		m.now = m.now.Add(time.Minute)
@@ -225,6 +230,8 @@ time = "16:00"
 [minimum]
 transactions = 1
 providers = 1
+[settlement]
+after = "48h"
 `
 
 // readers are the callers beside the anonymous one, by name: the same keys for every database, and an account.

@@ -85,10 +85,11 @@ func (n *engineNode) get(caller, target string, headers ...string) (text string,
 	return b.String() + "\n" + body, recorder.Result()
 }
 
-// A database has a log of its own, with its name and its secret, so that checkpoints and proofs differ.
+// A database has a log of its own, with its name and its secret, so that checkpoints, proofs and commitments differ.
 var (
 	ownLog     = regexp.MustCompile(`^/(api/)?log/|/determination`)
 	ownProof   = regexp.MustCompile(`"inclusion":\{.*"checkpoint":"[^"]*"\}`)
+	ownInputs  = regexp.MustCompile(`"inputs":"[0-9a-f]{64}","hash":"[0-9a-f]{64}"`)
 	ownHeaders = regexp.MustCompile(`(?m)^(Etag|Content-Length): .*\n`)
 )
 
@@ -99,7 +100,8 @@ func comparable(target, text string) string {
 	case !ownLog.MatchString(target):
 		return text
 	case strings.Contains(target, "/determination") && !strings.Contains(text, "Content-Encoding"):
-		return ownHeaders.ReplaceAllString(ownProof.ReplaceAllString(text, `"inclusion":PROOF`), "")
+		text = ownInputs.ReplaceAllString(ownProof.ReplaceAllString(text, `"inclusion":PROOF`), `"inputs":OWN`)
+		return ownHeaders.ReplaceAllString(text, "")
 	}
 	status, _, _ := strings.Cut(text, "\n")
 	return status
@@ -163,6 +165,12 @@ var moreTargets = []string{
 	"/api/gpu/H100%20SXM/determination?date=2026-01-29",
 	"/api/gpu/H100%20SXM/determination?date=2026-01-29&region=us-east",
 	"/api/gpu/H100%20SXM/determination?timestamp=2026-01-29T11:00:00Z",
+	"/api/determinations/otpi?series=openai&date=2026-01-29",
+	"/api/determinations/workload?series=anthropic/opus&date=2026-01-29",
+	"/api/determinations/workload?series=anthropic/%00&date=2026-01-29",
+	"/api/determinations/workload?series=anthropic/%ff&date=2026-01-29",
+	"/api/determinations/memory?series=mem_ddr5_16gb&date=2026-01-29",
+	"/api/determinations/llm-coding?series=cc/merge&date=2026-01-29&as_of=2026-02-04",
 	"/api/corrections?limit=2",
 	"/api/corrections?gpuType=H200",
 	"/api/corrections/models",

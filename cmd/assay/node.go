@@ -211,7 +211,7 @@ func (n *node) newServer() (*web.Server, error) {
 	}
 	private := console.New(console.Config{
 		API: n.api, Accounts: n.accounts, Usage: n.counter, Limits: n.limits, OIDC: provider, OIDCName: config.signIn.name,
-		Determinations: n.determinations, Log: func() console.Log { return n.data },
+		Determinations: n.determinations, ValueRecords: n.valueRecords, Log: func() console.Log { return n.data },
 	})
 	server, err := web.New(web.Config{
 		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
@@ -255,6 +255,10 @@ func (v *service) determinations(
 	ctx context.Context, line assay.Line, grain assay.Grain, at int64,
 ) ([]assay.Determination, error) {
 	return v.data.Determinations(ctx, line, grain, at)
+}
+
+func (v *service) valueRecords(ctx context.Context, index, series string, day int64) ([]assay.ValueRecord, error) {
+	return v.data.ValueRecordsOf(ctx, index, series, day)
 }
 
 // flushTimeout is how long writing the last uses may take.

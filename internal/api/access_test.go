@@ -31,6 +31,7 @@ var asks = map[string][]string{
 	"/api/gpu/{gpuName}/rolling-24h-average":         {"H200"},
 	"/api/gpu/{gpuName}/rolling-24h-average/history": {"H200"},
 	"/api/gpu/{gpuName}/determination":               {"H200?date=2026-02-01", "H200?timestamp=2026-02-01T21:00:00Z"},
+	"/api/determinations/{index}":                    {"otpi?series=openai&date=2026-01-30", "otpi?series=minimax&date=2026-01-30", "otpi?series=hidden&date=2026-01-30", "otpi?series=openai&date=2026-01-03", "workload?series=openai/all&date=2026-01-30", "workload-daily?series=openai/all&date=2026-01-30", "memory?series=mem_ddr5_16gb&date=2026-01-30", "llm-coding?series=cc/prs&date=2026-01-30", "sites?series=osl-1&date=2026-01-30"},
 	"/api/gpu/{gpuName}/realtime":                    {"H200"},
 	"/api/gpu/{gpuName}/volatility":                  {"H200?startDate=2026-01-30&endDate=2026-02-03", "H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly"},
 	"/api/gpu/{gpuName}/volume-metrics":              {"H200", "H200?granularity=hourly"},

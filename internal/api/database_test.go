@@ -63,8 +63,11 @@ func TestDatabaseCutOff(t *testing.T) {
 		}
 	}
 	// The record of a value is in the database, but a caller without access to it must not get that far.
-	for range 3 {
-		const target = "/api/gpu/RTX%20PRO%206000%20WS/determination?date=2026-01-30"
+	for _, target := range []string{
+		"/api/gpu/RTX%20PRO%206000%20WS/determination?date=2026-01-30",
+		"/api/determinations/otpi?series=minimax&date=2026-01-30",
+		"/api/determinations/memory?series=mem_ddr5_16gb&date=2026-01-30",
+	} {
 		if got := r.Get("", target, "Cookie", unknown()); got.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s with an unknown session: %d %s", target, got.StatusCode, got.Text)
 		}

@@ -19,6 +19,7 @@ func FuzzRequest(f *testing.F) {
 		"/api/gpu/H200/index-history?as_of=0001-01-01&granularity=auto", "/api/gpu/H100%20SXM/hourly?region=us-east&as_of=2026-02-02&startDate=2026-01-01",
 		"/api/gpu/H200/realtime?minutes=1440&as_of=2026-02-04T10:00:00Z", "/api/gpu/H200/determination?date=2026-01-30&revision=2147483647",
 		"/api/gpu/H200/determination?timestamp=9999-12-31T23:00:00Z", "/api/corrections?since=NQBob3VybHkAbWwza2tzZzAAdXMtZWFzdABIMTAwIFNYTRU-iTg&limit=1",
+		"/api/determinations/otpi?series=openai&date=2026-01-30&revision=1", "/api/determinations/workload?series=openai%2F%00&date=9999-12-31",
 		"/api/methodology?version=1.0.0", "/api/publications/latest", "/api/gpu-utilization?region=us-east&as_of=2026-01-01",
 		"/api/gpu/H200/volatility?startDate=0001-01-01&endDate=9999-12-31&windowDays=365&granularity=hourly",
 		"/api/memory-index?type=mem_ddr5_16gb&category=dram&as_of=2026-01-01", "/api/memory/%2F/history?startDate=0001-01-01&endDate=9999-12-31&limit=1",

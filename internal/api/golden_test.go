@@ -54,6 +54,8 @@ func TestGolden(t *testing.T) {
 	f("determination-daily", "premium", "/api/gpu/H100%20SXM/determination?region=us-east&date=2026-01-30")
 	f("determination-hourly", "full", "/api/gpu/H200/determination?timestamp=2026-02-01T21:00:00Z")
 	f("determination-gone", "premium", "/api/gpu/H100%20SXM/determination?region=us-east&date=2026-01-29")
+	f("determination-value", "anonymous", "/api/determinations/otpi?series=openai&date=2026-01-30")
+	f("determination-value-gone", "premium", "/api/determinations/llm-coding?series=cc/prs&date=2026-01-30")
 	f("corrections-premium", "premium", "/api/corrections")
 	f("corrections-family", "premium", "/api/corrections/models")
 	f("corrections-full", "full", "/api/corrections?gpuType=H100%20SXM&region=us-east&limit=4")

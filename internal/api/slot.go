@@ -98,20 +98,31 @@ func (q *query) slotAt(line *snapshot.Line, ask slotAsk) (at int64, ok bool) {
 // Pick returns the requested one of a slot's records, which come oldest first, and how many revisions were known at the
 // requested moment.
 func (s *Slot) Pick(records []assay.Determination) (record *assay.Determination, revisions int, err error) {
-	for i := range records {
-		d := &records[i]
-		if s.query.asOf && d.PublishedAt > s.query.moment {
-			continue
-		}
-		revisions++
-		if s.revision == newestRevision || d.Revision == s.revision {
-			record = d
-		}
-	}
+	record, revisions = pickRevision(&s.query, s.revision, records, func(d *assay.Determination) (int, int64) {
+		return d.Revision, d.PublishedAt
+	})
 	if record == nil {
 		return nil, 0, s.missing()
 	}
 	return record, revisions, nil
+}
+
+// pickRevision returns the requested one of the records of a slot, nil if there is none, and how many were known at the
+// requested moment. The revision of a record and the instant from which on it was known come from of.
+func pickRevision[T any](
+	q *query, revision int, records []T, of func(*T) (revision int, known int64),
+) (record *T, revisions int) {
+	for i := range records {
+		number, known := of(&records[i])
+		if q.asOf && known > q.moment {
+			continue
+		}
+		revisions++
+		if revision == newestRevision || number == revision {
+			record = &records[i]
+		}
+	}
+	return record, revisions
 }
 
 // Known is the instant up to which the request asks for what was known.
@@ -121,14 +132,19 @@ func (s *Slot) Known() int64 { return s.query.known() }
 func (s *Slot) Expires(r web.Response) web.Response { return s.query.expires(r) }
 
 func (s *Slot) missing() error {
-	message := "No determination record found for " + s.Line.GPU + " in the region " + s.Line.Region
+	slot := s.Line.GPU + " in the region " + s.Line.Region
 	if s.ask.hourly {
-		message += " at " + assay.FormatInstant(s.ask.at)
+		slot += " at " + assay.FormatInstant(s.ask.at)
 	} else {
-		message += " on " + assay.FormatDay(s.ask.at)
+		slot += " on " + assay.FormatDay(s.ask.at)
 	}
-	if s.revision != newestRevision {
-		message += " with the revision " + strconv.Itoa(s.revision)
+	return noRecord(slot, s.revision)
+}
+
+func noRecord(slot string, revision int) error {
+	message := "No determination record found for " + slot
+	if revision != newestRevision {
+		message += " with the revision " + strconv.Itoa(revision)
 	}
 	return noData(message)
 }

@@ -132,6 +132,32 @@ func ModelDays() (observed []assay.Observed[assay.ModelDay]) {
 	return observed
 }
 
+// ValueRecords are records of some values. That of openai's price was restated on 2 February, and that of a coding
+// metric lost its value then.
+func ValueRecords() (records []assay.ValueRecord) {
+	const first, second = "2026-02-01T09:00:00Z", "2026-02-02T10:00:00Z"
+	add := func(index, series string, revision int, knownAt, numbers string) {
+		number := len(records) + 1
+		records = append(records, assay.ValueRecord{
+			Number: int64(number), Index: index, Series: series, Day: Instant("2026-01-30"), Revision: revision,
+			Numbers: numbers, Methodology: "1.1.0", KnownAt: Instant(knownAt),
+			Inputs: assay.Hash{0xab, byte(number)}, Hash: assay.Hash{0xcd, byte(number)},
+		})
+	}
+	const cost = `{"cCents":3.6,"lfl":100.25,"qKtok":4.5,"priceEffect":0,"intensityEffect":0.1,"mixEffect":-0.1,` +
+		`"unlinkedShare":null}`
+	add("otpi", "openai", 0, first, `{"indexPerMtok":8}`)
+	add("otpi", "minimax", 0, first, `{"indexPerMtok":3}`)
+	add("otpi", "hidden", 0, first, `{"indexPerMtok":5}`)
+	add("workload", "openai/all", 0, first, cost)
+	add("workload-daily", "openai/all", 0, first, cost)
+	add("memory", "mem_ddr5_16gb", 0, first, `{"price":2.024,"weeklyHigh":2.09,"weeklyLow":2.005,"changePct":-2.6455}`)
+	add("llm-coding", "cc/prs", 0, first, `{"value":1020,"changePct":3.1345,"weekChangePct":null}`)
+	add("otpi", "openai", 1, second, `{"indexPerMtok":8.25}`)
+	add("llm-coding", "cc/prs", 1, second, `null`)
+	return records
+}
+
 // Sites are eight sites, received on 1 and 3 February; Oslo 2 was another one at first.
 func Sites() (observed []assay.Observed[assay.Site]) {
 	add := func(received string, revision int, s assay.Site) {

@@ -94,7 +94,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 		},
 		Console: console.Config{
 			Accounts: r.Accounts, Usage: r.Usage, Determinations: r.determinations,
-			Log: func() console.Log { return r.DB },
+			ValueRecords: r.valueRecords, Log: func() console.Log { return r.DB },
 		},
 		Web: web.Config{
 			Settings: web.Settings{KeyLimit: 600}, Now: r.now, Requests: &r.Logs, Log: log, Key: keyring.Lookup,
@@ -195,6 +195,18 @@ func (r *Rig) determinations(
 			if revision.At == at {
 				records = append(records, record(line, grain, revision, u.Publications[revision.Version-4]))
 			}
+		}
+	}
+	return records, r.RecordErr
+}
+
+// valueRecords are those of the fixture.
+func (r *Rig) valueRecords(
+	_ context.Context, index, series string, day int64,
+) (records []assay.ValueRecord, err error) {
+	for _, record := range ValueRecords() {
+		if record.Index == index && record.Series == series && record.Day == day {
+			records = append(records, record)
 		}
 	}
 	return records, r.RecordErr

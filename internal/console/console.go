@@ -30,6 +30,8 @@ type Config struct {
 
 	// Determinations reads all revisions of a slot's record, oldest first; none when nothing was published there.
 	Determinations func(ctx context.Context, line assay.Line, grain assay.Grain, at int64) ([]assay.Determination, error)
+	// ValueRecords reads all revisions of the record of a value of another family, oldest first.
+	ValueRecords func(ctx context.Context, index, series string, day int64) ([]assay.ValueRecord, error)
 }
 
 // Console serves the routes.
@@ -86,10 +88,16 @@ func (c *Console) Routes() web.Group {
 // RecordRoutes are for programs from any origin, like the market data. Their callers are found in memory: only the
 // record itself is read from the database.
 func (c *Console) RecordRoutes() web.Group {
-	return web.Group{Session: c.sessionInMemory, Routes: []web.Route{{
-		Method: http.MethodGet, Path: "/api/gpu/{gpuName}/determination",
-		Limit: web.PerCaller, Rule: access.FreeGPU, Serve: c.determination,
-	}}}
+	return web.Group{Session: c.sessionInMemory, Routes: []web.Route{
+		{
+			Method: http.MethodGet, Path: "/api/gpu/{gpuName}/determination",
+			Limit: web.PerCaller, Rule: access.FreeGPU, Serve: c.determination,
+		},
+		{
+			Method: http.MethodGet, Path: "/api/determinations/{index}",
+			Limit: web.PerCaller, Rule: access.FreeLab, Serve: c.valueDetermination,
+		},
+	}}
 }
 
 type handler = func(*web.Request) (web.Response, error)

@@ -23,15 +23,11 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), determinationTimeout)
-	defer cancel()
-	if r.Caller() == (assay.Caller{}) { // there is no end to their addresses
-		done, err := turn(ctx, c.log.readingProofs)
-		if err != nil {
-			return web.Response{}, err
-		}
-		defer done()
+	ctx, done, err := c.beginRecord(r)
+	if err != nil {
+		return web.Response{}, err
 	}
+	defer done()
 	var records []assay.Determination
 	if slot.Exists {
 		if records, err = c.readDeterminations(ctx, r, &slot); err != nil {
@@ -46,16 +42,74 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	b := assay.AppendString(append(make([]byte, 0, 1024), `{"success":true,"access":`...), string(slot.Access))
-	b = assay.AppendString(append(b, `,"granularity":`...), record.Grain.String())
+	b := assay.AppendString(beginRecordBody(slot.Access, "granularity"), record.Grain.String())
+	b = proof.AppendJSON(appendProof(b, revisions, inclusion), record)
+	return shortUnlessProven(slot.Expires(web.Once(append(b, '}'), record.PublishedAt)), inclusion), nil
+}
+
+// valueDetermination serves the record of a value of another family than the GPU index.
+func (c *Console) valueDetermination(r *web.Request) (web.Response, error) {
+	slot, err := c.API.ValueSlot(r)
+	if err != nil {
+		return web.Response{}, err
+	}
+	ctx, done, err := c.beginRecord(r)
+	if err != nil {
+		return web.Response{}, err
+	}
+	defer done()
+	var records []assay.ValueRecord
+	if slot.Exists {
+		if records, err = c.readValueRecords(ctx, r, &slot); err != nil {
+			return web.Response{}, err
+		}
+	}
+	record, revisions, err := slot.Pick(records)
+	if err != nil {
+		return web.Response{}, err
+	}
+	inclusion, err := c.readInclusion(ctx, r, record.Hash, slot.Known())
+	if err != nil {
+		return web.Response{}, err
+	}
+	b := assay.AppendString(beginRecordBody(slot.Access, "index"), record.Index)
+	b = proof.AppendValueJSON(appendProof(b, revisions, inclusion), record)
+	return shortUnlessProven(slot.Expires(web.Once(append(b, '}'), record.KnownAt)), inclusion), nil
+}
+
+// beginRecord waits until the request may read a record and its proof from the database, which ends with done.
+func (c *Console) beginRecord(r *web.Request) (ctx context.Context, done func(), err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), determinationTimeout)
+	if r.Caller() != (assay.Caller{}) {
+		return ctx, cancel, nil
+	}
+	end, err := turn(ctx, c.log.readingProofs) // there is no end to the addresses of callers without a key
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return ctx, func() { end(); cancel() }, nil
+}
+
+// beginRecordBody begins a response with a record, up to the value of a field that says what the record is of.
+func beginRecordBody(access assay.Access, field string) []byte {
+	b := assay.AppendString(append(make([]byte, 0, 1024), `{"success":true,"access":`...), string(access))
+	return append(append(append(b, `,"`...), field...), `":`...)
+}
+
+// appendProof appends what a response has before its record.
+func appendProof(b []byte, revisions int, inclusion []byte) []byte {
 	b = strconv.AppendInt(append(b, `,"revisions":`...), int64(revisions), 10)
 	b = append(append(b, `,"inclusion":`...), inclusion...)
-	b = proof.AppendJSON(append(b, `,"data":`...), record)
-	response := slot.Expires(web.Once(append(b, '}'), record.PublishedAt))
-	if string(inclusion) == "null" { // it is signed in a moment
-		response = response.ShortLived()
+	return append(b, `,"data":`...)
+}
+
+// shortUnlessProven keeps a response without a proof from being cached for long: the record is signed in a moment.
+func shortUnlessProven(response web.Response, inclusion []byte) web.Response {
+	if string(inclusion) == "null" {
+		return response.ShortLived()
 	}
-	return response, nil
+	return response
 }
 
 // readDeterminations reads the records of a slot, oldest first.
@@ -66,6 +120,19 @@ func (c *Console) readDeterminations(
 	if err != nil {
 		r.LogCause(fmt.Errorf("read the determinations of %s in %s at %s: %w",
 			slot.Line.GPU, slot.Line.Region, assay.FormatInstant(slot.At), err))
+		return nil, errNoRecord
+	}
+	return records, nil
+}
+
+// readValueRecords reads the records of a value, oldest first.
+func (c *Console) readValueRecords(
+	ctx context.Context, r *web.Request, slot *api.ValueSlot,
+) ([]assay.ValueRecord, error) {
+	records, err := c.ValueRecords(ctx, slot.Index, slot.Series, slot.Day)
+	if err != nil {
+		r.LogCause(fmt.Errorf("read the records of %s of %s on %s: %w",
+			slot.Index, web.Shown(slot.Series), assay.FormatDay(slot.Day), err))
 		return nil, errNoRecord
 	}
 	return records, nil

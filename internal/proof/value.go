@@ -8,6 +8,15 @@ import (
 
 // AppendValueRecord appends the text of a record, which its hash is over.
 func AppendValueRecord(dst []byte, r *assay.ValueRecord) []byte {
+	return append(appendValueRecord(dst, r), '}')
+}
+
+// AppendValueJSON appends a record as it is served: its text with its hash at the end.
+func AppendValueJSON(dst []byte, r *assay.ValueRecord) []byte {
+	return append(appendHash(appendValueRecord(dst, r), "hash", r.Hash), '}')
+}
+
+func appendValueRecord(dst []byte, r *assay.ValueRecord) []byte {
 	dst = append(dst, `{"index":`...)
 	dst = assay.AppendString(dst, r.Index)
 	dst = appendText(dst, "series", r.Series)
@@ -16,7 +25,7 @@ func AppendValueRecord(dst []byte, r *assay.ValueRecord) []byte {
 	dst = append(append(dst, `,"values":`...), r.Numbers...)
 	dst = appendText(dst, "methodology", r.Methodology)
 	dst = appendInstantOf(dst, "known_at", r.KnownAt)
-	return append(appendHash(dst, "inputs", r.Inputs), '}')
+	return appendHash(dst, "inputs", r.Inputs)
 }
 
 // Value is the hash of a record.
