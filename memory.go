@@ -11,11 +11,18 @@ type MemoryType struct {
 type MemoryReading struct {
 	MemoryID string `json:"memory_id"`
 	At       int64  `json:"recorded_at"`
-	Price    Nanos  `json:"price"` // USD per unit
+	Price    Nanos  `json:"price"`            // USD per unit
+	Source   string `json:"source,omitempty"` // who read it; empty for the only one
 }
 
 // Key identifies a reading.
-func (r *MemoryReading) Key() string { return r.MemoryID + " " + FormatInstant(r.At) }
+func (r *MemoryReading) Key() string {
+	key := r.MemoryID + " " + FormatInstant(r.At)
+	if r.Source != "" {
+		key += " " + r.Source
+	}
+	return key
+}
 
 // The categories of memory types.
 const (
@@ -36,4 +43,7 @@ type MemoryPrice struct {
 	SourceUpdatedAt string `json:"sourceUpdatedAt"` // when the source read it
 	Date            string `json:"date"`            // the fixing
 	UpdatedAt       string `json:"updatedAt"`       // when it was received
+
+	Sources         int  `json:"sources,omitempty"`         // that a median is over; 0 if it is none
+	ExcludedSources *int `json:"excludedSources,omitempty"` // of a median; nil if it is none
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/family"
-	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/observed"
+	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/store"
 )
@@ -50,11 +50,7 @@ func (r lateFamilyRow) cells() []string {
 func lateOfFamily(
 	ctx context.Context, db *store.DB, f family.Family, from, to int64,
 ) (rows []lateFamilyRow, err error) {
-	files, err := db.Methodologies(ctx)
-	if err != nil {
-		return nil, err
-	}
-	schedule, err := index.ParseSchedule(files)
+	schedule, err := publish.LoadSchedule(ctx, db)
 	if err != nil || !schedule.Settles() {
 		return nil, err
 	}

@@ -24,9 +24,6 @@ func TestRestate_LateRowsOfAFamily(t *testing.T) {
 		}
 	}
 	assayIn(t, dir, "init --no-signing-key --dir data")
-	rules := strings.NewReplacer(`"1.0.0"`, `"2.0.0"`, "2000-01-01", "2000-01-02").Replace(assayIn(t, dir, "methodology show --dir data"))
-	write("next.toml", rules+"\n[settlement]\nafter = \"24h\"\n")
-	assayIn(t, dir, "methodology adopt --dir data next.toml --reason x --approver x")
 
 	day := time.Now().UTC().Add(-10 * 24 * time.Hour).Truncate(24 * time.Hour)
 	model := assay.ModelDay{

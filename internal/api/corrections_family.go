@@ -65,7 +65,7 @@ func modelValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRow
 
 func memoryValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRow) {
 	known := memory.Family.In(&snap.Observations).Known(moment, a.settlement(snap, assay.FamilyMemory))
-	series := memory.Build(known)
+	series := memory.Build(known, a.schedule(snap))
 	for _, m := range sortedMemory(snap.Catalog.MemoryTypes) {
 		middle := appendMemoryMiddle(nil, m)
 		for i := range series[m.ID] {

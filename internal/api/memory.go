@@ -67,8 +67,9 @@ var memoryModels = &modelKind[assay.MemoryReading, *memoryModel]{
 	},
 }
 
-func newMemoryModel(_ *API, _ *snapshot.Snapshot, known knownRows[assay.MemoryReading]) *memoryModel {
-	return &memoryModel{series: memory.Build(known.rows), changed: known.changed, bodies: web.NewBodyCache()}
+func newMemoryModel(a *API, snap *snapshot.Snapshot, known knownRows[assay.MemoryReading]) *memoryModel {
+	series := memory.Build(known.rows, a.schedule(snap))
+	return &memoryModel{series: series, changed: known.changed, bodies: web.NewBodyCache()}
 }
 
 // settled are the points of a memory type whose fixings are in the past.
@@ -149,6 +150,10 @@ func memoryBody(access assay.Access, ask memoryAsk, rows []memoryRow, modified i
 			Date:            assay.FormatInstant(r.At),
 			UpdatedAt:       assay.FormatInstant(r.Received),
 		}
+		if r.Sources > 0 {
+			excluded := r.ExcludedSources()
+			prices[i].Sources, prices[i].ExcludedSources = r.Sources, &excluded
+		}
 	}
 	var data any = prices
 	if ask.name != "" {
@@ -220,5 +225,10 @@ func appendMemoryRow(dst, middle []byte, p *memory.Point) []byte {
 	dst = p.Low.AppendJSON(append(dst, `,"weeklyLow":`...))
 	dst = p.ChangePct.AppendJSON(append(dst, `,"changePct":`...))
 	dst = appendInstantField(dst, `,"sourceUpdatedAt":`, p.ReadAt)
-	return append(appendInstantField(dst, `,"timestamp":`, p.At), '}')
+	dst = appendInstantField(dst, `,"timestamp":`, p.At)
+	if p.Sources > 0 {
+		dst = appendIntField(dst, `,"sources":`, p.Sources)
+		dst = appendIntField(dst, `,"excludedSources":`, p.ExcludedSources())
+	}
+	return append(dst, '}')
 }

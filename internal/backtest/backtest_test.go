@@ -50,6 +50,14 @@ func mustMethodology(t *testing.T, text string) index.Methodology {
 	return m
 }
 
+// adoptPlain adopts methodology 1.0.0.
+func adoptPlain(ctx context.Context, db *store.DB) error {
+	plain := index.Plain()
+	return db.AdoptMethodology(ctx, assay.MethodologyFile{
+		Version: plain.Version, Effective: plain.Effective, Text: index.PlainText(),
+	}, 0)
+}
+
 func rental(id string, at int64, provider, price string, gpus int64) assay.Transaction {
 	return assay.Transaction{
 		Source: "test", ID: id, ExecutedAt: at, GPU: "H100 SXM", Region: "us-east", Price: decimal(price),
@@ -70,7 +78,7 @@ var marketFile = sync.OnceValues(func() (file []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(fillMarket(ctx, db), db.Close())
+	err = errors.Join(adoptPlain(ctx, db), fillMarket(ctx, db), db.Close())
 	if err != nil {
 		return nil, err
 	}

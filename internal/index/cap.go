@@ -23,7 +23,7 @@ func capped(providers []provider, total sum, m Methodology) (value assay.Nanos, 
 	for again := true; again; {
 		again = false
 		// A provider's weight w exceeds cap·T when w·(1 - k·cap) > cap·U.
-		rest, limit := uint64(whole-min(whole, count*m.ProviderCap)), others.weight.times(share)
+		rest, limit := uint64(Whole-min(Whole, count*m.ProviderCap)), others.weight.times(share)
 		for i := range providers {
 			if !cut[i] && limit.less(providers[i].sum.weight.times(rest)) {
 				cut[i], again = true, true
@@ -49,9 +49,9 @@ func capped(providers []provider, total sum, m Methodology) (value assay.Nanos, 
 			averages.Add(averages, new(big.Rat).SetFrac(s.amount.big(), s.weight.big()))
 		}
 	}
-	result := averages.Mul(averages, big.NewRat(int64(m.ProviderCap), whole))
+	result := averages.Mul(averages, big.NewRat(int64(m.ProviderCap), Whole))
 	rest := new(big.Rat).SetFrac(others.amount.big(), others.weight.big())
-	result.Add(result, rest.Mul(rest, big.NewRat(int64(whole-count*m.ProviderCap), whole)))
+	result.Add(result, rest.Mul(rest, big.NewRat(int64(Whole-count*m.ProviderCap), Whole)))
 	unit := assay.Unit(m.Decimals)
 	divisor := new(big.Int).Mul(result.Denom(), big.NewInt(int64(unit)))
 	return assay.Nanos(assay.DivideHalfEven(result.Num(), divisor)) * unit, count

@@ -230,7 +230,7 @@ func hhi(providers []provider, total uint128) int {
 		share := providers[i].sum.weight.share(millionths, total)
 		squares += share * share
 	}
-	return int((squares + millionths*millionths/whole/2) / (millionths * millionths / whole))
+	return int((squares + millionths*millionths/Whole/2) / (millionths * millionths / Whole))
 }
 
 // sum is Σ weight·price and Σ weight. One transaction adds at most 10^17 × 10^12 to the first, so a billion of the

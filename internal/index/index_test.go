@@ -298,7 +298,7 @@ func TestHHI_AgainstOracle(t *testing.T) {
 			share := new(big.Rat).Quo(w, total)
 			exact.Add(exact, share.Mul(share, share))
 		}
-		want, _ := exact.Mul(exact, big.NewRat(whole, 1)).Float64()
+		want, _ := exact.Mul(exact, big.NewRat(Whole, 1)).Float64()
 		got, _ := compute(batch, Plain())
 		if math.Abs(float64(got.HHI)-want) > 0.51 { // half for its rounding, the rest for that of the shares
 			t.Fatalf("HHI %d, want %f", got.HHI, want)

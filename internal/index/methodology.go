@@ -43,12 +43,21 @@ type Methodology struct {
 
 	SettleAfter time.Duration // after which a day of the other families is final; 0: never
 
+	Memory MemoryRule
+
 	UtilizationMaxAge time.Duration // how long a reading counts, unless its source reports again; 0: only at its instant
 }
 
 // TokenMix is a reference mix of tokens: shares in hundredths of a percent. The zero value is none.
 type TokenMix struct {
 	Input, Cached, Output int
+}
+
+// MemoryRule says what the price of memory at a fixing is. The zero value is the last reading.
+type MemoryRule struct {
+	Median   bool          // over the sources
+	MaxAge   time.Duration // how old the last reading of a source may be
+	Outliers int           // how far from the middle a source may be, in hundredths of a percent; 0: any
 }
 
 // LikeForLike says how the like-for-like index of workloads compares prices.
@@ -95,14 +104,21 @@ func (m *Methodology) suffices(transactions, providers int) (fallback string, ok
 	return "", false
 }
 
-// whole is 100 % in hundredths of a percent.
-const whole = 10_000
+// Whole is 100 % in hundredths of a percent.
+const Whole = 10_000
 
 //go:embed methodology/1.0.0.toml
 var plainText string
 
 // PlainText is the text of methodology 1.0.0.
 func PlainText() string { return plainText }
+
+//go:embed methodology/2.0.0.toml
+var standardText string
+
+// StandardText is the text of methodology 2.0.0, which new databases begin with. Of GPU prices it says the same as
+// 1.0.0.
+func StandardText() string { return standardText }
 
 // Plain is methodology 1.0.0: the weighted average of all verified transactions, fixed at 16:00 in New York.
 func Plain() Methodology { return parsePlain() }
@@ -156,6 +172,11 @@ type methodologyFile struct {
 		Base        any    `toml:"base"` // any, because a time.Time does not tell whether the text was a date
 		WindowDays  int    `toml:"window_days"`
 	} `toml:"workload"`
+	Memory *struct {
+		Fixing   string   `toml:"fixing"`
+		MaxAge   string   `toml:"max_age"`
+		Outliers *float64 `toml:"outliers"`
+	} `toml:"memory"`
 	Utilization *struct {
 		MaxAge string `toml:"max_age"`
 	} `toml:"utilization"`
@@ -247,6 +268,9 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 	if err := f.likeForLike(&m); err != nil {
 		return m, err
 	}
+	if err := f.memory(&m); err != nil {
+		return m, err
+	}
 	if err := f.utilization(&m); err != nil {
 		return m, err
 	}
@@ -273,7 +297,7 @@ func (f *methodologyFile) tokenMix(m *Methodology) (err error) {
 			return err
 		}
 	}
-	if sum := m.TokenMix.Input + m.TokenMix.Cached + m.TokenMix.Output; sum != whole {
+	if sum := m.TokenMix.Input + m.TokenMix.Cached + m.TokenMix.Output; sum != Whole {
 		return fmt.Errorf("otpi.mix: input, cached and output must add up to 100, not %g", float64(sum)/100)
 	}
 	return nil
@@ -291,6 +315,27 @@ func (f *methodologyFile) settlement(m *Methodology) (err error) {
 		return fmt.Errorf("settlement.after %q: must be whole minutes from 1m to 720h, such as 24h", text)
 	}
 	return nil
+}
+
+// memory parses the price of memory at a fixing.
+func (f *methodologyFile) memory(m *Methodology) (err error) {
+	if f.Memory == nil {
+		return nil
+	}
+	if f.Memory.Fixing != "median" {
+		return fmt.Errorf("memory.fixing %q: must be \"median\"; without the section, the last reading is the price",
+			f.Memory.Fixing)
+	}
+	m.Memory.Median = true
+	m.Memory.MaxAge, err = time.ParseDuration(f.Memory.MaxAge)
+	const least, most = time.Hour, 7 * 24 * time.Hour
+	if age := m.Memory.MaxAge; err != nil || age != age.Truncate(time.Minute) || age < least || age > most {
+		return fmt.Errorf("memory.max_age %q: must be whole minutes from 1h to 168h, such as 24h", f.Memory.MaxAge)
+	}
+	if f.Memory.Outliers != nil {
+		m.Memory.Outliers, err = percent("memory.outliers", *f.Memory.Outliers)
+	}
+	return err
 }
 
 // utilization parses how long a reading counts.
@@ -481,12 +526,12 @@ func (f *methodologyFile) providerCap(m *Methodology) (err error) {
 }
 
 // capProviders is how many providers the cap needs: with fewer, the shares cannot add up to the whole.
-func (m *Methodology) capProviders() int { return (whole + m.ProviderCap - 1) / m.ProviderCap }
+func (m *Methodology) capProviders() int { return (Whole + m.ProviderCap - 1) / m.ProviderCap }
 
 // percent converts a percentage between 0 and 100 with up to two decimals to hundredths of a percent.
 func percent(key string, value float64) (int, error) {
 	hundredths := math.Round(value * 100)
-	if !(hundredths > 0 && hundredths < whole) || math.Abs(value*100-hundredths) > 1e-6 {
+	if !(hundredths > 0 && hundredths < Whole) || math.Abs(value*100-hundredths) > 1e-6 {
 		return 0, fmt.Errorf("%s %g: must be a percentage above 0 and below 100, with up to two decimals", key, value)
 	}
 	return int(hundredths), nil

@@ -38,6 +38,10 @@ mix = { input = 70, cached = 9.5, output = 20.5 }
 like_for_like = "geks"
 base          = 2026-01-01
 window_days   = 400
+[memory]
+fixing   = "median"
+max_age  = "30h"
+outliers = 12.5
 [utilization]
 max_age = "36h"
 [settlement]
@@ -66,6 +70,7 @@ func TestParseMethodology(t *testing.T) {
 		LikeForLike: LikeForLike{
 			Method: GEKS, Base: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), WindowDays: 400,
 		},
+		Memory:            MemoryRule{Median: true, MaxAge: 30 * time.Hour, Outliers: 1250},
 		UtilizationMaxAge: 36 * time.Hour, SettleAfter: 18*time.Hour + 30*time.Minute,
 	}
 	sameZone := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
@@ -137,6 +142,10 @@ func TestParseMethodology_Rejected(t *testing.T) {
 	f("cached = 9.5", "cache = 9.5", "there is no key otpi.mix.cache")
 
 	const aged = "must be whole minutes from 1h to 168h, such as 48h"
+	f(`"median"`, `"mean"`, `memory.fixing "mean": must be "median"; without the section, the last reading is the price`)
+	f(`"30h"`, `"59m"`, `memory.max_age "59m": must be whole minutes from 1h to 168h, such as 24h`)
+	f(`max_age  = "30h"`, ``, `memory.max_age ""`)
+	f(`outliers = 12.5`, `outliers = 100`, `memory.outliers 100: must be a percentage above 0 and below 100`)
 	f(`"36h"`, `"59m"`, `utilization.max_age "59m": `+aged)
 	f(`"36h"`, `"169h"`, `utilization.max_age "169h": `+aged)
 	f(`"36h"`, `"1h1s"`, `utilization.max_age "1h1s": `+aged)

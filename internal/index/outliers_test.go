@@ -38,7 +38,7 @@ func newSlowSlot(transactions []assay.Transaction, m Methodology) *slowSlot {
 	s.byProvider()
 	s.share(nil)
 	if m.ProviderCap > 0 {
-		s.limit(big.NewRat(int64(m.ProviderCap), whole))
+		s.limit(big.NewRat(int64(m.ProviderCap), Whole))
 	}
 	return s
 }
@@ -51,7 +51,7 @@ func (s *slowSlot) percentile(hundredths int) assay.Nanos {
 		total.Add(total, slowWeight(&s.transactions[i]))
 		prices[s.transactions[i].Price] = true
 	}
-	wanted := total.Mul(total, big.NewRat(int64(hundredths), whole))
+	wanted := total.Mul(total, big.NewRat(int64(hundredths), Whole))
 	for _, price := range slices.Sorted(maps.Keys(prices)) {
 		below := new(big.Rat)
 		for i := range s.transactions {
@@ -144,12 +144,12 @@ func randomRules(rng *rand.Rand) Methodology {
 	m := Plain()
 	m.Decimals = rng.IntN(10)
 	if rng.IntN(2) == 0 {
-		m.WinsorizeLower = 1 + rng.IntN(whole-2)
-		m.WinsorizeUpper = m.WinsorizeLower + 1 + rng.IntN(whole-m.WinsorizeLower-1)
+		m.WinsorizeLower = 1 + rng.IntN(Whole-2)
+		m.WinsorizeUpper = m.WinsorizeLower + 1 + rng.IntN(Whole-m.WinsorizeLower-1)
 	}
 	if rng.IntN(2) == 0 {
 		m.ProviderCap = 2000 + rng.IntN(7999) // five providers can share it
-		m.MinProviders = (whole + m.ProviderCap - 1) / m.ProviderCap
+		m.MinProviders = (Whole + m.ProviderCap - 1) / m.ProviderCap
 	}
 	return m
 }
@@ -225,7 +225,7 @@ func TestCapped_NoShareExceedsTheCap(t *testing.T) {
 		if d.Adjusted.Capped > 1 {
 			rounds++
 		}
-		checkShares(t, newSlowSlot(batch, Plain()), d, big.NewRat(int64(m.ProviderCap), whole))
+		checkShares(t, newSlowSlot(batch, Plain()), d, big.NewRat(int64(m.ProviderCap), Whole))
 	}
 	if rounds < 300 {
 		t.Errorf("several providers were cut in %d slots: too few", rounds)
@@ -285,7 +285,7 @@ func TestCapped(t *testing.T) {
 	}
 	f(40, 0, "1.9", 40, 30, 30)       // exactly at the cap is not above it
 	f(40, 1, "1.9051", 41, 29, 30)    // 40 % of 1 USD, and 60 % of the others' average, 148/59
-	f(50, 1, "1.5", 99, 1)            // the whole is two halves
+	f(50, 1, "1.5", 99, 1)            // the Whole is two halves
 	f(34, 2, "1.98", 90, 9, 1)        // cutting the first lifts the second above the cap
 	f(30, 3, "2.2", 1000, 100, 10, 1) // and cutting the second lifts the third
 	f(40, 1, "1.9", 80, 10, 10)       // the others share what the cut one loses: 30 % each

@@ -35,7 +35,7 @@ func TestUint128_AgainstBig(t *testing.T) {
 			t.Fatalf("product %s, want %s", got, want)
 		}
 		small := uint128{hi: a.hi >> 16, lo: a.lo}
-		k := rng.Uint64N(whole + 1)
+		k := rng.Uint64N(Whole + 1)
 		want.Mul(small.big(), new(big.Int).SetUint64(k))
 		if got := small.times(k).big(); got.Cmp(want) != 0 {
 			t.Fatalf("%s × %d: got %s, want %s", small.big(), k, got, want)

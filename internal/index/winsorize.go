@@ -32,7 +32,7 @@ func percentile(transactions []counted, share int, total uint128) int {
 	wanted := total.times(uint64(share))
 	for i := range transactions {
 		reached.add(uint128{lo: transactions[i].weight})
-		if !reached.times(whole).less(wanted) {
+		if !reached.times(Whole).less(wanted) {
 			return i
 		}
 	}

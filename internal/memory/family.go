@@ -8,7 +8,7 @@ import (
 	"github.com/assaydata/assay/internal/family"
 )
 
-// Family is the family of memory price readings. A reading is identified by its memory type and instant.
+// Family is the family of memory price readings. A reading is identified by its memory type, instant and source.
 var Family = &family.Definition[assay.MemoryReading]{
 	Family:   assay.FamilyMemory,
 	Schema:   schema,
@@ -29,10 +29,11 @@ var schema = &family.Schema{
 		{Name: "recorded_at", About: "ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC"},
 		{Name: "memory_type", About: "id or exact name of a memory type in the catalog"},
 		{Name: "price", About: "USD per unit, a plain decimal from 0.001 to 10000"},
+		{Name: "source", About: "who read it; not needed if there is only one source", Optional: true},
 	},
 	Example: [][]string{
-		{"2026-01-02T10:00:00Z", "mem_ddr5_16gb", "5.125"},
-		{"2026-01-02T10:00:00Z", "DDR4 8Gb (1Gx8) 3200", "2.75"},
+		{"2026-01-02T10:00:00Z", "mem_ddr5_16gb", "5.125", "exchange"},
+		{"2026-01-02T10:00:00Z", "DDR4 8Gb (1Gx8) 3200", "2.75", ""},
 	},
 }
 
@@ -54,7 +55,7 @@ func parse(c *family.Checker, cells []string, r *assay.MemoryReading) (err error
 		r.MemoryID = memory.ID // a name and its id are the same key
 	}
 	price, err := priceColumn.Parse(cells[2])
-	r.Price = assay.Nanos(price)
+	r.Price, r.Source = assay.Nanos(price), cells[3]
 	return err
 }
 
@@ -65,9 +66,18 @@ func check(c *family.Checker, r *assay.MemoryReading) error {
 	if err := priceColumn.Check(int64(r.Price)); err != nil {
 		return err
 	}
+	if r.Source != "" {
+		if err := family.CheckText("source", r.Source); err != nil {
+			return err
+		}
+	}
 	return c.CheckInstant("recorded_at", r.At)
 }
 
 func describe(r *assay.MemoryReading) string {
-	return fmt.Sprintf("the price of memory_type %q at %s", family.Shorten(r.MemoryID), assay.FormatInstant(r.At))
+	text := fmt.Sprintf("the price of memory_type %q at %s", family.Shorten(r.MemoryID), assay.FormatInstant(r.At))
+	if r.Source != "" {
+		text += fmt.Sprintf(" by source %q", family.Shorten(r.Source))
+	}
+	return text
 }

@@ -9,18 +9,30 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/index/indextest"
 )
 
 // TestScripts runs testdata/*.txt; weekly.txt says how they are written.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{} })
+	indextest.Run(t, func(*testing.T) indextest.Runner { return &script{schedule: plain()} })
 }
 
 // script is what has been loaded so far.
 type script struct {
-	loaded []assay.Observed[assay.MemoryReading]
+	loaded   []assay.Observed[assay.MemoryReading]
+	schedule index.Schedule
+}
+
+// plain is methodology 1.0.0.
+func plain() index.Schedule { return index.Schedule{index.Plain()} }
+
+// median is the schedule of a methodology by which the price is a median.
+func median(maxAge time.Duration, outliers int) index.Schedule {
+	m := index.Plain()
+	m.Memory = index.MemoryRule{Median: true, MaxAge: maxAge, Outliers: outliers}
+	return index.Schedule{m}
 }
 
 func (s *script) Run(verb string, args []string) (checked bool, err error) {
@@ -28,8 +40,10 @@ func (s *script) Run(verb string, args []string) (checked bool, err error) {
 	case verb == "clear" && len(args) == 0:
 		s.loaded = nil
 		return false, nil
-	case verb == "load" && len(args) == 2:
+	case verb == "load" && (len(args) == 2 || len(args) == 3):
 		return false, s.load(args)
+	case verb == "methodology" && len(args) == 1:
+		return false, s.methodology(args[0])
 	case verb == "eval" && len(args) == 2:
 		return true, s.eval(args)
 	}
@@ -42,7 +56,27 @@ func (s *script) load(args []string) error {
 		return err
 	}
 	price, err := assay.ParseDecimal(args[1], 9)
-	s.loaded = append(s.loaded, observed("mem", at, assay.Nanos(price)))
+	r := observed("mem", at, assay.Nanos(price))
+	if len(args) == 3 {
+		r.Value.Source = args[2]
+		r.Key = r.Value.Key()
+	}
+	s.loaded = append(s.loaded, r)
+	return err
+}
+
+func (s *script) methodology(text string) error {
+	if text == "last" {
+		s.schedule = plain()
+		return nil
+	}
+	var age string
+	var outliers int
+	if _, err := fmt.Sscanf(text, "median max_age %s outliers %d", &age, &outliers); err != nil {
+		return fmt.Errorf("methodology %q: %w", text, err)
+	}
+	maxAge, err := time.ParseDuration(age)
+	s.schedule = median(maxAge, 100*outliers)
 	return err
 }
 
@@ -57,10 +91,13 @@ func (s *script) eval(args []string) error {
 		return err
 	}
 	got := "none"
-	points := Build(s.loaded)["mem"]
+	points := Build(s.loaded, s.schedule)["mem"]
 	if i, j := points.Range(day, day+assay.Day-1); i < j {
 		p := points[i]
 		got = fmt.Sprintf("%s, change %s, high %s, low %s, fixed %s", p.Price, p.ChangePct, p.High, p.Low, assay.FormatInstant(p.At)[11:16])
+		if p.Sources > 0 {
+			got += fmt.Sprintf(", %d of %d sources", p.Sources, p.Sources+p.ExcludedSources())
+		}
 	}
 	if want := strings.TrimPrefix(args[1], "= "); got != want {
 		return fmt.Errorf("the point is %s", got)
@@ -103,7 +140,7 @@ func TestBuild_Rules(t *testing.T) {
 			before = fixing
 		}
 		rng.Shuffle(len(readings), func(i, j int) { readings[i], readings[j] = readings[j], readings[i] })
-		if got := Build(readings)["mem"]; !slices.Equal(got, want) {
+		if got := Build(readings, plain())["mem"]; !slices.Equal(got, want) {
 			t.Fatalf("the readings\n%v\n give %+v\nwant %+v", readings, got, want)
 		}
 	}
@@ -143,7 +180,7 @@ func TestSeries_RangeAndSettled(t *testing.T) {
 	monday := time.Date(2026, 2, 2, 21, 0, 0, 0, time.UTC).UnixMilli()
 	s := Build([]assay.Observed[assay.MemoryReading]{
 		observed("mem", monday, assay.One), observed("mem", monday+1, assay.One), observed("other", monday, assay.One),
-	})["mem"]
+	}, plain())["mem"]
 	f := func(from, to int64, i, j int) {
 		t.Helper()
 		if gotI, gotJ := s.Range(from, to); gotI != i || gotJ != j {
@@ -166,7 +203,7 @@ func TestBuild_ExtremePrices(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 2, 12, 0, 0, 0, time.UTC).UnixMilli()
 	low, high := assay.Unit(3), 10_000*assay.One // the bounds of the import
-	s := Build([]assay.Observed[assay.MemoryReading]{observed("mem", at, low), observed("mem", at+assay.Day, high), observed("mem", at+2*assay.Day, low)})["mem"]
+	s := Build([]assay.Observed[assay.MemoryReading]{observed("mem", at, low), observed("mem", at+assay.Day, high), observed("mem", at+2*assay.Day, low)}, plain())["mem"]
 	if got := fmt.Sprint(s[1].ChangePct, " ", s[2].ChangePct); got != "999999900 -100" {
 		t.Errorf("the changes are %s", got)
 	}
@@ -180,6 +217,6 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		Build(readings)
+		Build(readings, plain())
 	}
 }

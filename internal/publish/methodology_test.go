@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,13 +108,42 @@ func TestLoadSchedule(t *testing.T) {
 }
 
 func testLoadSchedule(t *testing.T, db *store.DB) {
+	wantAdopted(t, db, "2.0.0", index.StandardText())
+}
+
+// One that an earlier release has created, and that has published nothing, adopts the version of that release.
+func TestLoadSchedule_EarlierDatabase(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	storetest.Exec(t, db, `DELETE FROM settings WHERE name = 'first_schema'`)
+	wantAdopted(t, db, "1.0.0", index.PlainText())
+}
+
+func wantAdopted(t *testing.T, db *store.DB, version, text string) {
+	t.Helper()
 	for range 2 {
 		schedule, err := LoadSchedule(t.Context(), db)
-		if err != nil || len(schedule) != 1 || schedule[0].Version != "1.0.0" {
+		if err != nil || len(schedule) != 1 || schedule[0].Version != version {
 			t.Errorf("the schedule is %+v (%v)", schedule, err)
 		}
 	}
-	if files, err := db.Methodologies(t.Context()); err != nil || len(files) != 1 || files[0].Text != index.PlainText() {
+	if files, err := db.Methodologies(t.Context()); err != nil || len(files) != 1 || files[0].Text != text {
 		t.Errorf("adopted are %+v (%v), want the built-in one", files, err)
+	}
+}
+
+// Of GPU prices, versions 1.0.0 and 2.0.0 say the same.
+func TestStandard_SameGPUIndex(t *testing.T) {
+	t.Parallel()
+	standard, err := index.ParseMethodology(index.StandardText())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := index.Plain()
+	plain.Version, plain.TokenMix, plain.LikeForLike = standard.Version, standard.TokenMix, standard.LikeForLike
+	plain.SettleAfter, plain.Memory = standard.SettleAfter, standard.Memory
+	plain.UtilizationMaxAge = standard.UtilizationMaxAge
+	if got := fmt.Sprintf("%+v", standard); got != fmt.Sprintf("%+v", plain) {
+		t.Errorf("version 2.0.0 is %+v, and otherwise 1.0.0 is %+v", standard, plain)
 	}
 }

@@ -206,6 +206,10 @@ func (p *Publisher) due(ctx context.Context, s *step, choose spanChooser) (store
 	return due, nil
 }
 
+// standardSchema is the first schema of databases that begin with methodology 2.0.0. Earlier ones began with 1.0.0, and
+// keep it, also if they have published nothing yet.
+const standardSchema = 30
+
 // LoadSchedule reads the methodology's versions. A database without any adopts the built-in one.
 func LoadSchedule(ctx context.Context, db *store.DB) (index.Schedule, error) {
 	files, err := db.Methodologies(ctx)
@@ -215,10 +219,21 @@ func LoadSchedule(ctx context.Context, db *store.DB) (index.Schedule, error) {
 	if len(files) > 0 {
 		return index.ParseSchedule(files)
 	}
-	plain := index.Plain()
-	file := assay.MethodologyFile{Version: plain.Version, Effective: plain.Effective, Text: index.PlainText()}
+	schema, err := db.FirstSchema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text := index.PlainText()
+	if schema >= standardSchema {
+		text = index.StandardText()
+	}
+	m, err := index.ParseMethodology(text)
+	if err != nil {
+		return nil, err
+	}
+	file := assay.MethodologyFile{Version: m.Version, Effective: m.Effective, Text: text}
 	if err := db.AdoptMethodology(ctx, file, 0); err != nil {
 		return nil, err
 	}
-	return index.Schedule{plain}, nil
+	return index.Schedule{m}, nil
 }

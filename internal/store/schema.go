@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // Opening a database changes nothing: a typing error makes no empty database, and no command changes tables that other
@@ -153,7 +154,26 @@ func createTables(tx *tx) error {
 	if s.Database > 0 {
 		return ErrExists
 	}
-	return migrate(tx, pending, func(string, int, int) {})
+	if err := migrate(tx, pending, func(string, int, int) {}); err != nil {
+		return err
+	}
+	return tx.exec(`INSERT INTO settings (name, value) VALUES ($1, $2)`, firstSchema, strconv.Itoa(s.Program))
+}
+
+// firstSchema is the setting with the schema that the database was created with.
+const firstSchema = "first_schema"
+
+// FirstSchema is the schema that the database was created with; 0 if that was before schema 30.
+func (db *DB) FirstSchema(ctx context.Context) (int, error) {
+	text, err := db.Setting(ctx, firstSchema)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	schema, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: the setting %s is %q", ErrDamaged, firstSchema, text)
+	}
+	return schema, nil
 }
 
 func upgradeTables(tx *tx, progress func(migration string, number, of int)) error {

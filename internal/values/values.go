@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/coding"
@@ -36,7 +38,7 @@ type Value struct {
 	Day           int64  // midnight UTC
 	Methodology   string // the version in effect when the time that it is about ended
 	Numbers       string // a JSON object, or Gone
-	Inputs        string // a line for each row of its day: when it was received, its revision and its key
+	Inputs        string // a line for each row of its day: when it was received, its revision and its key; see addMemory
 
 	ends int64
 }
@@ -77,7 +79,9 @@ func Final(
 			addModels(known, schedule, add)
 		})
 	case assay.FamilyMemory:
-		list = settled(memory.Family, observations, moment, s, addMemory)
+		list = settled(memory.Family, observations, moment, s, func(known []assay.Observed[assay.MemoryReading], add adder) {
+			addMemory(known, schedule, add)
+		})
 	case assay.FamilyCoding:
 		list = settled(coding.Family, observations, moment, s, addCoding)
 	}
@@ -143,7 +147,7 @@ func settled[T any](
 	}
 	build(known, func(settles string, at int64, v Value) {
 		if last, ok := final[settles]; ok && at <= last {
-			v.Inputs = string(inputs[slot{settles, at}])
+			v.Inputs = string(inputs[slot{settles, at}]) + v.Inputs
 			list = append(list, v)
 		}
 	})
@@ -175,14 +179,26 @@ func ofDay(index, series string, day int64, numbers string) Value {
 	return Value{Index: index, Series: series, Day: day, Numbers: numbers, ends: day + assay.Day}
 }
 
-func addMemory(known []assay.Observed[assay.MemoryReading], add adder) {
-	for id, series := range memory.Build(known) {
+// addMemory adds the points of memory types. The sources that a median leaves out are among its inputs, because records
+// are public, and the names of sources are not.
+func addMemory(known []assay.Observed[assay.MemoryReading], schedule index.Schedule, add adder) {
+	for id, series := range memory.Build(known, schedule) {
 		for i := range series {
 			p := &series[i]
 			day := p.At - p.At%assay.Day // a fixing has the same date in New York and in UTC
-			add(id, p.At, Value{Index: Memory, Series: id, Day: day, ends: p.At, Numbers: object(
+			fields := []field{
 				number("price", p.Price), number("weeklyHigh", p.High), number("weeklyLow", p.Low),
-				number("changePct", p.ChangePct))})
+				number("changePct", p.ChangePct),
+			}
+			if p.Sources > 0 {
+				fields = append(fields, field{"sources", strconv.Itoa(p.Sources)},
+					field{"excludedSources", strconv.Itoa(p.ExcludedSources())})
+			}
+			v := Value{Index: Memory, Series: id, Day: day, Numbers: object(fields...), ends: p.At}
+			for source := range strings.Lines(p.Excluded) {
+				v.Inputs += "excluded\t" + source
+			}
+			add(id, p.At, v)
 		}
 	}
 }
