@@ -40,6 +40,7 @@ type Methodology struct {
 	TokenMix     TokenMix
 
 	LikeForLike LikeForLike
+	ModelLinks  []ModelLink
 
 	SettleAfter time.Duration // after which a day of the other families is final; 0: never
 
@@ -52,6 +53,18 @@ type Methodology struct {
 type TokenMix struct {
 	Input, Cached, Output int
 }
+
+// ModelLink says that a model of a lab replaces another, for the like-for-like index: a token of it is worth Quality
+// tokens of the other.
+type ModelLink struct {
+	Lab      string
+	From, To string
+	Quality  int // in ten-thousandths
+	Reason   string
+}
+
+// QualityUnit is the quality of a model that is as good as the one it replaces.
+const QualityUnit = 10_000
 
 // MemoryRule says what the price of memory at a fixing is. The zero value is the last reading.
 type MemoryRule struct {
@@ -171,6 +184,13 @@ type methodologyFile struct {
 		LikeForLike string `toml:"like_for_like"`
 		Base        any    `toml:"base"` // any, because a time.Time does not tell whether the text was a date
 		WindowDays  int    `toml:"window_days"`
+		Links       []struct {
+			Lab     string  `toml:"lab"`
+			From    string  `toml:"from"`
+			To      string  `toml:"to"`
+			Quality float64 `toml:"quality"`
+			Reason  string  `toml:"reason"`
+		} `toml:"link"`
 	} `toml:"workload"`
 	Memory *struct {
 		Fixing   string   `toml:"fixing"`
@@ -266,6 +286,9 @@ func (f *methodologyFile) methodology() (m Methodology, err error) {
 		return m, err
 	}
 	if err := f.likeForLike(&m); err != nil {
+		return m, err
+	}
+	if err := f.modelLinks(&m); err != nil {
 		return m, err
 	}
 	if err := f.memory(&m); err != nil {
@@ -380,6 +403,45 @@ func (f *methodologyFile) likeForLike(m *Methodology) error {
 		return fmt.Errorf("workload.window_days %d: must be an integer from %d to %d", w.WindowDays, leastWindow, mostWindow)
 	}
 	return nil
+}
+
+// modelLinks parses which models replace others.
+func (f *methodologyFile) modelLinks(m *Methodology) error {
+	for i, l := range f.Workload.Links {
+		name := fmt.Sprintf("workload.link %d", i+1)
+		quality := math.Round(l.Quality * QualityUnit)
+		replaced := func(other ModelLink) bool { return other.Lab == l.Lab && other.To == l.To }
+		switch {
+		case m.LikeForLike.Method == LMDI:
+			return fmt.Errorf("%s: only the methods %q and %q have links", name, SatoVartia, GEKS)
+		case l.Lab == "" || l.From == "" || l.To == "" || l.Reason == "":
+			return fmt.Errorf("%s: lab, from, to and reason must not be empty", name)
+		case quality < QualityUnit/100 || quality > 100*QualityUnit || math.Abs(l.Quality*QualityUnit-quality) > 1e-6:
+			return fmt.Errorf("%s: quality %g: must be from 0.01 to 100, with up to four decimals", name, l.Quality)
+		case slices.ContainsFunc(m.ModelLinks, replaced):
+			return fmt.Errorf("%s: %s of %s replaces another model already", name, l.To, l.Lab)
+		}
+		m.ModelLinks = append(m.ModelLinks, ModelLink{l.Lab, l.From, l.To, int(quality), l.Reason})
+		if first, _ := m.Linked(l.Lab, l.To); first == "" {
+			return fmt.Errorf("%s: %s of %s would replace itself", name, l.To, l.Lab)
+		}
+	}
+	return nil
+}
+
+// Linked returns the first of the models that a model of a lab replaces, one after another, and by which links. It is
+// the model itself if it replaces none, and empty if it replaces itself.
+func (m *Methodology) Linked(lab, model string) (first string, by []ModelLink) {
+	for {
+		i := slices.IndexFunc(m.ModelLinks, func(l ModelLink) bool { return l.Lab == lab && l.To == model })
+		if i < 0 {
+			return model, by
+		}
+		if by = append(by, m.ModelLinks[i]); len(by) > len(m.ModelLinks) {
+			return "", nil
+		}
+		model = m.ModelLinks[i].From
+	}
 }
 
 // maxDelay keeps a slot from waiting for the end of the next one.

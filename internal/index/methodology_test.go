@@ -38,6 +38,18 @@ mix = { input = 70, cached = 9.5, output = 20.5 }
 like_for_like = "geks"
 base          = 2026-01-01
 window_days   = 400
+[[workload.link]]
+lab     = "openai"
+from    = "gpt-5"
+to      = "gpt-6"
+quality = 1.25
+reason  = "it solves more"
+[[workload.link]]
+lab     = "openai"
+from    = "gpt-6"
+to      = "gpt-7"
+quality = 2
+reason  = "likewise"
 [memory]
 fixing   = "median"
 max_age  = "30h"
@@ -69,6 +81,9 @@ func TestParseMethodology(t *testing.T) {
 		ProviderCap: 3334, DelaySeconds: 90, OTPIModels: 2, OTPIRequests: 5000, TokenMix: TokenMix{7000, 950, 2050},
 		LikeForLike: LikeForLike{
 			Method: GEKS, Base: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), WindowDays: 400,
+		},
+		ModelLinks: []ModelLink{
+			{"openai", "gpt-5", "gpt-6", 12_500, "it solves more"}, {"openai", "gpt-6", "gpt-7", 20_000, "likewise"},
 		},
 		Memory:            MemoryRule{Median: true, MaxAge: 30 * time.Hour, Outliers: 1250},
 		UtilizationMaxAge: 36 * time.Hour, SettleAfter: 18*time.Hour + 30*time.Minute,
@@ -142,6 +157,11 @@ func TestParseMethodology_Rejected(t *testing.T) {
 	f("cached = 9.5", "cache = 9.5", "there is no key otpi.mix.cache")
 
 	const aged = "must be whole minutes from 1h to 168h, such as 48h"
+	f(`"it solves more"`, `""`, `workload.link 1: lab, from, to and reason must not be empty`)
+	f(`1.25`, `0.001`, `workload.link 1: quality 0.001: must be from 0.01 to 100, with up to four decimals`)
+	f(`1.25`, `1.00001`, `workload.link 1: quality 1.00001: must be from 0.01 to 100, with up to four decimals`)
+	f(`"gpt-7"`, `"gpt-6"`, `workload.link 2: gpt-6 of openai replaces another model already`)
+	f(`"gpt-7"`, `"gpt-5"`, `workload.link 2: gpt-5 of openai would replace itself`)
 	f(`"median"`, `"mean"`, `memory.fixing "mean": must be "median"; without the section, the last reading is the price`)
 	f(`"30h"`, `"59m"`, `memory.max_age "59m": must be whole minutes from 1h to 168h, such as 24h`)
 	f(`max_age  = "30h"`, ``, `memory.max_age ""`)

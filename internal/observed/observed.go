@@ -3,6 +3,7 @@ package observed
 
 import (
 	"context"
+	"slices"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/family"
@@ -23,6 +24,7 @@ func Batch(ctx context.Context, db *store.DB, f family.Family, after, upTo int64
 // Settling is what the values of families that become final follow from.
 type Settling struct {
 	Observations family.Set
+	Latest       int64 // when the last of it was received, or restated
 	restated     []assay.Restatement
 	after        func(end int64) int64
 }
@@ -39,12 +41,21 @@ func Read(ctx context.Context, db *store.DB, at store.Counters, schedule index.S
 			return s, err
 		}
 		s.Observations[i] = s.Observations[i].With(batch)
+		s.Latest = max(s.Latest, at.Observed[i])
 	}
 	if schedule.Settles() {
 		s.after = schedule.SettleAfter
 	}
 	s.restated, err = db.Restatements(ctx, 0, at.Restatements)
+	for _, r := range s.restated {
+		s.Latest = max(s.Latest, r.At)
+	}
 	return s, err
+}
+
+// RestatedSince reports whether anything was restated after an instant.
+func (s *Settling) RestatedSince(at int64) bool {
+	return slices.ContainsFunc(s.restated, func(r assay.Restatement) bool { return r.At > at })
 }
 
 // Of says which observations of a family count.

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 
 	"github.com/assaydata/assay"
@@ -43,14 +44,16 @@ func (p *Publisher) RecordValues(ctx context.Context) (records int, err error) {
 		if errors.Is(err, store.ErrOvertaken) { // something came in between
 			continue
 		}
-		if err == nil {
-			counters.ValueRecords += int64(len(list))
-			p.recorded = recorded{counters, next}
+		if err != nil {
+			return 0, err
 		}
-		if err == nil && len(list) > 0 {
+		if len(list) > 0 {
+			counters.ValueRecords += int64(len(list))
+			counters.ValuesKnown = list[0].KnownAt
 			p.Log.Info("values are final", "records", len(list))
 		}
-		return len(list), err
+		p.recorded = recorded{counters, next}
+		return len(list), nil
 	}
 }
 
@@ -58,16 +61,23 @@ func (p *Publisher) RecordValues(ctx context.Context) (records int, err error) {
 func ofValues(c store.Counters) store.Counters {
 	return store.Counters{
 		Methodology: c.Methodology, Observed: c.Observed, Restatements: c.Restatements, ValueRecords: c.ValueRecords,
+		ValuesKnown: c.ValuesKnown,
 	}
 }
 
-// newValues are the records that are missing at a moment, and when more values will be final.
+// newValues are the records that are missing now, and when more values will be final. If the clock was set back, now is
+// when the last of what they follow from was received: nothing that was known is forgotten.
 func newValues(
 	ctx context.Context, db *store.DB, schedule index.Schedule, counters store.Counters, now int64,
 ) (list []store.NewValueRecord, next int64, err error) {
 	settling, err := observed.Read(ctx, db, counters, schedule)
 	if err != nil {
 		return nil, 0, err
+	}
+	now = max(now, settling.Latest, counters.ValuesKnown)
+	next, changed := settledSince(&settling, counters.ValuesKnown, now)
+	if !changed {
+		return nil, next, nil
 	}
 	newest := values.Newest{}
 	err = db.EachValueRecord(ctx, 0, counters.ValueRecords, func(r *assay.ValueRecord) error {
@@ -77,15 +87,11 @@ func newValues(
 	if err != nil {
 		return nil, 0, err
 	}
-	next = math.MaxInt64
-	for i, f := range registry.Families {
+	for _, f := range registry.Families {
 		if !f.Settles() {
 			continue
 		}
 		settlement := settling.Of(f.Name())
-		if _, due := settling.Observations[i].Settled(now, settlement); due > 0 {
-			next = min(next, due)
-		}
 		final := values.Final(f.Name(), &settling.Observations, now, settlement, schedule)
 		for _, v := range newest.Missing(f.Name(), final) {
 			revision := 0
@@ -99,4 +105,23 @@ func newValues(
 		}
 	}
 	return list, next, nil
+}
+
+// settledSince reports whether anything became final, or was restated, in (since, now], and when more will be final. To
+// compute the values takes much longer.
+func settledSince(settling *observed.Settling, since, now int64) (next int64, changed bool) {
+	next, changed = math.MaxInt64, settling.RestatedSince(since)
+	for i, f := range registry.Families {
+		if !f.Settles() {
+			continue
+		}
+		settlement := settling.Of(f.Name())
+		final, due := settling.Observations[i].Settled(now, settlement)
+		if due > 0 {
+			next = min(next, due)
+		}
+		before, _ := settling.Observations[i].Settled(since, settlement)
+		changed = changed || !maps.Equal(final, before)
+	}
+	return next, changed
 }

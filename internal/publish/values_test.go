@@ -105,6 +105,37 @@ func TestRecordValues_ClockBehind(t *testing.T) {
 	}
 }
 
+// If the clock is set back, nothing that was known is forgotten, and what is restated then counts at once.
+func TestRecordValues_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	adoptSettling(t, db)
+	p, clock := newPublisher(db, instant(6, 1, 0))
+	db.Now = clock.now
+	day := instant(5, 0, 0)
+	mustObserveTool(t, db, day, 1)
+	clock.ms.Store(instant(7, 2, 0))
+	record := func(want int) {
+		t.Helper()
+		again := &Publisher{Store: db, Now: clock.now, Log: p.Log}
+		if n, err := again.RecordValues(t.Context()); n != want || err != nil {
+			t.Fatalf("%d records were made (%v), want %d", n, err, want)
+		}
+	}
+	record(3)
+	clock.ms.Store(instant(1, 0, 0))
+	record(0)
+	mustObserveTool(t, db, day, 2)
+	record(0)
+	_, err := db.AddRestatement(t.Context(), assay.Restatement{
+		Family: assay.FamilyCoding, From: day, To: day + 1, Reason: "late", Actor: "Ada",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(1)
+}
+
 // Without a methodology by which days become final, there are no records.
 func TestRecordValues_NeverFinal(t *testing.T) {
 	t.Parallel()

@@ -95,6 +95,7 @@ type Counters struct {
 	Notices      int64
 	Restatements int64
 	ValueRecords int64
+	ValuesKnown  int64 // up to when the newest records of values know what was received
 
 	Realtime    int64 // the instant of the newest print
 	Utilization int64 // the Received of the newest reading
@@ -146,6 +147,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Restatements
 	case "value_records":
 		return &c.ValueRecords
+	case "values_known_at":
+		return &c.ValuesKnown
 	case "realtime":
 		return &c.Realtime
 	case "methodology":

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"math/big"
+	"slices"
 	"sort"
 	"strings"
 
@@ -15,22 +16,63 @@ import (
 // same reason the days before the base day do not count from there, but from the first of them, on which the index is
 // 100 too. The methods differ in how the prices of two states are compared, and over which days.
 
-// setIndices sets the index of each row by the methodology in effect when its day ends.
-func setIndices(costs []Cost, states []state, window int64, schedule index.Schedule) {
-	made := map[index.LikeForLike][]ln.Log{}
-	for i := range costs {
-		rule := schedule.At(costs[i].Day + assay.Day).LikeForLike
-		base := basePosition(states, rule)
-		logs, ok := made[rule]
-		if !ok {
-			logs = append(indexLogs(states[:base], rule), indexLogs(states[base:], rule)...)
-			made[rule] = logs
+// likeForLike is the like-for-like index of a group by one version of the methodology.
+type likeForLike struct {
+	states []state // in which models that replace others have their names
+	base   int     // position
+	logs   []ln.Log
+}
+
+func newLikeForLike(window int64, rows []row, states []state, m index.Methodology) *likeForLike {
+	if linked, any := linkedRows(rows, &m); any {
+		states = statesOf(window, linked)
+	}
+	rule := m.LikeForLike
+	base := basePosition(states, rule)
+	logs := append(indexLogs(states[:base], rule), indexLogs(states[base:], rule)...)
+	return &likeForLike{states: states, base: base, logs: logs}
+}
+
+// linkedRows returns rows in which models that replace others, by the methodology, have their names, and as many tokens
+// as theirs are worth; any is false if there are none.
+func linkedRows(rows []row, m *index.Methodology) (linked []row, any bool) {
+	linked = slices.Clone(rows)
+	for i := range linked {
+		r := &linked[i]
+		first, by := m.Linked(r.Lab, r.Model)
+		if len(by) == 0 {
+			continue
 		}
+		any = true
+		tokens, unit := big.NewInt(r.tokens()), big.NewInt(1)
+		for _, l := range by {
+			tokens.Mul(tokens, big.NewInt(int64(l.Quality)))
+			unit.Mul(unit, big.NewInt(index.QualityUnit))
+		}
+		r.Model, r.InputTokens, r.OutputTokens = first, assay.DivideHalfEven(tokens, unit), 0
+	}
+	return linked, any
+}
+
+// setIndices sets the index of each row, and what it leaves out, by the methodology in effect when its day ends.
+func setIndices(costs []Cost, rows []row, states []state, window int64, schedule index.Schedule) {
+	made := map[string]*likeForLike{} // by version
+	for i := range costs {
+		m := schedule.At(costs[i].Day + assay.Day)
+		l := made[m.Version]
+		if l == nil {
+			l = newLikeForLike(window, rows, states, m)
+			made[m.Version] = l
+		}
+		base := l.base
 		if i < base {
 			base = 0
 		}
-		costs[i].Index = indexText(logs[i])
+		costs[i].Index = indexText(l.logs[i])
 		costs[i].Computed = newestReceived(states, window, base, i)
+		if i > 0 {
+			costs[i].Unlinked = Optional{unlinked(&l.states[i-1], &l.states[i]), true}
+		}
 	}
 }
 
@@ -134,6 +176,10 @@ type geks struct {
 	days   int64 // of the window
 	logs   []ln.Log
 	rows   []comparisons // by state; those that no later window needs are empty
+
+	// The comparisons of each state of the window with its first one. They are far apart in rows.
+	first int
+	since []comparison
 }
 
 // comparisons are those of a state with each state of its window, the last of which is the state itself.
@@ -191,9 +237,21 @@ func (g *geks) fill() {
 		for from := first; from <= i; from++ {
 			row.with = append(row.with, g.tornqvist(from, i))
 		}
-		if g.rows[i] = row; i > 0 {
+		g.rows[i] = row
+		g.continueSince(first, i)
+		if i > 0 {
 			g.logs[i] = g.link(first, i)
 		}
+	}
+}
+
+// continueSince makes since that of the window that ends with a state.
+func (g *geks) continueSince(first, last int) {
+	if first != g.first {
+		g.first, g.since = first, g.since[:0]
+	}
+	for via := first + len(g.since); via <= last; via++ {
+		g.since = append(g.since, g.compared(first, via))
 	}
 }
 
@@ -223,7 +281,11 @@ func (g *geks) change(first, from, to int) (mean ln.Log, ok bool) {
 	var sum ln.Sum
 	n := uint64(0)
 	for via := first; via <= to; via++ {
-		a, b := g.compared(from, via), g.compared(via, to)
+		a, b := &g.since[via-first], &g.rows[to].with[via-first]
+		if from != first {
+			other := g.compared(from, via)
+			a = &other
+		}
 		if a.ok && b.ok {
 			n++
 			sum.Add(1, a.twice)

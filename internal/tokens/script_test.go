@@ -71,6 +71,16 @@ func adopt(m *index.Methodology, rules []string) error {
 			mix.Input, mix.Cached, mix.Output = 100*mix.Input, 100*mix.Cached, 100*mix.Output
 			continue
 		}
+		if link, ok := strings.CutPrefix(rule, "link "); ok {
+			l := index.ModelLink{Lab: "openai", Reason: "a scenario"}
+			var quality float64
+			if _, err := fmt.Sscanf(link, "%s to %s quality %g", &l.From, &l.To, &quality); err != nil {
+				return fmt.Errorf("%q: %w", rule, err)
+			}
+			l.Quality = int(quality * index.QualityUnit)
+			m.ModelLinks = append(m.ModelLinks, l)
+			continue
+		}
 		if method, base, ok := strings.Cut(rule, " base "); ok {
 			at, _, err := assay.ParseInstant(base)
 			if err != nil {

@@ -186,10 +186,9 @@ func history(window int64, rows []row, family string, schedule index.Schedule) (
 		cost.Cents, cost.Ktok = s.average()
 		if i > 0 {
 			cost.setEffects(decompose(&states[i-1], s), cost.Cents-costs[i-1].Cents)
-			cost.Unlinked = Optional{unlinked(&states[i-1], s), true}
 		}
 	}
-	setIndices(costs, states, window, schedule)
+	setIndices(costs, rows, states, window, schedule)
 	return costs
 }
 
