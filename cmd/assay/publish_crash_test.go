@@ -21,6 +21,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/demo"
+	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -288,7 +289,11 @@ func demoBeforeFixing(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plain := index.Plain() // its other families take no time, and the fixing is the same
 	err = errors.Join(
+		db.AdoptMethodology(t.Context(), assay.MethodologyFile{
+			Version: plain.Version, Effective: plain.Effective, Text: index.PlainText(),
+		}, 0),
 		db.SetSetting(t.Context(), "demo_seed", "1"),
 		db.SetSetting(t.Context(), "demo_fed", strconv.FormatInt(begin.UnixMilli(), 10)),
 		db.Close(),
