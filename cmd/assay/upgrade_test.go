@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/store/storetest"
 )
 
-// downgrade gives a database the tables that it had three migrations ago.
+// downgrade gives a database the tables that it had before migration 16.
 func downgrade(t *testing.T, db *sql.DB) {
 	t.Helper()
-	for _, statement := range []string{
+	for _, statement := range append([]string{
 		`DROP TRIGGER key_was_changed`,
 		`ALTER TABLE keys DROP COLUMN rate_limit`,
 		`CREATE TRIGGER key_was_changed AFTER UPDATE OF expires_at, revoked_at ON keys BEGIN SELECT 1; END`,
@@ -25,17 +26,8 @@ func downgrade(t *testing.T, db *sql.DB) {
 		`ALTER TABLE manifests DROP COLUMN publication`,
 		`ALTER TABLE manifests DROP COLUMN receipt`,
 		`ALTER TABLE manifests DROP COLUMN revisions`,
-		`DROP TABLE log_tiles`, `DROP TABLE log_bundles`, `DROP TABLE log_tail`, `DROP TABLE log_records`,
-		`DROP TABLE log_progress`, `DROP TABLE log_methodologies`, `DROP TABLE checkpoints`, `DROP TABLE cosignatures`,
-		`DROP TABLE key_events`, `DROP TABLE imports`, `DROP TABLE anchors`, `DROP TABLE complaint_events`, `DROP TABLE notices`,
-		`DROP TABLE restatements`, `DROP TABLE value_records`,
-		`ALTER TABLE verifications DROP COLUMN evidence`, `ALTER TABLE conflicts DROP COLUMN evidence`,
-		`ALTER TABLE conflicts DROP COLUMN verified_by`,
-		`ALTER TABLE methodologies DROP COLUMN reason`, `ALTER TABLE methodologies DROP COLUMN approver`,
-		`DELETE FROM counters WHERE name IN ('log', 'checkpoint', 'notices', 'restatements', 'value_records', 'values_known_at')`, `DELETE FROM settings WHERE name LIKE 'log%'`,
-		`DROP INDEX conflicts_by_receipt`, `DROP INDEX utilization_by_receipt`,
 		`DELETE FROM migrations WHERE number >= 16`,
-	} {
+	}, storetest.BeforeLog...) {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}

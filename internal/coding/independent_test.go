@@ -6,18 +6,8 @@ import (
 	"testing"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index/indextest"
 )
-
-// decimals is a rational number with four decimals, rounded half-even, in billionths.
-func decimals(r *big.Rat) assay.Nanos {
-	scaled := new(big.Rat).Mul(r, big.NewRat(10_000, 1))
-	quotient, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int))
-	above := rest.Lsh(rest, 1).Cmp(scaled.Denom())
-	if above > 0 || above == 0 && quotient.Bit(0) == 1 {
-		quotient.Add(quotient, big.NewInt(1))
-	}
-	return assay.Nanos(quotient.Int64()) * 100_000
-}
 
 // An independent computation, with rational numbers, agrees with the package in every digit.
 func TestBuild_ComputedOtherwise(t *testing.T) {
@@ -54,15 +44,15 @@ func TestBuild_ComputedOtherwise(t *testing.T) {
 		}
 		for i, day := range days {
 			// A change is one of the published values, which are rounded.
-			rate := func(day int64) *big.Rat { return big.NewRat(int64(decimals(byDay[day])), 1) }
+			rate := func(day int64) *big.Rat { return big.NewRat(int64(indextest.FourDecimals(byDay[day])), 1) }
 			against := func(before int64, known bool) (assay.Nanos, bool) {
 				if !known || rate(before).Sign() == 0 {
 					return 0, false
 				}
 				change := new(big.Rat).Sub(rate(day), rate(before))
-				return decimals(change.Mul(change.Quo(change, rate(before)), big.NewRat(100, 1))), true
+				return indextest.FourDecimals(change.Mul(change.Quo(change, rate(before)), big.NewRat(100, 1))), true
 			}
-			if got := merge[i].Value; merge[i].Day != day || got != decimals(byDay[day]) {
+			if got := merge[i].Value; merge[i].Day != day || got != indextest.FourDecimals(byDay[day]) {
 				t.Fatalf("the rate is %v, and computed otherwise %v", got, byDay[day])
 			}
 			wantChange, wantOK := assay.Nanos(0), false

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -23,28 +22,22 @@ func (c *Console) determination(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	ctx, done, err := c.beginRecord(r)
-	if err != nil {
-		return web.Response{}, err
-	}
-	defer done()
-	var records []assay.Determination
-	if slot.Exists {
-		if records, err = c.readDeterminations(ctx, r, &slot); err != nil {
-			return web.Response{}, err
+	found, err := findRecord(c, r, &slot, func(ctx context.Context) (records []assay.Determination, err error) {
+		if !slot.Exists {
+			return nil, nil
 		}
-	}
-	record, revisions, err := slot.Pick(records)
+		if records, err = c.Determinations(ctx, slot.Line, slot.Grain, slot.At); err != nil {
+			err = fmt.Errorf("read the determinations of %s in %s at %s: %w",
+				slot.Line.GPU, slot.Line.Region, assay.FormatInstant(slot.At), err)
+		}
+		return records, err
+	}, func(d *assay.Determination) assay.Hash { return d.Hash })
 	if err != nil {
 		return web.Response{}, err
 	}
-	inclusion, err := c.readInclusion(ctx, r, record.Hash, slot.Known())
-	if err != nil {
-		return web.Response{}, err
-	}
-	b := assay.AppendString(beginRecordBody(slot.Access, "granularity"), record.Grain.String())
-	b = proof.AppendJSON(appendProof(b, revisions, inclusion), record)
-	return shortUnlessProven(slot.Expires(web.Once(append(b, '}'), record.PublishedAt)), inclusion), nil
+	b := found.begin(slot.Access, "granularity", found.record.Grain.String())
+	b = append(proof.AppendJSON(b, found.record), '}')
+	return found.shortUnlessProven(slot.Expires(web.Once(b, found.record.PublishedAt))), nil
 }
 
 // valueDetermination serves the record of a value of another family than the GPU index.
@@ -53,28 +46,57 @@ func (c *Console) valueDetermination(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
+	found, err := findRecord(c, r, &slot, func(ctx context.Context) (records []assay.ValueRecord, err error) {
+		if !slot.Exists {
+			return nil, nil
+		}
+		if records, err = c.ValueRecords(ctx, slot.Index, slot.Series, slot.Day); err != nil {
+			err = fmt.Errorf("read the records of %s of %s on %s: %w",
+				slot.Index, web.Shown(slot.Series), assay.FormatDay(slot.Day), err)
+		}
+		return records, err
+	}, func(v *assay.ValueRecord) assay.Hash { return v.Hash })
+	if err != nil {
+		return web.Response{}, err
+	}
+	b := found.begin(slot.Access, "index", found.record.Index)
+	b = append(proof.AppendValueJSON(b, found.record), '}')
+	return found.shortUnlessProven(slot.Expires(web.Once(b, found.record.KnownAt))), nil
+}
+
+// foundRecord is a record, how many revisions its slot has, and the proof that the log includes it, which is null as
+// long as no checkpoint does.
+type foundRecord[R any] struct {
+	record    *R
+	revisions int
+	inclusion []byte
+}
+
+// recordSlot is a request for one of the records of a slot.
+type recordSlot[R any] interface {
+	Pick(records []R) (record *R, revisions int, err error)
+	Known() int64
+}
+
+// findRecord reads the records of a slot, picks the requested one, and reads its proof.
+func findRecord[R any](
+	c *Console, r *web.Request, slot recordSlot[R], read func(context.Context) ([]R, error), hash func(*R) assay.Hash,
+) (found foundRecord[R], err error) {
 	ctx, done, err := c.beginRecord(r)
 	if err != nil {
-		return web.Response{}, err
+		return found, err
 	}
 	defer done()
-	var records []assay.ValueRecord
-	if slot.Exists {
-		if records, err = c.readValueRecords(ctx, r, &slot); err != nil {
-			return web.Response{}, err
-		}
-	}
-	record, revisions, err := slot.Pick(records)
+	records, err := read(ctx)
 	if err != nil {
-		return web.Response{}, err
+		r.LogCause(err)
+		return found, errNoRecord
 	}
-	inclusion, err := c.readInclusion(ctx, r, record.Hash, slot.Known())
-	if err != nil {
-		return web.Response{}, err
+	if found.record, found.revisions, err = slot.Pick(records); err != nil {
+		return found, err
 	}
-	b := assay.AppendString(beginRecordBody(slot.Access, "index"), record.Index)
-	b = proof.AppendValueJSON(appendProof(b, revisions, inclusion), record)
-	return shortUnlessProven(slot.Expires(web.Once(append(b, '}'), record.KnownAt)), inclusion), nil
+	found.inclusion, err = c.readInclusion(ctx, r, hash(found.record), slot.Known())
+	return found, err
 }
 
 // beginRecord waits until the request may read a record and its proof from the database, which ends with done.
@@ -91,51 +113,21 @@ func (c *Console) beginRecord(r *web.Request) (ctx context.Context, done func(),
 	return ctx, func() { end(); cancel() }, nil
 }
 
-// beginRecordBody begins a response with a record, up to the value of a field that says what the record is of.
-func beginRecordBody(access assay.Access, field string) []byte {
+// begin begins a response, up to the record; the field says what the record is of.
+func (f *foundRecord[R]) begin(access assay.Access, field, value string) []byte {
 	b := assay.AppendString(append(make([]byte, 0, 1024), `{"success":true,"access":`...), string(access))
-	return append(append(append(b, `,"`...), field...), `":`...)
-}
-
-// appendProof appends what a response has before its record.
-func appendProof(b []byte, revisions int, inclusion []byte) []byte {
-	b = strconv.AppendInt(append(b, `,"revisions":`...), int64(revisions), 10)
-	b = append(append(b, `,"inclusion":`...), inclusion...)
+	b = assay.AppendString(append(append(append(b, `,"`...), field...), `":`...), value)
+	b = strconv.AppendInt(append(b, `,"revisions":`...), int64(f.revisions), 10)
+	b = append(append(b, `,"inclusion":`...), f.inclusion...)
 	return append(b, `,"data":`...)
 }
 
 // shortUnlessProven keeps a response without a proof from being cached for long: the record is signed in a moment.
-func shortUnlessProven(response web.Response, inclusion []byte) web.Response {
-	if string(inclusion) == "null" {
+func (f *foundRecord[R]) shortUnlessProven(response web.Response) web.Response {
+	if string(f.inclusion) == "null" {
 		return response.ShortLived()
 	}
 	return response
-}
-
-// readDeterminations reads the records of a slot, oldest first.
-func (c *Console) readDeterminations(
-	ctx context.Context, r *web.Request, slot *api.Slot,
-) ([]assay.Determination, error) {
-	records, err := c.Determinations(ctx, slot.Line, slot.Grain, slot.At)
-	if err != nil {
-		r.LogCause(fmt.Errorf("read the determinations of %s in %s at %s: %w",
-			slot.Line.GPU, slot.Line.Region, assay.FormatInstant(slot.At), err))
-		return nil, errNoRecord
-	}
-	return records, nil
-}
-
-// readValueRecords reads the records of a value, oldest first.
-func (c *Console) readValueRecords(
-	ctx context.Context, r *web.Request, slot *api.ValueSlot,
-) ([]assay.ValueRecord, error) {
-	records, err := c.ValueRecords(ctx, slot.Index, slot.Series, slot.Day)
-	if err != nil {
-		r.LogCause(fmt.Errorf("read the records of %s of %s on %s: %w",
-			slot.Index, web.Shown(slot.Series), assay.FormatDay(slot.Day), err))
-		return nil, errNoRecord
-	}
-	return records, nil
 }
 
 var errNoRecord = &assay.Error{

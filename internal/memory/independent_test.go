@@ -9,20 +9,11 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/index/indextest"
 )
 
 // This test computes the points again, from their definition: weekday by weekday, over all readings, with rational
 // numbers. It shares no code with the package.
-
-// halfEven rounds to the nearest integer, ties to even.
-func halfEven(r *big.Rat) int64 {
-	quotient, rest := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int))
-	above := rest.Lsh(rest, 1).Cmp(r.Denom())
-	if above > 0 || above == 0 && quotient.Bit(0) == 1 {
-		quotient.Add(quotient, big.NewInt(1))
-	}
-	return quotient.Int64()
-}
 
 // pointsOtherwise are the points of readings that are in the order of time.
 func pointsOtherwise(newYork *time.Location, list []reading) (points []Point) {
@@ -58,7 +49,7 @@ func pointsOtherwise(newYork *time.Location, list []reading) (points []Point) {
 		}
 		if n := len(points); n > 0 {
 			change := big.NewRat(int64(p.Price-points[n-1].Price), int64(points[n-1].Price))
-			p.ChangePct = assay.Nanos(halfEven(change.Mul(change, big.NewRat(100*10_000, 1)))) * assay.Unit(4)
+			p.ChangePct = indextest.FourDecimals(change.Mul(change, big.NewRat(100, 1)))
 		}
 		points = append(points, p)
 	}
@@ -171,7 +162,7 @@ func TestBuild_MedianComputedOtherwise(t *testing.T) {
 		for _, p := range points {
 			made[p.At] = true
 			price, sources, excluded := medianOtherwise(list, p.At, age, outliers)
-			if price == nil || assay.Nanos(halfEven(price)) != p.Price || sources != p.Sources || excluded != p.ExcludedSources() {
+			if price == nil || assay.Nanos(indextest.HalfEven(price)) != p.Price || sources != p.Sources || excluded != p.ExcludedSources() {
 				t.Fatalf("at %s the median of %v is %+v, and otherwise %v of %d", assay.FormatInstant(p.At), list, p, price, sources)
 			}
 			compared += 3

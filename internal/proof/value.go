@@ -6,16 +6,12 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// AppendValueRecord appends the text of a record, which its hash is over.
-func AppendValueRecord(dst []byte, r *assay.ValueRecord) []byte {
-	return append(appendValueRecord(dst, r), '}')
-}
-
 // AppendValueJSON appends a record as it is served: its text with its hash at the end.
 func AppendValueJSON(dst []byte, r *assay.ValueRecord) []byte {
 	return append(appendHash(appendValueRecord(dst, r), "hash", r.Hash), '}')
 }
 
+// appendValueRecord appends the text of a record, which its hash is over, without its last brace.
 func appendValueRecord(dst []byte, r *assay.ValueRecord) []byte {
 	dst = append(dst, `{"index":`...)
 	dst = assay.AppendString(dst, r.Index)
@@ -29,7 +25,9 @@ func appendValueRecord(dst []byte, r *assay.ValueRecord) []byte {
 }
 
 // Value is the hash of a record.
-func Value(r *assay.ValueRecord) assay.Hash { return sha256.Sum256(AppendValueRecord(nil, r)) }
+func Value(r *assay.ValueRecord) assay.Hash {
+	return sha256.Sum256(append(appendValueRecord(nil, r), '}'))
+}
 
 // ValueInputs is the commitment to the rows that the record of a number follows from, given as text. No one can guess
 // it, so the hash of the record says nothing about its values.

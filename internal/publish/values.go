@@ -21,40 +21,45 @@ type recorded struct {
 }
 
 // RecordValues makes a record of each value of another family that has become final, and a revision of each that a
-// restatement has changed. It returns how many it made.
+// restatement has changed. It returns how many it made: none if anything came in meanwhile.
 func (p *Publisher) RecordValues(ctx context.Context) (records int, err error) {
 	schedule, err := LoadSchedule(ctx, p.Store)
 	if err != nil || !schedule.Settles() {
 		return 0, err
 	}
-	for {
-		now := p.Now().UnixMilli()
-		counters, err := p.Store.Counters(ctx)
-		if err != nil {
-			return 0, err
-		}
-		counters = ofValues(counters)
-		if p.recorded.counters == counters && now < p.recorded.next {
-			return 0, nil
-		}
-		list, next, err := newValues(ctx, p.Store, schedule, counters, now)
-		if err == nil && len(list) > 0 {
-			err = p.Store.AddValueRecords(ctx, counters, list)
-		}
-		if errors.Is(err, store.ErrOvertaken) { // something came in between
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		if len(list) > 0 {
-			counters.ValueRecords += int64(len(list))
-			counters.ValuesKnown = list[0].KnownAt
-			p.Log.Info("values are final", "records", len(list))
-		}
-		p.recorded = recorded{counters, next}
-		return len(list), nil
+	now := p.Now().UnixMilli()
+	counters, err := p.Store.Counters(ctx)
+	if err != nil {
+		return 0, err
 	}
+	counters = ofValues(counters)
+	if p.recorded.counters == counters && now < p.recorded.next {
+		return 0, nil
+	}
+	return p.recordValues(ctx, schedule, counters, now)
+}
+
+// recordValues makes the records that follow from what the counters count, unless there is more by now.
+func (p *Publisher) recordValues(
+	ctx context.Context, schedule index.Schedule, counters store.Counters, now int64,
+) (records int, err error) {
+	list, next, err := newValues(ctx, p.Store, schedule, counters, now)
+	if err == nil && len(list) > 0 {
+		err = p.Store.AddValueRecords(ctx, counters, list)
+	}
+	if errors.Is(err, store.ErrOvertaken) {
+		return 0, nil // rows are still coming in; the next call sees them
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(list) > 0 {
+		counters.ValueRecords += int64(len(list))
+		counters.ValuesKnown = list[0].KnownAt
+		p.Log.Info("values are final", "records", len(list))
+	}
+	p.recorded = recorded{counters, next}
+	return len(list), nil
 }
 
 // ofValues are the counters that values depend on.

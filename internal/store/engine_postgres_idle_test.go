@@ -14,8 +14,8 @@ import (
 func TestPostgres_SilentWriter(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
-	silent := storetest.OpenIn(t, address+"&idle_in_transaction_session_timeout=100ms")
-	other := storetest.OpenIn(t, address)
+	other := storetest.OpenIn(t, address) // it makes the tables, for which a busy machine takes long
+	silent := storetest.OpenIn(t, address+"&idle_in_transaction_session_timeout=1s")
 	account := mustAccount(t, other, "ann@example.com")
 	_, err := silent.ChangeGrants(t.Context(), account.ID, func([]assay.Grant, int64) (store.GrantChange, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

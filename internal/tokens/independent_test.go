@@ -9,6 +9,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/index/indextest"
 )
 
 // This file computes the workload's numbers again, from their definitions and with floats of 200 bits. It shares no
@@ -343,17 +344,6 @@ func (r *reference) logsBy(method string, history []week) (logs []*big.Float) {
 	return logs
 }
 
-// rounded4 is a rational number with four decimals, rounded half-even, in billionths.
-func rounded4(r *big.Rat) assay.Nanos {
-	scaled := new(big.Rat).Mul(r, big.NewRat(10_000, 1))
-	quotient, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int))
-	above := rest.Lsh(rest, 1).Cmp(scaled.Denom())
-	if above > 0 || above == 0 && quotient.Bit(0) == 1 {
-		quotient.Add(quotient, big.NewInt(1))
-	}
-	return assay.Nanos(quotient.Int64()) * 100_000
-}
-
 // Token prices, computed with rational numbers, are the same in every digit, and so are their parts.
 func TestPrices_ComputedOtherwise(t *testing.T) {
 	t.Parallel()
@@ -407,7 +397,7 @@ func TestPrices_ComputedOtherwise(t *testing.T) {
 		}
 		same := func(what string, got assay.Nanos, want *big.Rat) {
 			t.Helper()
-			if got != rounded4(want) {
+			if got != indextest.FourDecimals(want) {
 				t.Fatalf("%s is %v, and computed otherwise %s", what, got, want.FloatString(12))
 			}
 			compared++

@@ -19,23 +19,25 @@ import (
 // likeForLike is the like-for-like index of a group by one version of the methodology.
 type likeForLike struct {
 	states []state // in which models that replace others have their names
-	base   int     // position
 	logs   []ln.Log
+
+	computed []int64 // when the newest observation that each index depends on was received
 }
 
 func newLikeForLike(window int64, rows []row, states []state, m index.Methodology) *likeForLike {
-	if linked, any := linkedRows(rows, &m); any {
+	if linked, found := linkedRows(rows, &m); found {
 		states = statesOf(window, linked)
 	}
 	rule := m.LikeForLike
 	base := basePosition(states, rule)
 	logs := append(indexLogs(states[:base], rule), indexLogs(states[base:], rule)...)
-	return &likeForLike{states: states, base: base, logs: logs}
+	computed := append(newestReceived(states, window, 0, base), newestReceived(states, window, base, len(states))...)
+	return &likeForLike{states: states, logs: logs, computed: computed}
 }
 
 // linkedRows returns rows in which models that replace others, by the methodology, have their names, and as many tokens
-// as theirs are worth; any is false if there are none.
-func linkedRows(rows []row, m *index.Methodology) (linked []row, any bool) {
+// as theirs are worth; found is false if there are none.
+func linkedRows(rows []row, m *index.Methodology) (linked []row, found bool) {
 	linked = slices.Clone(rows)
 	for i := range linked {
 		r := &linked[i]
@@ -43,7 +45,7 @@ func linkedRows(rows []row, m *index.Methodology) (linked []row, any bool) {
 		if len(by) == 0 {
 			continue
 		}
-		any = true
+		found = true
 		tokens, unit := big.NewInt(r.tokens()), big.NewInt(1)
 		for _, l := range by {
 			tokens.Mul(tokens, big.NewInt(int64(l.Quality)))
@@ -51,7 +53,7 @@ func linkedRows(rows []row, m *index.Methodology) (linked []row, any bool) {
 		}
 		r.Model, r.InputTokens, r.OutputTokens = first, assay.DivideHalfEven(tokens, unit), 0
 	}
-	return linked, any
+	return linked, found
 }
 
 // setIndices sets the index of each row, and what it leaves out, by the methodology in effect when its day ends.
@@ -64,12 +66,8 @@ func setIndices(costs []Cost, rows []row, states []state, window int64, schedule
 			l = newLikeForLike(window, rows, states, m)
 			made[m.Version] = l
 		}
-		base := l.base
-		if i < base {
-			base = 0
-		}
 		costs[i].Index = indexText(l.logs[i])
-		costs[i].Computed = newestReceived(states, window, base, i)
+		costs[i].Computed = l.computed[i]
 		if i > 0 {
 			costs[i].Unlinked = Optional{unlinked(&l.states[i-1], &l.states[i]), true}
 		}
@@ -81,17 +79,21 @@ func basePosition(states []state, rule index.LikeForLike) int {
 	return sort.Search(len(states), func(i int) bool { return states[i].day >= rule.Base })
 }
 
-// newestReceived is when the newest observation of the states from one to another, and of the windows they look back
-// on, was received.
-func newestReceived(states []state, window int64, from, to int) (at int64) {
-	first := states[from].day - window
-	for from > 0 && states[from-1].day > first {
-		from--
+// newestReceived returns, for each state of [from, to), when the newest observation of the states from the first of them
+// up to it was received, and of those in the window that the first looks back on.
+func newestReceived(states []state, window int64, from, to int) (newest []int64) {
+	if from == to {
+		return nil
 	}
-	for _, s := range states[from : to+1] {
-		at = max(at, s.received)
+	var at int64
+	for i := from - 1; i >= 0 && states[i].day > states[from].day-window; i-- {
+		at = max(at, states[i].received)
 	}
-	return at
+	for i := range states[from:to] {
+		at = max(at, states[from+i].received)
+		newest = append(newest, at)
+	}
+	return newest
 }
 
 // indexLogs are the logarithms of the index by a rule, relative to the first state.

@@ -138,8 +138,7 @@ func (c *valueCheck) compare(records []assay.ValueRecord, moment int64) error {
 	return c.complete(final, moment)
 }
 
-// complete checks that nothing final is without a record. A value that was recorded before it was final would not have
-// been missing at the moment of its record.
+// complete checks that no value that was final at a moment, when records were made, is without one.
 func (c *valueCheck) complete(final []values.Value, moment int64) error {
 	if missing := c.newest.Missing(c.family, final); len(missing) > 0 {
 		return differs("%s: it was final at %s, and has no record of %s", missing[0].Slot(),
