@@ -79,8 +79,8 @@ func basePosition(states []state, rule index.LikeForLike) int {
 	return sort.Search(len(states), func(i int) bool { return states[i].day >= rule.Base })
 }
 
-// newestReceived returns, for each state of [from, to), when the newest observation of the states from the first of them
-// up to it was received, and of those in the window that the first looks back on.
+// newestReceived returns, for each state of [from, to), when the newest observation was received of the states from the
+// first of them up to it, and of those in the window that the first looks back on.
 func newestReceived(states []state, window int64, from, to int) (newest []int64) {
 	if from == to {
 		return nil
