@@ -108,17 +108,28 @@ func (e *Edge) Root() (tlog.Hash, error) {
 
 // tileHash is the hash over a full tile.
 func tileHash(tile []byte) tlog.Hash {
+	hashes := splitTile(tile)
+	for len(hashes) > 1 {
+		hashes = overPairs(hashes)
+	}
+	return hashes[0]
+}
+
+// splitTile returns the hashes of a tile.
+func splitTile(tile []byte) []tlog.Hash {
 	hashes := make([]tlog.Hash, len(tile)/tlog.HashSize)
 	for i := range hashes {
 		copy(hashes[i][:], tile[i*tlog.HashSize:])
 	}
-	for len(hashes) > 1 {
-		for i := range len(hashes) / 2 {
-			hashes[i] = tlog.NodeHash(hashes[2*i], hashes[2*i+1])
-		}
-		hashes = hashes[:len(hashes)/2]
+	return hashes
+}
+
+// overPairs replaces each pair of hashes by the hash over both; a last one without another is left out.
+func overPairs(hashes []tlog.Hash) []tlog.Hash {
+	for i := range len(hashes) / 2 {
+		hashes[i] = tlog.NodeHash(hashes[2*i], hashes[2*i+1])
 	}
-	return hashes[0]
+	return hashes[:len(hashes)/2]
 }
 
 // Reader reads the hashes of a tree from tiles. It is a tlog.HashReader. It returns a tile as it is stored, with at
@@ -130,22 +141,26 @@ func (read Reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	read = read.Once()
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
-		want := tlog.TileForIndex(tileHeight, index)
-		id := Tile{want.L, want.N}
-		data, err := read(id)
-		if err != nil {
+		var err error
+		if hashes[i], err = read.hash(index); err != nil {
 			return nil, err
 		}
-		if len(data) < want.W*tlog.HashSize {
-			return nil, shortTile(id, data, want.W)
-		}
-		hash, err := tlog.HashFromTile(want, data[:want.W*tlog.HashSize], index)
-		if err != nil {
-			return nil, err
-		}
-		hashes[i] = hash
 	}
 	return hashes, nil
+}
+
+// hash reads one hash of the tree.
+func (read Reader) hash(index int64) (hash tlog.Hash, err error) {
+	want := tlog.TileForIndex(tileHeight, index)
+	id := Tile{want.L, want.N}
+	data, err := read(id)
+	if err != nil {
+		return hash, err
+	}
+	if len(data) < want.W*tlog.HashSize {
+		return hash, shortTile(id, data, want.W)
+	}
+	return tlog.HashFromTile(want, data[:want.W*tlog.HashSize], index)
 }
 
 // Once returns a reader of the same tree that reads each tile once.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/assaydata/assay"
@@ -120,9 +121,34 @@ func unpack(packed []byte) ([]byte, error) {
 		err = errors.New("there is more after its end")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: a bundle of the log: %w", ErrDamaged, err)
+		return nil, damagedBundle(err)
 	}
 	return bundle.Bytes(), nil
+}
+
+func damagedBundle(err error) error {
+	return fmt.Errorf("%w: a bundle of the log: %w", ErrDamaged, err)
+}
+
+// unpackEntry decompresses the entry at a position of a bundle, and nothing behind it.
+func unpackEntry(packed []byte, position int) (entry []byte, err error) {
+	r := unpackers.Get().(io.ReadCloser)
+	defer unpackers.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed), nil); err != nil {
+		return nil, damagedBundle(err)
+	}
+	var length [2]byte
+	for range position + 1 {
+		if _, err = io.ReadFull(r, length[:]); err != nil {
+			return nil, damagedBundle(err)
+		}
+		n := int(length[0])<<8 | int(length[1])
+		entry = slices.Grow(entry[:0], n)[:n]
+		if _, err = io.ReadFull(r, entry); err != nil {
+			return nil, damagedBundle(err)
+		}
+	}
+	return slices.Clip(entry), nil
 }
 
 // LogTile reads a tile of the log's tree, with all hashes that it has.
@@ -145,11 +171,7 @@ func (db *DB) LogBundle(ctx context.Context, index int64) (bundle []byte, err er
 
 func readBundle(tx *tx, index, size int64) (bundle []byte, err error) {
 	if index != size/merkle.TileWidth {
-		var packed []byte
-		err := tx.QueryRowContext(tx.ctx, `SELECT entries FROM log_bundles WHERE bundle = $1`, index).Scan(&packed)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, ErrNoTile
-		}
+		packed, err := readPacked(tx, index)
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +184,15 @@ func readBundle(tx *tx, index, size int64) (bundle []byte, err error) {
 		}
 	}
 	return bundle, err
+}
+
+// readPacked reads a bundle as it is stored.
+func readPacked(tx *tx, index int64) (packed []byte, err error) {
+	err = tx.QueryRowContext(tx.ctx, `SELECT entries FROM log_bundles WHERE bundle = $1`, index).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNoTile
+	}
+	return packed, err
 }
 
 // LogResource reads a tile or a bundle in the given width; it is nil if the last checkpoint does not include as much.
@@ -188,7 +219,7 @@ func (db *DB) LogResource(ctx context.Context, r merkle.Resource) (data []byte, 
 // ProveRecord proves that the entry of a record is in the log, by the newest checkpoint that was signed by an instant;
 // ok is false if that does not include it.
 func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error) {
-	err = db.withKeptTiles(ctx, func(tx *tx, r merkle.Reader, size int64) error {
+	err = db.withKeptTiles(ctx, func(tx *tx, r tlog.HashReader, size int64) error {
 		if p.Checkpoint, err = checkpointAt(tx, by); err != nil {
 			return err
 		}
@@ -242,7 +273,7 @@ func findRecord(tx *tx, hash assay.Hash, size int64, m *tileMemory) (leaf int64,
 // ProveConsistency proves that the log of the given size begins with that of a smaller one. It also returns how many
 // entries the last checkpoint signs: there is no proof for more.
 func (db *DB) ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, signed int64, err error) {
-	err = db.withKeptTiles(ctx, func(tx *tx, r merkle.Reader, _ int64) error {
+	err = db.withKeptTiles(ctx, func(tx *tx, r tlog.HashReader, _ int64) error {
 		last, err := lastCheckpoint(tx)
 		if signed = last.Size; err != nil || from < 1 || from > to || to > signed {
 			return err

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/merkle"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/verifier"
 	"golang.org/x/mod/sumdb/tlog"
@@ -136,7 +135,7 @@ func (db *DB) findEntries(ctx context.Context, groups []openedGroup) error {
 
 // proveGroups adds the proofs that a checkpoint includes the entries of groups.
 func (db *DB) proveGroups(ctx context.Context, groups []openedGroup) (s verifier.Submission, err error) {
-	err = db.withKeptTiles(ctx, func(tx *tx, r merkle.Reader, _ int64) error {
+	err = db.withKeptTiles(ctx, func(tx *tx, r tlog.HashReader, _ int64) error {
 		s = verifier.Submission{}
 		last, err := lastCheckpoint(tx)
 		if err != nil {

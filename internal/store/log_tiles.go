@@ -9,29 +9,42 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// tileMemory keeps tiles and bundles of entries for proofs. Full ones never change, and the last tile of level 0 only
-// grows. Only proofs are made from it, which their readers compare with a signed checkpoint. What checks the log itself
-// reads the database.
+// tileMemory keeps tiles, hashes over parts of them, and entries for proofs. Full tiles never change, and the last one
+// of level 0 only grows. Only proofs are made from it, which their readers compare with a signed checkpoint. What
+// checks the log itself reads the database.
 type tileMemory struct {
 	full    *cache.Cache[merkle.Tile, []byte]
-	bundles *cache.Cache[int64, []byte]
+	inner   *cache.Cache[merkle.InnerOf, *merkle.Inner]
+	entries *cache.Cache[int64, []byte] // by leaf
 
 	mu     sync.Mutex
 	first  int64  // leaf of the last tile of level 0; guarded by mu
 	hashes []byte // of that tile, as far as they were read; guarded by mu
 }
 
-// How much is kept: 2 MB of full tiles, and about as much of bundles.
+// How much is kept: 2 MB of full tiles, 2 MB of hashes over parts of more of them, and 1 MB of entries.
 const (
 	keptTiles   = 256
-	keptBundles = 64
+	keptInner   = 2048
+	keptEntries = 4096
 )
 
 func newTileMemory() *tileMemory {
 	return &tileMemory{
 		full:    cache.New[merkle.Tile](cache.Limits[[]byte]{Entries: keptTiles}),
-		bundles: cache.New[int64](cache.Limits[[]byte]{Entries: keptBundles}),
+		inner:   cache.New[merkle.InnerOf](cache.Limits[*merkle.Inner]{Entries: keptInner}),
+		entries: cache.New[int64](cache.Limits[[]byte]{Entries: keptEntries}),
 	}
+}
+
+// tryTwice gets a value of a cache, and makes it once more if that fails: it may have been another request that was
+// given up.
+func tryTwice[K comparable, V any](c *cache.Cache[K, V], key K, read func() (V, error)) (V, error) {
+	value, err := c.Try(key, read)
+	if err != nil {
+		return read()
+	}
+	return value, nil
 }
 
 // entry reads an entry of a log of a size.
@@ -41,23 +54,13 @@ func (m *tileMemory) entry(tx *tx, leaf, size int64) (entry []byte, err error) {
 		err := tx.QueryRowContext(tx.ctx, `SELECT entry FROM log_tail WHERE leaf = $1`, leaf).Scan(&entry)
 		return entry, err
 	}
-	read := func() ([]byte, error) { return readBundle(tx, index, size) }
-	bundle, err := m.bundles.Try(index, read)
-	if err != nil {
-		bundle, err = read() // it may have been another request that was given up
-	}
-	if err != nil {
-		return nil, err
-	}
-	at := index * merkle.TileWidth
-	err = merkle.SplitBundle(bundle, func(e []byte) error {
-		if at == leaf {
-			entry = e
+	return tryTwice(m.entries, leaf, func() ([]byte, error) {
+		packed, err := readPacked(tx, index)
+		if err != nil {
+			return nil, err
 		}
-		at++
-		return nil
+		return unpackEntry(packed, int(leaf%merkle.TileWidth))
 	})
-	return entry, err
 }
 
 // read reads a tile of a log of a size.
@@ -68,11 +71,7 @@ func (m *tileMemory) read(tx *tx, t merkle.Tile, size int64) ([]byte, error) {
 	if all := (merkle.Resource{Tile: t, Width: merkle.TileWidth}); !all.Within(size) {
 		return readTile(tx, t, size)
 	}
-	hashes, err := m.full.Try(t, func() ([]byte, error) { return readTile(tx, t, size) })
-	if err != nil {
-		return readTile(tx, t, size) // it may have been another request that was given up
-	}
-	return hashes, nil
+	return tryTwice(m.full, t, func() ([]byte, error) { return readTile(tx, t, size) })
 }
 
 // readLast reads the last tile of level 0, of which only new entries have to be read and hashed.
@@ -98,8 +97,13 @@ func (m *tileMemory) readLast(tx *tx, size int64) ([]byte, error) {
 }
 
 // withKeptTiles is withTree for a proof.
-func (db *DB) withKeptTiles(ctx context.Context, f func(tx *tx, r merkle.Reader, size int64) error) error {
+func (db *DB) withKeptTiles(ctx context.Context, f func(tx *tx, r tlog.HashReader, size int64) error) error {
 	return db.withTree(ctx, func(tx *tx, _ merkle.Reader, size int64) error {
-		return f(tx, func(t merkle.Tile) ([]byte, error) { return db.tiles.read(tx, t, size) }, size)
+		return f(tx, merkle.Prover{
+			Read: func(t merkle.Tile) ([]byte, error) { return db.tiles.read(tx, t, size) }, Size: size,
+			Keep: func(of merkle.InnerOf, compute func() (*merkle.Inner, error)) (*merkle.Inner, error) {
+				return tryTwice(db.tiles.inner, of, compute)
+			},
+		}, size)
 	})
 }
