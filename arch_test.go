@@ -50,9 +50,13 @@ var packages = map[string]struct {
 		may: ". internal/family internal/index internal/ln",
 		why: "values must be recomputable from observations and the methodology alone",
 	},
+	"internal/utilization": {
+		may: ". internal/appendonly internal/family internal/index",
+		why: "values must be recomputable from readings and the methodology alone",
+	},
 	"internal/access": {may: ".", why: "access is a function of its arguments"},
 	"internal/snapshot": {
-		may: ". internal/appendonly internal/cache internal/family internal/registry",
+		may: ". internal/appendonly internal/cache internal/family internal/registry internal/utilization",
 		why: "the read model is memory; live decides where its points come from",
 	},
 	"internal/sites": {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
@@ -85,7 +89,8 @@ var packages = map[string]struct {
 		why: "importing does not depend on computing, serving or following",
 	},
 	"internal/live": {
-		may: ". internal/family internal/observed internal/registry internal/snapshot internal/store",
+		may: ". internal/family internal/index internal/observed internal/registry internal/snapshot internal/store " +
+			"internal/utilization",
 		why: "it moves points from the store into the snapshot, and computes none",
 	},
 	"verifier":         {may: "", why: "readers who trust no one use it in their own programs"},
@@ -102,19 +107,19 @@ var packages = map[string]struct {
 	},
 	"internal/proof": {may: ". verifier", why: "what is hashed and signed must be checkable with nothing else"},
 	"internal/values": {
-		may: ". internal/coding internal/family internal/index internal/memory internal/tokens",
+		may: ". internal/coding internal/family internal/index internal/memory internal/tokens internal/utilization",
 		why: "values must be recomputable from observations and the methodology alone",
 	},
 	"internal/observed": {
-		may: ". internal/family internal/index internal/registry internal/store",
+		may: ". internal/family internal/index internal/registry internal/store internal/utilization",
 		why: "it reads what sources reported, and computes nothing from it",
 	},
 	"internal/publish": {
-		may: ". internal/index internal/observed internal/proof internal/registry internal/store internal/values verifier",
+		may: ". internal/index internal/observed internal/proof internal/store internal/utilization internal/values verifier",
 		why: "it writes for readers that may be other processes",
 	},
 	"internal/verify": {
-		may: ". internal/anchor internal/files internal/index internal/merkle internal/observed internal/proof " +
+		may: ". internal/anchor internal/family internal/files internal/index internal/merkle internal/observed internal/proof " +
 			"internal/publish internal/registry internal/store internal/values verifier",
 		why: "it recomputes what was published with the publisher's code",
 	},
@@ -140,7 +145,7 @@ var packages = map[string]struct {
 	"internal/api": {
 		may: ". internal/access internal/cache internal/coding internal/family internal/index " +
 			"internal/limit/sharedlimit internal/memory internal/proof internal/redact internal/sites internal/snapshot " +
-			"internal/tokens internal/values internal/web",
+			"internal/tokens internal/utilization internal/values internal/web",
 		why: "market data comes from memory",
 	},
 	"internal/console": {

@@ -1,20 +1,23 @@
 package assay
 
-// Family names a data family: observations that sources report, from which indices are computed. Transactions and
-// utilization readings are not among them, because they have tables of their own.
+// Family names a data family: what sources report, and indices are computed from. Transactions are not among them.
 type Family uint8
 
-// The data families. Package registry has the definition of each.
+// The data families. Package registry has the definition of each but utilization, whose readings have a table of their
+// own, because there are many more of them.
 const (
 	FamilyMemory Family = iota
 	FamilyModels
 	FamilyCoding
 	FamilySites
-	NumFamilies // the number of families, not a family
+	NumFamilies // the number of families that the registry defines, not a family
+
+	FamilyUtilization = NumFamilies
 )
 
-var familyNames = [NumFamilies]string{
+var familyNames = [NumFamilies + 1]string{
 	FamilyMemory: "memory", FamilyModels: "models", FamilyCoding: "coding", FamilySites: "sites",
+	FamilyUtilization: "utilization",
 }
 
 // String returns the name that imports, the API and the database use.

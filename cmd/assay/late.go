@@ -37,8 +37,8 @@ their hour or day was published, as CSV or JSON. They change no published value
 until assay restate takes them into account, which removes them from this list.
 --summary counts them by GPU model and kind of change.
 
---family lists rows of memory, models or coding instead: those that came after
-their day was final, and do not count until assay restate --family.`,
+--family lists rows of memory, models, coding or utilization instead: those that
+came after their day was final, and do not count until assay restate --family.`,
 		Example: "  assay late --dir data > late.csv\n  assay late --dir data --summary\n" +
 			"  assay late --dir data --family models",
 	}, func(ctx context.Context, db *store.DB, asJSON bool) error {

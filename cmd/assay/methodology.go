@@ -30,7 +30,8 @@ version and of the end of series; [otpi] minimum_models, minimum_requests
 reference mix of input, cached and output tokens in percent; [workload]
 like_for_like (lmdi, sato-vartia or geks), base, window_days, by which prices of
 workloads are compared; [utilization] max_age, how long a reading counts;
-[settlement] after, when a day of memory, models or coding is final.`,
+[settlement] after, when a day of memory, models, coding or utilization is
+final.`,
 		Example: `  assay methodology show --dir data > methodology.toml
   assay backtest --dir data --methodology methodology.toml
   assay methodology adopt --dir data methodology.toml`,

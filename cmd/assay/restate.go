@@ -31,8 +31,8 @@ before. assay late lists the changes that a restatement would take into account.
 --late recomputes exactly what that list is about, of all GPU models. --dry-run
 publishes nothing: it prints each value before and after, as CSV.
 
---family lets late rows of memory, models or coding count, those that are about
-the period, or all with --late. --dry-run then prints the rows.`,
+--family lets late rows of memory, models, coding or utilization count, those
+that are about the period, or all with --late. --dry-run then prints the rows.`,
 		Example: `  assay restate --gpu "H100 SXM" --from 2026-07-01 --to 2026-07-08 \
     --reason "late invoices" --actor "Ada Example"
   assay restate --late --dry-run

@@ -2,33 +2,25 @@ package main
 
 import (
 	"context"
-	"math"
 	"strings"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/observed"
 	"github.com/assaydata/assay/internal/publish"
-	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/values"
 )
 
-// settlingFamilies are the names of the families whose values become final.
-func settlingFamilies() (names []string) {
-	for _, f := range registry.Families {
-		if f.Settles() {
-			names = append(names, f.Name().String())
+// settlingFamily finds a family whose values become final by the value of --family.
+func settlingFamily(name string) (assay.Family, error) {
+	var names []string
+	for _, f := range values.Families {
+		if f.String() == name {
+			return f, nil
 		}
+		names = append(names, f.String())
 	}
-	return names
-}
-
-// settlingFamily finds a family by the value of --family.
-func settlingFamily(name string) (family.Family, error) {
-	if found, ok := assay.FamilyByName(name); ok && registry.Families[found].Settles() {
-		return registry.Families[found], nil
-	}
-	return nil, usagef("invalid value %q for --family: must be one of %s", name, strings.Join(settlingFamilies(), ", "))
+	return 0, usagef("invalid value %q for --family: must be one of %s", name, strings.Join(names, ", "))
 }
 
 // lateFamilyRow is a row of a family that came after its day was final, and does not count yet.
@@ -48,7 +40,7 @@ func (r lateFamilyRow) cells() []string {
 
 // lateOfFamily lists the late rows of a family about [from, to) that do not count yet.
 func lateOfFamily(
-	ctx context.Context, db *store.DB, f family.Family, from, to int64,
+	ctx context.Context, db *store.DB, f assay.Family, from, to int64,
 ) (rows []lateFamilyRow, err error) {
 	schedule, err := publish.LoadSchedule(ctx, db)
 	if err != nil || !schedule.Settles() {
@@ -58,22 +50,22 @@ func lateOfFamily(
 	if err != nil {
 		return nil, err
 	}
-	settling, err := observed.Read(ctx, db, counters, schedule)
+	rules, err := observed.ReadRules(ctx, db, counters, schedule)
 	if err != nil {
 		return nil, err
 	}
-	late := settling.Observations[f.Name()].EachLateRow
-	late(math.MaxInt64, settling.Of(f.Name()), func(l family.LateRow) {
-		if l.Restated == 0 && l.At >= from && l.At < to {
-			rows = append(rows, lateFamilyRow{f.Name().String(), l.Series, instant(l.At), l.Key, instant(l.Received)})
+	late, err := observed.Late(ctx, db, counters, &rules, f)
+	for _, l := range late {
+		if l.At >= from && l.At < to {
+			rows = append(rows, lateFamilyRow{f.String(), l.Series, instant(l.At), l.Key, instant(l.Received)})
 		}
-	})
-	return rows, nil
+	}
+	return rows, err
 }
 
 // previewFamilyRestatement lists the late rows of a family that a restatement would let count.
 func previewFamilyRestatement(
-	ctx context.Context, db *store.DB, f family.Family, r assay.Restatement, s *streams,
+	ctx context.Context, db *store.DB, f assay.Family, r assay.Restatement, s *streams,
 ) error {
 	read := func(ctx context.Context, db *store.DB) ([]lateFamilyRow, error) {
 		return lateOfFamily(ctx, db, f, r.From, r.To)
@@ -83,7 +75,7 @@ func previewFamilyRestatement(
 
 // restateFamily lets the late rows of a family count, and makes records of the values that this changes.
 func restateFamily(
-	ctx context.Context, db *store.DB, location databaseLocation, f family.Family, r assay.Restatement, s *streams,
+	ctx context.Context, db *store.DB, location databaseLocation, f assay.Family, r assay.Restatement, s *streams,
 ) error {
 	publisher, err := commandPublisher(ctx, db, location)
 	if err != nil {
@@ -94,13 +86,13 @@ func restateFamily(
 		return err
 	}
 	if len(late) == 0 {
-		s.say("nothing to restate: no row of %s is late in this period", f.Name())
+		s.say("nothing to restate: no row of %s is late in this period", f)
 	} else {
-		r.Family = f.Name()
+		r.Family = f
 		if r, err = db.AddRestatement(ctx, r); err != nil {
 			return err
 		}
-		s.say("restated: %s from now on (restatement %d)", countsNow(len(late), f.Name()), r.Number)
+		s.say("restated: %s from now on (restatement %d)", countsNow(len(late), f), r.Number)
 	}
 	// Also if nothing is new: an earlier run may have been stopped before it was done.
 	if _, err := publisher.RecordValues(ctx); err != nil {

@@ -163,21 +163,13 @@ func keyOfSchedule(snap *snapshot.Snapshot) scheduleKey {
 	return scheduleKey{n, snap.Methodologies[n-1].Version}
 }
 
-// schedule returns the methodology's versions of a snapshot. They were checked when they were adopted; should one still
-// not be readable, the versions before it apply.
+// schedule returns the methodology's versions of a snapshot.
 func (a *API) schedule(snap *snapshot.Snapshot) index.Schedule {
-	files := snap.Methodologies
-	if len(files) == 0 {
-		return index.Schedule{index.Plain()}
-	}
 	return a.schedules.Get(keyOfSchedule(snap), func() index.Schedule {
-		for n := len(files); n > 0; n-- {
-			schedule, err := index.ParseSchedule(files[:n])
-			if err == nil {
-				return schedule
-			}
-			a.Log.Error("read the methodology", "version", files[n-1].Version, "error", err)
+		schedule, err := index.ReadableSchedule(snap.Methodologies)
+		if err != nil {
+			a.Log.Error("read the methodology", "error", err)
 		}
-		return index.Schedule{index.Plain()}
+		return schedule
 	})
 }

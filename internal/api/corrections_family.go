@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/tokens"
+	"github.com/assaydata/assay/internal/utilization"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -26,22 +28,25 @@ type valueRow struct {
 	bare  string // the text without what may change while no value does
 }
 
-// familyValues makes the rows of a family's routes at a moment.
-type familyValues func(a *API, snap *snapshot.Snapshot, moment int64) []valueRow
+// familyValues makes the rows of a family's routes at a moment, at least those that a restatement may have changed.
+type familyValues func(a *API, snap *snapshot.Snapshot, moment int64, r *assay.Restatement) []valueRow
 
 // correctedFamilies are the families whose restated values are listed.
 var correctedFamilies = map[string]familyValues{
 	assay.FamilyMemory.String(): memoryValues,
 	assay.FamilyModels.String(): modelValues,
 	assay.FamilyCoding.String(): codingValues,
+
+	assay.FamilyUtilization.String(): utilizationValues,
 }
 
 // correctedFamilyNames are their names in the order of the documentation.
 var correctedFamilyNames = []string{
 	assay.FamilyMemory.String(), assay.FamilyModels.String(), assay.FamilyCoding.String(),
+	assay.FamilyUtilization.String(),
 }
 
-func modelValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRow) {
+func modelValues(a *API, snap *snapshot.Snapshot, moment int64, _ *assay.Restatement) (rows []valueRow) {
 	known := tokens.Family.In(&snap.Observations).Known(moment, a.settlement(snap, assay.FamilyModels))
 	schedule := a.schedule(snap)
 	for _, p := range tokens.Prices(known, snap.Catalog.Labs, schedule) {
@@ -52,18 +57,23 @@ func modelValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRow
 			string(appendTokenPrice(nil, &bare)),
 		})
 	}
-	for _, c := range tokens.Costs(known, snap.Catalog.Labs, schedule) {
+	rows = appendCosts(rows, "/api/workload", tokens.Costs(known, snap.Catalog.Labs, schedule))
+	return appendCosts(rows, "/api/workload?windowDays=1", tokens.DailyCosts(known, snap.Catalog.Labs, schedule))
+}
+
+func appendCosts(rows []valueRow, route string, costs []tokens.Cost) []valueRow {
+	for _, c := range costs {
 		bare := c
 		bare.Computed = 0
 		rows = append(rows, valueRow{
-			"/api/workload", assay.FormatDay(c.Day) + " " + c.Lab + " " + c.Family, c.Day, appendCost(nil, &c),
+			route, assay.FormatDay(c.Day) + " " + c.Lab + " " + c.Family, c.Day, appendCost(nil, &c),
 			string(appendCost(nil, &bare)),
 		})
 	}
 	return rows
 }
 
-func memoryValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRow) {
+func memoryValues(a *API, snap *snapshot.Snapshot, moment int64, _ *assay.Restatement) (rows []valueRow) {
 	known := memory.Family.In(&snap.Observations).Known(moment, a.settlement(snap, assay.FamilyMemory))
 	series := memory.Build(known, a.schedule(snap))
 	for _, m := range sortedMemory(snap.Catalog.MemoryTypes) {
@@ -77,7 +87,7 @@ func memoryValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRo
 	return rows
 }
 
-func codingValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRow) {
+func codingValues(a *API, snap *snapshot.Snapshot, moment int64, _ *assay.Restatement) (rows []valueRow) {
 	known := coding.Family.In(&snap.Observations).Known(moment, a.settlement(snap, assay.FamilyCoding))
 	series := coding.Build(known, snap.Catalog.CodingProducts)
 	for _, product := range snap.Catalog.CodingProducts {
@@ -88,6 +98,36 @@ func codingValues(a *API, snap *snapshot.Snapshot, moment int64) (rows []valueRo
 				"/api/llm-coding/history?product=" + product.ID, assay.FormatDay(v.Day), v.Day, text, string(text),
 			})
 		}
+	}
+	return rows
+}
+
+// utilizationValues makes the rows of the time that the restated readings count in.
+func utilizationValues(a *API, snap *snapshot.Snapshot, moment int64, r *assay.Restatement) (rows []valueRow) {
+	carry := utilization.CarryBy(a.schedule(snap))
+	from, to, readings := snap.Utilization.Affected(r.At)
+	if readings == 0 {
+		return nil
+	}
+	from, to = assay.StartOfDay(from), assay.StartOfDay(to)+assay.Day-1
+	for _, gpu := range snap.GPUsByName {
+		for _, region := range append([]string{assay.Global}, snap.Catalog.Regions...) {
+			route := "/api/gpu/" + url.PathEscape(gpu.Name) + "/volume-metrics?region=" + url.QueryEscape(region)
+			line := assay.Line{GPU: gpu.Name, Region: region}
+			capacities := slices.Collect(snap.Utilization.Capacities(line, from, to, moment, carry))
+			rows = appendPeriods(rows, route, capacities, assay.Day, moment)
+			rows = appendPeriods(rows, route+"&granularity=hourly", capacities, assay.Hour, moment)
+		}
+	}
+	return rows
+}
+
+func appendPeriods(
+	rows []valueRow, route string, capacities []utilization.Capacity, step, moment int64,
+) []valueRow {
+	for _, p := range utilization.Periods(slices.Values(capacities), step) {
+		text := appendShare(nil, &shareRow{p, moment < p.Begins+step})
+		rows = append(rows, valueRow{route, assay.FormatInstant(p.Begins), assay.StartOfDay(p.Begins), text, string(text)})
 	}
 	return rows
 }
@@ -132,9 +172,16 @@ func difference(before, after []valueRow) (changed []familyCorrection) {
 func (q *query) restated(r assay.Restatement) ([]familyCorrection, error) {
 	// Nothing else changes in the millisecond of a restatement, except its own rows.
 	key := pastKey{"corrections of " + r.Family.String(), r.At, q.snap.CatalogVersion, keyOfSchedule(q.snap)}
-	past, err := q.pastModel(key, 2*q.snap.Observations[r.Family].Count(r.At), func() pastModel {
+	observations := func() int {
+		if r.Family == assay.FamilyUtilization {
+			_, _, readings := q.snap.Utilization.Affected(r.At)
+			return readings
+		}
+		return 2 * q.snap.Observations[r.Family].Count(r.At)
+	}
+	past, err := q.pastModel(key, observations, func() pastModel {
 		values := correctedFamilies[r.Family.String()]
-		changed := difference(values(q.api, q.snap, r.At-1), values(q.api, q.snap, r.At))
+		changed := difference(values(q.api, q.snap, r.At-1, &r), values(q.api, q.snap, r.At, &r))
 		size := 0
 		for i := range changed {
 			size += len(changed[i].previous) + len(changed[i].current) + sizeOf[familyCorrection](1)

@@ -66,7 +66,8 @@ func (k *modelKind[T, M]) of(q *query) (model M, err error) {
 		return k.current(q.api, q.snap), nil
 	}
 	key := pastKey{k.name, changed, q.snap.CatalogVersion, keyOfSchedule(q.snap)}
-	past, err := q.pastModel(key, observations.Count(changed), func() pastModel {
+	count := func() int { return observations.Count(changed) }
+	past, err := q.pastModel(key, count, func() pastModel {
 		m := k.build(q.api, q.snap, knownRows[T]{observations.Known(changed, settlement), changed})
 		return pastModel{m, k.size(m)}
 	})
@@ -123,11 +124,13 @@ func newPastModels() *pastModels {
 }
 
 // pastModel returns a model of a past moment, and builds it from so many observations if necessary.
-func (q *query) pastModel(key pastKey, observations int, build func() pastModel) (pastModel, error) {
+func (q *query) pastModel(key pastKey, observations func() int, build func() pastModel) (pastModel, error) {
 	past := q.api.past
-	if more := min(observations/observationsPerRequest, maxPastCost-1); more > 0 && !past.models.Has(key) {
-		if err := q.CountMore(more); err != nil {
-			return pastModel{}, err
+	if !past.models.Has(key) {
+		if more := min(observations()/observationsPerRequest, maxPastCost-1); more > 0 {
+			if err := q.CountMore(more); err != nil {
+				return pastModel{}, err
+			}
 		}
 	}
 	return past.models.Try(key, func() (pastModel, error) { return past.build(build) })

@@ -123,10 +123,48 @@ func TestSettlement_OtherFamilies(t *testing.T) {
 	}
 }
 
+// A restated reading of utilization changes its day and its hour, in its region and in the world, and no others.
+func TestSettlement_Utilization(t *testing.T) {
+	t.Parallel()
+	r := settlingRig(t)
+	const days = "/api/gpu/H200/volume-metrics?startDate=2025-12-20&order=asc"
+	before := r.Get("full", days)
+	at := apitest.Instant("2026-01-20T10:00:00Z")
+	restated := assay.Restatement{
+		Number: 1, At: apitest.Instant("2026-02-04T12:30:00Z"), Family: assay.FamilyUtilization, From: at, To: at + 1,
+		Reason: "the exchange reported late",
+	}
+	r.use(snapshot.Update{
+		Restatements: []assay.Restatement{restated},
+		Utilization: []assay.UtilizationReading{{
+			Source: "late", At: at, GPU: "H200", Region: "us-east", Rented: 1, Tracked: 1_000_000,
+			Received: apitest.Instant("2026-02-04T12:20:00Z"), Restated: restated.At,
+		}},
+	})
+	if after := r.Get("full", days); after.Text == before.Text {
+		t.Errorf("a restatement changed nothing: %s", after.Text)
+	}
+	if past := r.Get("full", days+"&as_of=2026-02-04T12:29:59Z"); rowsOf(past.Text) != rowsOf(before.Text) {
+		t.Errorf("what was shown before is gone: %s", past.Text)
+	}
+	got := r.Get("full", "/api/corrections/utilization").Text
+	for _, region := range []string{"global", "us-east"} {
+		for _, grain := range []string{"", `\u0026granularity=hourly`} {
+			route := `"route":"/api/gpu/H200/volume-metrics?region=` + region + grain + `","date":"2026-01-20","previous":`
+			if strings.Count(got, route) != 1 {
+				t.Errorf("the corrections do not have %s once: %s", route, got)
+			}
+		}
+	}
+	if !strings.Contains(got, `"count":4,"has_more":false,`) || !strings.Contains(got, `"reason":"the exchange reported late"}`) {
+		t.Errorf("the corrections are %s", got)
+	}
+}
+
 func TestSettlement_Parameters(t *testing.T) {
 	t.Parallel()
 	r := settlingRig(t)
-	r.wantRefused("/api/corrections/sites", "family", "sites", "memory, models or coding")
+	r.wantRefused("/api/corrections/sites", "family", "sites", "memory, models, coding or utilization")
 	r.wantRefused("/api/corrections/models?since=x", "since", "x", "the value of next")
 	next := between(r.Get("full", "/api/corrections/models").Text, `"next":"`, `"`)
 	r.wantRefused("/api/corrections/coding?since="+next, "since", next, "for this family")

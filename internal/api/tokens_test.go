@@ -194,7 +194,7 @@ func TestTokens_DamagedMethodology(t *testing.T) {
 	if damaged != sound || damaged == plain {
 		t.Errorf("with a damaged version: %s\nwithout it: %s", damaged, sound)
 	}
-	if logs := r.Logs.String(); !strings.Contains(logs, `"version":"1.0.2"`) {
+	if logs := r.Logs.String(); !strings.Contains(logs, `"error":"version 1.0.2: `) {
 		t.Errorf("the log does not name the version: %s", logs)
 	}
 }

@@ -3,26 +3,24 @@ package api
 import (
 	"encoding/binary"
 	"iter"
-	"slices"
 	"strconv"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/utilization"
 	"github.com/assaydata/assay/internal/web"
 )
 
 // shareRow is the utilization of a day or an hour.
 type shareRow struct {
-	recorded int64 // when the period begins
-	last     int64 // the last reading in it
-	ratio    assay.Nanos
-	partial  bool // the period has not ended
+	utilization.Period
+	partial bool // it has not ended
 }
 
-// volumeMetrics serves which share of a GPU's tracked capacity was rented, by day or hour. The
-// running day or hour is left out unless partial is true.
+// volumeMetrics serves which share of a GPU's tracked capacity was rented, by day or hour. The running day or hour is
+// left out unless partial is true.
 func volumeMetrics(q query) (web.Response, error) {
 	gpu, err := q.gpu(q.pathGPU())
 	if err != nil {
@@ -66,37 +64,19 @@ func (q *query) shares(line *snapshot.Line, grain assay.Grain, from, to int64) (
 	if grain == assay.Hourly {
 		step = assay.Hour
 	}
-	var row shareRow
-	var mean index.RatioMean
-	closeRow := func() {
-		var ok bool
-		if row.ratio, ok = mean.Mean(); ok && from <= row.last && row.last <= to {
-			row.partial = q.moment < row.recorded+step
-			rows = append(rows, row)
+	capacities := q.utilization(line, from-from%step, min(to-to%step+step-1, q.moment))
+	for _, p := range utilization.Periods(capacities, step) {
+		modified = max(modified, p.Changed)
+		if from <= p.Last && p.Last <= to {
+			rows = append(rows, shareRow{p, q.moment < p.Begins+step})
 		}
 	}
-	for u := range q.utilization(line, from-from%step, min(to-to%step+step-1, q.moment)) {
-		if begins := u.At - u.At%step; begins != row.recorded {
-			closeRow()
-			row, mean = shareRow{recorded: begins}, index.RatioMean{}
-		}
-		mean.Add(u.Rented, u.Tracked)
-		row.last, modified = u.At, max(modified, u.Received)
-	}
-	closeRow()
 	return rows, modified
 }
 
 // utilization returns the capacity at the instants of readings, by the methodology in effect then.
-func (q *query) utilization(line *snapshot.Line, from, to int64) iter.Seq[snapshot.Utilization] {
-	schedule := q.api.schedule(q.snap)
-	carries := func(m index.Methodology) bool { return m.UtilizationMaxAge > 0 }
-	if !slices.ContainsFunc(schedule, carries) {
-		return line.Utilization(from, to, q.known(), nil)
-	}
-	return line.Utilization(from, to, q.known(), func(at int64) int64 {
-		return schedule.At(at).UtilizationMaxAge.Milliseconds()
-	})
+func (q *query) utilization(line *snapshot.Line, from, to int64) iter.Seq[utilization.Capacity] {
+	return q.snap.Utilization.Capacities(line.Line, from, to, q.known(), utilization.CarryBy(q.schedule()))
 }
 
 // sharesTag is the tag of rows, whose readings have no version.
@@ -107,9 +87,9 @@ func sharesTag(head []byte, rows []shareRow, desc bool) string {
 	t.Add(strconv.AppendBool(nil, desc))
 	var b [25]byte
 	for _, row := range rows {
-		binary.LittleEndian.PutUint64(b[0:], uint64(row.recorded))
-		binary.LittleEndian.PutUint64(b[8:], uint64(row.last))
-		binary.LittleEndian.PutUint64(b[16:], uint64(row.ratio))
+		binary.LittleEndian.PutUint64(b[0:], uint64(row.Begins))
+		binary.LittleEndian.PutUint64(b[8:], uint64(row.Last))
+		binary.LittleEndian.PutUint64(b[16:], uint64(row.Ratio))
 		b[24] = 0
 		if row.partial {
 			b[24] = 1
@@ -120,9 +100,9 @@ func sharesTag(head []byte, rows []shareRow, desc bool) string {
 }
 
 func appendShare(dst []byte, row *shareRow) []byte {
-	dst = appendInstantField(dst, `{"recorded_at":`, row.recorded)
-	dst = appendInstantField(dst, `,"exact_timestamp":`, row.last)
-	dst = row.ratio.AppendJSON(append(dst, `,"utilization_ratio":`...))
+	dst = appendInstantField(dst, `{"recorded_at":`, row.Begins)
+	dst = appendInstantField(dst, `,"exact_timestamp":`, row.Last)
+	dst = row.Ratio.AppendJSON(append(dst, `,"utilization_ratio":`...))
 	if row.partial {
 		dst = append(dst, `,"partial":true`...)
 	}
@@ -186,13 +166,13 @@ func gpuUtilization(q query) (web.Response, error) {
 // utilizationRow makes the row of a line; ok is false when the line has no reading of the last 30 days.
 func (q *query) utilizationRow(line *snapshot.Line) (row utilizationRow, received int64, ok bool) {
 	var month, week, now index.RatioMean
-	var last snapshot.Utilization
+	var last utilization.Capacity
 	for u := range q.utilization(line, q.moment-utilizationMonth+1, q.moment) {
 		month.Add(u.Rented, u.Tracked)
 		if u.At > q.moment-utilizationWeek {
 			week.Add(u.Rented, u.Tracked)
 		}
-		last, received = u, max(received, u.Received)
+		last, received = u, max(received, u.Changed)
 	}
 	if last.Tracked == 0 {
 		return row, 0, false

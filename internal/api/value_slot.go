@@ -47,6 +47,12 @@ var recordedIndices = []recordedIndex{
 			return slices.ContainsFunc(p.Tools, func(tool string) bool { return tool+"/"+p.Category == series })
 		})
 	}},
+	{values.Utilization, "a GPU model and a region, such as H100 SXM/global", func(c *assay.Catalog, series string) bool {
+		return slices.ContainsFunc(c.GPUs, func(g assay.GPU) bool {
+			region, ok := strings.CutPrefix(series, g.Name+"/")
+			return ok && (region == assay.Global || slices.Contains(c.Regions, region))
+		})
+	}},
 }
 
 const workloadSeries = "a lab and a family of its models, such as openai/all"

@@ -93,7 +93,7 @@ func TestMarket_StaysTheSame(t *testing.T) {
 	f("an ordinary day", 0x120be64db250f976, transactions(day))
 	f("the launch", 0xb417f7dfe6ae599e, transactions(marketAt(2025, 3, 18)))
 	f("the price cut", 0x6e85d381ac65c66f, transactions(marketAt(2026, 6, 4)))
-	f("utilization", 0xadae99fbdc9734bb, func(h hash.Hash64) { fmt.Fprint(h, m.AppendReadings(nil, day)) })
+	f("utilization", 0x66dc27191e11f68b, func(h hash.Hash64) { fmt.Fprint(h, m.AppendReadings(nil, day)) })
 	f("memory", 0x418dc8dddb523a2c, func(h hash.Hash64) { fmt.Fprint(h, m.AppendMemory(nil, catalog.MemoryTypes, day)) })
 	f("models", 0x3a322531a312ee4f, func(h hash.Hash64) { fmt.Fprint(h, m.AppendModels(nil, day)) })
 	f("coding", 0xc79cf4b1c7c977e3, func(h hash.Hash64) { fmt.Fprint(h, m.AppendCoding(nil, catalog.CodingTools(), day)) })

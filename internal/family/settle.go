@@ -2,7 +2,9 @@ package family
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/assaydata/assay"
 )
@@ -27,33 +29,58 @@ type Settlement struct {
 	Restated []assay.Restatement
 }
 
-// restated returns the restatement by which a late row counts; nil without one.
-func (s *Settlement) restated(slot Slot, received int64) *assay.Restatement {
+// LetsCount returns when a row that came late was restated, as of a moment; 0 if it was not.
+func (s *Settlement) LetsCount(slot Slot, received, moment int64) int64 {
 	for i := range s.Restated {
-		if r := &s.Restated[i]; r.At >= received && slot.At >= r.From && slot.At < r.To {
-			return r
+		if r := &s.Restated[i]; r.At >= received && r.At <= moment && slot.At >= r.From && slot.At < r.To {
+			return r.At
 		}
 	}
-	return nil
+	return 0
 }
 
-// frontier is how far a series is final.
-type frontier struct {
-	passed bool // anything is
-	at     int64
-	due    []dueSlot // those that will be, in the order in which their rows were received
+// Frontier is how far a series is final, at every moment.
+type Frontier struct {
+	steps []step // each later than the one before, and of a later slot
 }
 
-type dueSlot struct{ at, final int64 }
+// step is up to which slot a series is final from an instant on.
+type step struct{ at, final int64 }
 
-// advance moves the frontier to where it is at a moment.
-func (f *frontier) advance(moment int64) {
-	for len(f.due) > 0 && f.due[0].final <= moment {
-		if !f.passed || f.due[0].at > f.at {
-			f.passed, f.at = true, f.due[0].at
+// Add adds that a slot is final from an instant on. Slots are added in the order in which their rows were received.
+func (f *Frontier) Add(at, final int64) {
+	if n := len(f.steps); n > 0 {
+		last := f.steps[n-1]
+		if at <= last.at {
+			return
 		}
-		f.due = f.due[1:]
+		final = max(final, last.final)
 	}
+	f.steps = append(f.steps, step{at, final})
+}
+
+// At returns up to which slot the series is final at a moment; ok is false if nothing is.
+func (f *Frontier) At(moment int64) (at int64, ok bool) {
+	n := f.passed(moment)
+	if n == 0 {
+		return 0, false
+	}
+	return f.steps[n-1].at, true
+}
+
+// After returns the first instant after a moment from which on more than before a slot is final; 0 for none.
+func (f *Frontier) After(moment, before int64) int64 {
+	for _, s := range f.steps[f.passed(moment):] {
+		if s.at > before {
+			return s.final
+		}
+	}
+	return 0
+}
+
+// passed is how many steps were taken at a moment.
+func (f *Frontier) passed(moment int64) int {
+	return sort.Search(len(f.steps), func(i int) bool { return f.steps[i].final > moment })
 }
 
 // Late is a row that came late.
@@ -98,12 +125,11 @@ func (o *Observations[T]) Changed(moment int64, s Settlement) int64 {
 func (o *Observations[T]) Settled(moment int64, s Settlement) (final map[string]int64, next int64) {
 	final = map[string]int64{}
 	for name, f := range o.each(moment, s, func(*assay.Observed[T], *Late[T]) {}) {
-		f.advance(moment)
-		if f.passed {
-			final[name] = f.at
+		if at, ok := f.At(moment); ok {
+			final[name] = at
 		}
-		if len(f.due) > 0 && (next == 0 || f.due[0].final < next) {
-			next = f.due[0].final
+		if due := f.After(moment, math.MinInt64); due > 0 && (next == 0 || due < next) {
+			next = due
 		}
 	}
 	return final, next
@@ -132,12 +158,12 @@ func (o *Observations[T]) EachLate(moment int64, s Settlement, f func(*Late[T]))
 }
 
 // each calls f for each row that was received up to a moment, with late set if it came late. It returns the frontiers
-// of the series as of the last row of each.
+// of the series.
 func (o *Observations[T]) each(
 	moment int64, s Settlement, f func(observed *assay.Observed[T], late *Late[T]),
-) map[string]*frontier {
+) map[string]*Frontier {
 	rows := o.all.Items()[:o.Count(moment)]
-	frontiers := map[string]*frontier{}
+	frontiers := map[string]*Frontier{}
 	for i := range rows {
 		observed := &rows[i]
 		if o.slot == nil || s.After == nil {
@@ -147,21 +173,16 @@ func (o *Observations[T]) each(
 		slot := o.slot(&observed.Value)
 		series := frontiers[slot.Series]
 		if series == nil {
-			series = &frontier{}
+			series = &Frontier{}
 			frontiers[slot.Series] = series
 		}
-		series.advance(observed.Received)
-		if series.passed && slot.At <= series.at {
-			late := &Late[T]{Observed: *observed, Slot: slot}
-			if r := s.restated(slot, observed.Received); r != nil && r.At <= moment {
-				late.Restated = r.At
-			}
-			f(observed, late)
+		if final, ok := series.At(observed.Received); ok && slot.At <= final {
+			f(observed, &Late[T]{*observed, slot, s.LetsCount(slot, observed.Received, moment)})
 			continue
 		}
 		// A row that came before the end of its own slot is a part of it, and settles nothing.
 		if after := s.After(slot.End); after > 0 && observed.Received >= slot.End {
-			series.due = append(series.due, dueSlot{slot.At, observed.Received + after})
+			series.Add(slot.At, observed.Received+after)
 		}
 		f(observed, nil)
 	}

@@ -614,6 +614,19 @@ func ParseSchedule(files []assay.MethodologyFile) (s Schedule, err error) {
 	return s, s.check()
 }
 
+// ReadableSchedule parses the versions as far as that is possible. They were checked when they were adopted; should one
+// still not be readable, the versions before it apply, and the error says why.
+func ReadableSchedule(files []assay.MethodologyFile) (s Schedule, err error) {
+	for n := len(files); n > 0; n-- {
+		s, failed := ParseSchedule(files[:n])
+		if failed == nil {
+			return s, err
+		}
+		err = fmt.Errorf("version %s: %w", files[n-1].Version, failed)
+	}
+	return Schedule{Plain()}, err
+}
+
 // errFixing keeps the days of a series free of gaps and overlaps.
 var errFixing = errors.New("fixing: the zone and time of the fixing cannot change from one version to the next")
 

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/assaydata/assay"
@@ -9,7 +10,7 @@ import (
 )
 
 var utilizationSchema = &family.Schema{
-	Name: "utilization", About: "the rented share of the capacity that a source tracks",
+	Name: "utilization", About: "the rented share of the capacity that a source tracks", Revises: true,
 	Columns: []family.Column{
 		{Name: "recorded_at", About: "ISO 8601 date-time, or YYYY-MM-DD HH:MM:SS in UTC"},
 		{Name: "gpu_name", About: "a GPU model of the catalog, spelled exactly"},
@@ -27,18 +28,20 @@ var utilizationSchema = &family.Schema{
 // UtilizationColumns are the columns of a file of utilization readings.
 var UtilizationColumns = utilizationSchema.Names()
 
-// Utilization imports utilization readings. A row is identified by its source, GPU
-// model, region and instant.
+// Utilization imports utilization readings. A row is identified by its source, GPU model, region and instant.
 func Utilization(options Options) *Importer[assay.UtilizationReading] {
 	return newImporter(options, &rowType[assay.UtilizationReading]{
 		columns:  UtilizationColumns,
 		optional: utilizationSchema.Optional(),
 		parse:    parseReading,
 		check:    checkReading,
-		append:   (*store.DB).AppendUtilization,
+		append: func(db *store.DB, ctx context.Context, rows []assay.UtilizationReading) (store.Appended, error) {
+			return db.AppendUtilization(ctx, rows, options.Revise)
+		},
+		revises: utilizationSchema.Revises,
 		describe: func(r *assay.UtilizationReading) (source, key string) {
-			return r.Source, fmt.Sprintf("the reading of gpu_name %q and region %q at %s",
-				r.GPU, r.Region, assay.FormatInstant(r.At))
+			return r.Source, fmt.Sprintf("the reading of gpu_name %q and region %q at %s of source %q",
+				r.GPU, r.Region, assay.FormatInstant(r.At), r.Source)
 		},
 	})
 }

@@ -15,10 +15,12 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/observed"
 	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/utilization"
 )
 
 // SettingSynthetic is the setting that marks an installation with synthetic data.
@@ -33,6 +35,7 @@ type Follower struct {
 	Log     *slog.Logger
 
 	seen     store.Counters            // of the current snapshot
+	settler  *utilization.Settler      // of its utilization; nil if all of that must be read
 	compared atomic.Pointer[time.Time] // when the snapshot was last known to be complete
 }
 
@@ -217,17 +220,6 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 			return err
 		}
 	}
-	if now.Utilization != seen.Utilization {
-		err := f.Store.EachUtilization(ctx, seen.Utilization, func(r *assay.UtilizationReading) error {
-			if r.Received <= now.Utilization { // later ones come with the next load
-				update.Utilization = append(update.Utilization, *r)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
 	for i, family := range registry.Families {
 		if update.Observations[i], err = f.observations(ctx, family, seen.Observed[i], now.Observed[i]); err != nil {
 			return err
@@ -243,6 +235,9 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 			return err
 		}
 	}
+	if err := f.readUtilization(ctx, seen, now, update); err != nil {
+		return err
+	}
 	if now.Notices != seen.Notices {
 		if update.Notices, err = f.Store.Notices(ctx, seen.Notices, now.Notices); err != nil {
 			return err
@@ -254,6 +249,43 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 		}
 	}
 	return nil
+}
+
+// readUtilization reads which readings count now. All are read again when the methodology changes, or if the last
+// attempt has failed: the settler cannot go back.
+func (f *Follower) readUtilization(
+	ctx context.Context, seen, now store.Counters, update *snapshot.Update,
+) (err error) {
+	settler, after := f.settler, seen.Utilization
+	f.settler = nil
+	if settler == nil || now.Methodology != seen.Methodology {
+		if settler, err = f.newSettler(ctx, now); err != nil {
+			return err
+		}
+		update.AllUtilization, after = true, 0
+	} else {
+		update.Utilization = settler.Restate(observed.Of(assay.FamilyUtilization, update.Restatements))
+	}
+	received, err := observed.Utilization(ctx, f.Store, after, now.Utilization)
+	if err != nil {
+		return err
+	}
+	update.Utilization = append(update.Utilization, settler.Settle(received)...)
+	f.settler = settler
+	return nil
+}
+
+func (f *Follower) newSettler(ctx context.Context, now store.Counters) (*utilization.Settler, error) {
+	files, err := f.Store.Methodologies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schedule, err := index.ReadableSchedule(files)
+	if err != nil {
+		f.Log.Error("read the methodology", "error", err)
+	}
+	rules, err := observed.ReadRules(ctx, f.Store, now, schedule)
+	return utilization.NewSettler(rules.Of(assay.FamilyUtilization)), err
 }
 
 // observations reads what was received of a family in (after, upTo], or nil if that is empty.

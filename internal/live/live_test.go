@@ -19,6 +19,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/coding"
 	"github.com/assaydata/assay/internal/family"
+	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/snapshot"
@@ -126,6 +127,36 @@ func sign(t *testing.T, db *store.DB) {
 	}
 }
 
+// adoptSettling adopts a methodology by which instants of utilization are final after two hours.
+func adoptSettling(t *testing.T, db *store.DB) {
+	t.Helper()
+	m := assay.MethodologyFile{Version: "1.0.0", Text: index.PlainText() + "[settlement]\nafter = \"2h\"\n"}
+	if err := db.AdoptMethodology(t.Context(), m, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read receives a reading of an hour in another one, which a later one revises.
+func read(t *testing.T, db *store.DB, received, hour int64) {
+	t.Helper()
+	db.Now = func() time.Time { return time.UnixMilli(received * assay.Hour) }
+	_, err := db.AppendUtilization(t.Context(), []assay.UtilizationReading{{
+		Source: "desk", At: hour * assay.Hour, GPU: "B200", Region: "us-east", Rented: received, Tracked: 100,
+	}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restateReadings restates the hours before one.
+func restateReadings(t *testing.T, db *store.DB, hour int64) {
+	t.Helper()
+	r := assay.Restatement{Family: assay.FamilyUtilization, To: hour * assay.Hour, Reason: "late", Actor: "Ada"}
+	if _, err := db.AddRestatement(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // tick prints a minute of the lines.
 func tick(t *testing.T, db *store.DB, minute int64, lines ...assay.Line) {
 	t.Helper()
@@ -156,6 +187,11 @@ func describe(s *snapshot.Snapshot) string {
 	for _, gpu := range s.Catalog.GPUs {
 		for _, region := range append([]string{assay.Global}, s.Catalog.Regions...) {
 			fmt.Fprintln(&b, gpu.Name, region, s.Line(gpu.Name, region).Realtime())
+			line := assay.Line{GPU: gpu.Name, Region: region}
+			for moment := range int64(20) {
+				capacities := s.Utilization.Capacities(line, 0, math.MaxInt64, moment*assay.Hour, nil)
+				fmt.Fprintln(&b, slices.Collect(capacities))
+			}
 			for version := s.Version; version >= 0; version-- {
 				describeLine(&b, s.LineAsOf(gpu.Name, region, version), version)
 			}
@@ -286,9 +322,20 @@ func TestLoad_IncrementalEqualsFull(t *testing.T) {
 		func(t *testing.T, db *store.DB) { sign(t, db) },
 		func(t *testing.T, db *store.DB) { adopt(t, db, 2) },
 	)
+	for n := range int64(12) {
+		changes = append(changes,
+			func(t *testing.T, db *store.DB) { read(t, db, n, n) },
+			func(t *testing.T, db *store.DB) { read(t, db, n, n/2) }, // later on it is late
+		)
+		if n%5 == 4 {
+			changes = append(changes, func(t *testing.T, db *store.DB) { restateReadings(t, db, n) })
+		}
+	}
+	changes = append(changes, func(t *testing.T, db *store.DB) { adopt(t, db, 3) })
 	for _, every := range []int{1, 2, 3, 7, len(changes)} {
 		t.Run(fmt.Sprint(every), func(t *testing.T) {
 			db := storetest.Open(t)
+			adoptSettling(t, db)
 			f := newFollower(db)
 			load(t, f)
 			for i, change := range changes {
@@ -300,6 +347,39 @@ func TestLoad_IncrementalEqualsFull(t *testing.T) {
 			wantFresh(t, db, f.Holder.Load())
 		})
 	}
+}
+
+// A late reading does not count until it was restated, and as of before never.
+func TestLoad_LateUtilization(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	adoptSettling(t, db)
+	f := newFollower(db)
+	want := func(moment int64, want ...int64) {
+		t.Helper()
+		var got []int64
+		lines, line := load(t, f).Utilization, assay.Line{GPU: "B200", Region: "us-east"}
+		for c := range lines.Capacities(line, 0, math.MaxInt64, moment, nil) {
+			got = append(got, c.Rented)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("at hour %d %v GPUs are rented, want %v", moment/assay.Hour, got, want)
+		}
+	}
+	read(t, db, 1, 1)
+	read(t, db, 2, 1)
+	want(math.MaxInt64, 2)
+	want(assay.Hour, 1)
+	read(t, db, 3, 3)
+	read(t, db, 5, 1) // it is late
+	read(t, db, 6, 2) // and so is what was not known at all
+	want(math.MaxInt64, 2, 3)
+	db.Now = func() time.Time { return time.UnixMilli(7 * assay.Hour) }
+	restateReadings(t, db, 2)
+	want(math.MaxInt64, 5, 3)
+	want(7*assay.Hour-1, 2, 3)
+	restateReadings(t, db, 3)
+	want(math.MaxInt64, 5, 6, 3)
 }
 
 // days are daily records of a line, from 1970 on.

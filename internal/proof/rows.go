@@ -235,12 +235,16 @@ func (b *Batch) AddObservation(key string, revision int64, body string) {
 	b.rows.addNext(append(b.text, body...))
 }
 
-// AddUtilization adds a reading of utilization.
+// AddUtilization adds a reading of utilization; that it was revised only if it was.
 func (b *Batch) AddUtilization(r *assay.UtilizationReading) {
 	b.text = append(assay.AppendString(b.text[:0], r.Source), '\t')
 	b.text = appendLine(b.text, r.GPU, r.Region, r.At)
 	b.text = append(strconv.AppendInt(b.text, r.Rented, 10), '\t')
-	b.rows.addNext(strconv.AppendInt(b.text, r.Tracked, 10))
+	b.text = strconv.AppendInt(b.text, r.Tracked, 10)
+	if r.Revision > 0 {
+		b.text = strconv.AppendInt(append(b.text, '\t'), int64(r.Revision), 10)
+	}
+	b.rows.addNext(b.text)
 }
 
 // AddPrint adds a real-time print.

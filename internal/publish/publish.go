@@ -52,6 +52,7 @@ type Publisher struct {
 
 	published int64 // the instant of the newest version that this publisher has made
 	recorded  recorded
+	settling  settlingRows
 }
 
 // versionRecords is the approximate number of records in one version of a backfill: enough to be fast, few enough to

@@ -105,6 +105,55 @@ func TestRecordValues(t *testing.T) {
 	})
 }
 
+// Utilization is read all day long: a day is final once a reading since its end is a day old. A revision that comes
+// then is late.
+func TestRecordValues_Utilization(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p, clock := newSettling(t, db)
+		read := func(at, rented int64) {
+			t.Helper()
+			clock.ms.Store(max(clock.ms.Load(), at))
+			_, err := db.AppendUtilization(t.Context(), []assay.UtilizationReading{
+				{Source: "desk", At: at, GPU: "B200", Region: "us-east", Rented: rented, Tracked: 4},
+			}, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		record := func(want int) {
+			t.Helper()
+			if n, err := p.RecordValues(t.Context()); n != want || err != nil {
+				t.Fatalf("%d records were made (%v), want %d", n, err, want)
+			}
+			mustRecord(t, p, 0)
+		}
+		read(instant(6, 2, 0), 1)
+		record(0)
+		read(instant(6, 2, 0), 2) // in time
+		read(instant(6, 23, 59), 1)
+		clock.ms.Store(instant(8, 0, 30)) // all of its readings are a day old, but none is later than it
+		record(0)
+		read(instant(8, 0, 31), 1)
+		clock.ms.Store(instant(9, 0, 31))
+		record(2) // the region and the world
+		read(instant(6, 2, 0), 4)
+		record(0)
+		_, err := db.AddRestatement(t.Context(), assay.Restatement{
+			Family: assay.FamilyUtilization, From: instant(6, 0, 0), To: instant(7, 0, 0), Reason: "late", Actor: "Ada",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(2)
+		list, err := db.ValueRecordsOf(t.Context(), "utilization", "B200/us-east", instant(6, 0, 0))
+		if err != nil || len(list) != 2 || list[0].Numbers != `{"utilization_ratio":0.375,"hour_02":0.5,"hour_23":0.25}` ||
+			list[1].Numbers != `{"utilization_ratio":0.625,"hour_02":1,"hour_23":0.25}` {
+			t.Errorf("the records are %+v (%v)", list, err)
+		}
+	})
+}
+
 // A row that another node receives after the records were made, by a clock that is behind, changes nothing that they
 // know.
 func TestRecordValues_ClockBehind(t *testing.T) {

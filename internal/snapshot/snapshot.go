@@ -16,6 +16,7 @@ import (
 	"github.com/assaydata/assay/internal/appendonly"
 	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/registry"
+	"github.com/assaydata/assay/internal/utilization"
 )
 
 // Holder holds the current snapshot.
@@ -64,10 +65,10 @@ type Snapshot struct {
 	Restatements   []assay.Restatement     // likewise
 
 	Observations family.Set
+	Utilization  utilization.Lines
 
 	gpus         map[string]assay.GPU
 	lines        map[assay.Line]*Line
-	feeds        *feeds
 	publications appendonly.List[publication]
 	corrections  appendonly.List[Correction]
 	manifests    appendonly.List[manifest]
@@ -77,10 +78,9 @@ type Snapshot struct {
 // Line is one index line with one series per grain. A series without points is empty, never nil.
 type Line struct {
 	assay.Line
-	series      [len(grains)]*Series
-	derived     *derived
-	realtime    []assay.RealtimePrint
-	utilization readings
+	series   [len(grains)]*Series
+	derived  *derived
+	realtime []assay.RealtimePrint
 }
 
 // derived is the series that is computed from a line's series when it is first needed.
@@ -127,7 +127,10 @@ type Update struct {
 	Publications []assay.Publication // the new ones, oldest first; includes all versions in Series
 	Series       []SeriesUpdate
 	Realtime     []RealtimeUpdate
-	Utilization  []assay.UtilizationReading // the new ones, in any order
+
+	// Utilization are the readings that count now, in any order: with AllUtilization all of them, else the new ones.
+	Utilization    []assay.UtilizationReading
+	AllUtilization bool
 
 	// Observations are the new ones of each family, or nil for none.
 	Observations family.Batches
@@ -149,7 +152,7 @@ type SeriesUpdate struct {
 
 // New returns a snapshot of a catalog, without data.
 func New(catalog assay.Catalog, catalogVersion int64) *Snapshot {
-	s := &Snapshot{Observations: registry.NoObservations(), feeds: &feeds{numbers: map[feed]int32{}}, past: newPastLines()}
+	s := &Snapshot{Observations: registry.NoObservations(), past: newPastLines()}
 	s.setCatalog(catalog, catalogVersion)
 	return s
 }
@@ -209,7 +212,10 @@ func (s *Snapshot) With(u Update) *Snapshot {
 			next.lines[change.Line] = line.withRealtime(change.Prints)
 		}
 	}
-	next.addUtilization(u.Utilization)
+	if u.AllUtilization {
+		next.Utilization = utilization.Lines{}
+	}
+	next.Utilization = next.Utilization.With(u.Utilization)
 	for i, added := range u.Observations {
 		if added != nil {
 			next.Observations[i] = next.Observations[i].With(added)

@@ -282,12 +282,12 @@ func eachUtilizationEntry(tx *tx, s proof.Salt, after, upTo int64, f entryFunc) 
 	var r assay.UtilizationReading
 	add := func(b *proof.Batch) { b.AddUtilization(&r) }
 	return eachBatchEntry(tx, beginBatch(s, proof.UtilizationKind),
-		`SELECT received_at, source, gpu_name, `+regionName("")+`, recorded_at, rented_gpus, tracked_gpus
+		`SELECT received_at, source, gpu_name, `+regionName("")+`, recorded_at, rented_gpus, tracked_gpus, revision
 			FROM utilization LEFT JOIN sources USING (source_id) LEFT JOIN gpus USING (gpu_id)
 			LEFT JOIN regions USING (region_id) WHERE received_at > $1 AND received_at <= $2
-			ORDER BY received_at, gpu_name, coalesce(region, ''), recorded_at, source`, []any{after, upTo}, f,
+			ORDER BY received_at, gpu_name, coalesce(region, ''), recorded_at, source, revision`, []any{after, upTo}, f,
 		func(scan scanFunc, at *int64) (func(*proof.Batch), error) {
-			return add, scan(at, &r.Source, &r.GPU, &r.Region, &r.At, &r.Rented, &r.Tracked)
+			return add, scan(at, &r.Source, &r.GPU, &r.Region, &r.At, &r.Rented, &r.Tracked, &r.Revision)
 		})
 }
 

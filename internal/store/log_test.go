@@ -113,7 +113,8 @@ func TestLog_HasEveryChange(t *testing.T) {
 			})
 		}
 		f("utilization", proof.UtilizationKind, func() error {
-			_, err := db.AppendUtilization(t.Context(), []assay.UtilizationReading{{Source: "desk", GPU: "B200", Tracked: 1}})
+			readings := []assay.UtilizationReading{{Source: "desk", GPU: "B200", Tracked: 1}}
+			_, err := db.AppendUtilization(t.Context(), readings, false)
 			return err
 		})
 		f("a real-time print", proof.RealtimeKind, func() error {

@@ -168,7 +168,7 @@ func (c *Counters) byName(name string) *int64 {
 	case "devices":
 		return &c.Devices
 	}
-	if family, ok := assay.FamilyByName(name); ok {
+	if family, ok := assay.FamilyByName(name); ok && family < assay.NumFamilies {
 		return &c.Observed[family]
 	}
 	return nil // written by a newer release

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func reading(gpu, region string, at int64) assay.UtilizationReading {
 
 func mustAppendReadings(t *testing.T, db *store.DB, batch ...assay.UtilizationReading) store.Appended {
 	t.Helper()
-	a, err := db.AppendUtilization(t.Context(), batch)
+	a, err := db.AppendUtilization(t.Context(), batch, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func mustAppendReadings(t *testing.T, db *store.DB, batch ...assay.UtilizationRe
 
 func readUtilization(t *testing.T, db *store.DB, after int64) (all []assay.UtilizationReading) {
 	t.Helper()
-	if err := db.EachUtilization(t.Context(), after, func(r *assay.UtilizationReading) error {
+	if err := db.EachUtilization(t.Context(), after, math.MaxInt64, func(r *assay.UtilizationReading) error {
 		all = append(all, *r)
 		return nil
 	}); err != nil {
@@ -56,6 +57,38 @@ func TestUtilization_KnownByItsKey(t *testing.T) {
 		wantAppended(t, got, store.Appended{Duplicates: 4, Conflicts: []int{0}})
 		if got := readUtilization(t, db, 0); len(got) != 4 {
 			t.Errorf("stored are %+v, want four readings", got)
+		}
+	})
+}
+
+// With revise, other numbers under a known key are a new revision: in a batch, after another one, or back to the first.
+func TestUtilization_Revised(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		first := reading("H200", "us-east", 1000)
+		second, third := first, first
+		second.Rented, third.Rented = 61, 62
+		revise := func(want store.Appended, batch ...assay.UtilizationReading) {
+			t.Helper()
+			got, err := db.AppendUtilization(t.Context(), batch, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantAppended(t, got, want)
+		}
+		revise(store.Appended{Inserted: 2, Duplicates: 1}, first, second, second)
+		revise(store.Appended{Duplicates: 1}, second)
+		revise(store.Appended{Inserted: 2}, third, first)
+		wantAppended(t, mustAppendReadings(t, db, second), store.Appended{Conflicts: []int{0}})
+		var rented []int64
+		for i, r := range readUtilization(t, db, 0) {
+			if r.Revision != i {
+				t.Errorf("revision %d has the number %d", i, r.Revision)
+			}
+			rented = append(rented, r.Rented)
+		}
+		if !slices.Equal(rented, []int64{60, 61, 62, 60}) {
+			t.Errorf("the revisions have %v rented GPUs", rented)
 		}
 	})
 }
@@ -108,7 +141,8 @@ func TestUtilization_AllOrNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		want := mustCounters(t, db)
 		for _, bad := range []assay.UtilizationReading{reading("H99", "", 1), reading("H200", "mars", 1)} {
-			if _, err := db.AppendUtilization(t.Context(), []assay.UtilizationReading{reading("H200", "", 1), bad}); err == nil {
+			batch := []assay.UtilizationReading{reading("H200", "", 1), bad}
+			if _, err := db.AppendUtilization(t.Context(), batch, false); err == nil {
 				t.Errorf("%+v was accepted", bad)
 			}
 		}
@@ -126,7 +160,7 @@ func TestUtilization_ReaderStops(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppendReadings(t, db, reading("H200", "", 1), reading("H200", "", 2))
 		enough, calls := errors.New("enough"), 0
-		err := db.EachUtilization(t.Context(), 0, func(*assay.UtilizationReading) error {
+		err := db.EachUtilization(t.Context(), 0, math.MaxInt64, func(*assay.UtilizationReading) error {
 			calls++
 			return enough
 		})

@@ -24,7 +24,7 @@ func (db *DB) AddValueRecords(ctx context.Context, seen Counters, list []NewValu
 			return err
 		}
 		if now.ValueRecords != seen.ValueRecords || now.Observed != seen.Observed ||
-			now.Restatements != seen.Restatements || now.Methodology != seen.Methodology {
+			now.Utilization != seen.Utilization || now.Restatements != seen.Restatements || now.Methodology != seen.Methodology {
 			return ErrOvertaken
 		}
 		number := now.ValueRecords

@@ -1,6 +1,7 @@
 // Package values lists the values of the indices that are computed from families: token prices, workload costs, memory
-// prices and coding metrics. A value is final once the day of its series is (see family.Settlement), and has a record
-// from then on. It is pure: publishing makes records of the values, and a verification computes them again.
+// prices, coding metrics and utilization. A value is final once the day of its series is (see family.Settlement and
+// utilization.Settler), and has a record from then on. It is pure: publishing makes records of the values, and a
+// verification computes them again.
 //
 // The names of indices and series, and the numbers, are those of the API. Catalogs play no part: what they hide or
 // rename changes no record.
@@ -20,16 +21,18 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/tokens"
+	"github.com/assaydata/assay/internal/utilization"
 )
 
-// The indices, by the routes that serve them. A series is a lab, a lab and a family of its models, a memory type, or a
-// tool and a metric.
+// The indices, by the routes that serve them. A series is a lab, a lab and a family of its models, a memory type, a
+// tool and a metric, or a GPU model and a region.
 const (
-	OTPI     = "otpi"
-	Workload = "workload"
-	Daily    = "workload-daily" // the workload of single days
-	Memory   = "memory"
-	Coding   = "llm-coding"
+	OTPI        = "otpi"
+	Workload    = "workload"
+	Daily       = "workload-daily" // the workload of single days
+	Memory      = "memory"
+	Coding      = "llm-coding"
+	Utilization = "utilization"
 )
 
 // Value is a value that is final.
@@ -38,7 +41,7 @@ type Value struct {
 	Day           int64  // midnight UTC
 	Methodology   string // the version in effect when the time that it is about ended
 	Numbers       string // a JSON object, or Gone
-	Inputs        string // a line for each row of its day: when it was received, its revision and its key; see addMemory
+	Inputs        string // a line for each row of its day: when it was received, its revision and its key; see also add…
 
 	ends int64
 }
@@ -59,21 +62,42 @@ func (s Slot) String() string {
 	return fmt.Sprintf("%s of %s, %s", s.Index, s.Series, assay.FormatDay(s.Day))
 }
 
-// indices are those of each family; one without any does not settle.
+// Families are those whose values become final.
+var Families = []assay.Family{assay.FamilyMemory, assay.FamilyModels, assay.FamilyCoding, assay.FamilyUtilization}
+
+// indices are those of each of them.
 var indices = map[assay.Family][]string{
-	assay.FamilyModels: {OTPI, Workload, Daily},
-	assay.FamilyMemory: {Memory},
-	assay.FamilyCoding: {Coding},
+	assay.FamilyModels:      {OTPI, Workload, Daily},
+	assay.FamilyMemory:      {Memory},
+	assay.FamilyCoding:      {Coding},
+	assay.FamilyUtilization: {Utilization},
 }
 
 // IndicesOf are the indices of a family.
 func IndicesOf(f assay.Family) []string { return indices[f] }
 
+// Rows are what values are computed from.
+type Rows struct {
+	Observations *family.Set
+	Utilization  utilization.Lines // as far as it counts
+	Settler      *utilization.Settler
+}
+
+// Settled returns up to which slot each series of a family is final at a moment, and when more will be if nothing else
+// is received; 0 for never.
+func (r *Rows) Settled(f assay.Family, moment int64, s family.Settlement) (final map[string]int64, next int64) {
+	if f == assay.FamilyUtilization {
+		return r.Settler.Settled(moment)
+	}
+	return r.Observations[f].Settled(moment, s)
+}
+
 // Final returns the values of a family that are final at a moment, in the order of index, series and day.
-func Final(
-	f assay.Family, observations *family.Set, moment int64, s family.Settlement, schedule index.Schedule,
-) (list []Value) {
+func (r *Rows) Final(f assay.Family, moment int64, s family.Settlement, schedule index.Schedule) (list []Value) {
+	observations := r.Observations
 	switch f { //nolint:exhaustive // the others do not settle
+	case assay.FamilyUtilization:
+		list = r.utilization(moment, schedule)
 	case assay.FamilyModels:
 		list = settled(tokens.Family, observations, moment, s, func(known []assay.Observed[assay.ModelDay], add adder) {
 			addModels(known, schedule, add)
@@ -227,6 +251,32 @@ func addCoding(known []assay.Observed[assay.CodingDay], add adder) {
 				optional("weekChangePct", week, hasWeek))))
 		}
 	}
+}
+
+// utilization returns the days of all lines, each with those of its hours that have a reading.
+func (r *Rows) utilization(moment int64, schedule index.Schedule) (list []Value) {
+	final, _ := r.Settler.Settled(moment)
+	carry := utilization.CarryBy(schedule)
+	for _, line := range r.Utilization.Names() {
+		last, ok := final[line.GPU]
+		if !ok {
+			continue
+		}
+		capacities := slices.Collect(r.Utilization.Capacities(line, 0, last+assay.Day-1, moment, carry))
+		hours := utilization.Periods(slices.Values(capacities), assay.Hour)
+		for _, day := range utilization.Periods(slices.Values(capacities), assay.Day) {
+			fields := []field{number("utilization_ratio", day.Ratio)}
+			for len(hours) > 0 && hours[0].Begins < day.Begins+assay.Day {
+				hour := fmt.Sprintf("hour_%02d", (hours[0].Begins-day.Begins)/assay.Hour)
+				fields = append(fields, number(hour, hours[0].Ratio))
+				hours = hours[1:]
+			}
+			v := ofDay(Utilization, line.GPU+"/"+line.Region, day.Begins, object(fields...))
+			v.Inputs = r.Utilization.Rows(line, day.Begins, day.Begins+assay.Day-1, moment)
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 func priceNumbers(p *tokens.Price) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/assaydata/assay/internal/memory"
 	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/tokens"
+	"github.com/assaydata/assay/internal/utilization"
 	"github.com/assaydata/assay/internal/values"
 )
 
@@ -29,11 +30,12 @@ func settlement(restated ...assay.Restatement) family.Settlement {
 	return family.Settlement{After: schedule().SettleAfter, Restated: restated}
 }
 
-// market is three days of each family, each received when it has ended.
-func market() family.Set {
+// market is three days of each family, each received when it has ended; a reading of utilization, also at midnight.
+func market(restated ...assay.Restatement) *values.Rows {
 	var models []assay.Observed[assay.ModelDay]
 	var readings []assay.Observed[assay.MemoryReading]
 	var tools []assay.Observed[assay.CodingDay]
+	var capacity []assay.UtilizationReading
 	for n := range int64(3) {
 		day := first + n*assay.Day
 		received := day + assay.Day
@@ -47,17 +49,25 @@ func market() family.Set {
 			assay.Observed[assay.MemoryReading]{Value: reading, Key: reading.Key(), Received: received})
 		tool := assay.CodingDay{Day: day, Tool: "aider", PRs: 10 + n, Merged: 5, Commits: 20}
 		tools = append(tools, assay.Observed[assay.CodingDay]{Value: tool, Key: tool.Key(), Received: received})
+		for _, at := range []int64{day + 10*assay.Hour, received} {
+			capacity = append(capacity, assay.UtilizationReading{
+				Source: "desk", At: at, GPU: "B200", Region: "us-east", Rented: 3, Tracked: 4, Received: received,
+			})
+		}
 	}
 	set := registry.NoObservations()
 	set[assay.FamilyModels] = set[assay.FamilyModels].With(tokens.Family.BatchOf(models...))
 	set[assay.FamilyMemory] = set[assay.FamilyMemory].With(memory.Family.BatchOf(readings...))
 	set[assay.FamilyCoding] = set[assay.FamilyCoding].With(coding.Family.BatchOf(tools...))
-	return set
+	settler := utilization.NewSettler(settlement(restated...))
+	return &values.Rows{
+		Observations: &set, Utilization: utilization.Lines{}.With(settler.Settle(capacity)), Settler: settler,
+	}
 }
 
-func final(set family.Set, moment int64, restated ...assay.Restatement) (list []values.Value) {
-	for _, f := range registry.Families {
-		list = append(list, values.Final(f.Name(), &set, moment, settlement(restated...), schedule())...)
+func final(rows *values.Rows, moment int64, restated ...assay.Restatement) (list []values.Value) {
+	for _, f := range values.Families {
+		list = append(list, rows.Final(f, moment, settlement(restated...), schedule())...)
 	}
 	return list
 }
@@ -84,6 +94,8 @@ func TestFinal(t *testing.T) {
 		`llm-coding of aider/commits, 2024-10-07: {"value":20,"changePct":null,"weekChangePct":null}`,
 		`llm-coding of aider/merge, 2024-10-07: {"value":50,"changePct":null,"weekChangePct":null}`,
 		`llm-coding of aider/prs, 2024-10-07: {"value":10,"changePct":null,"weekChangePct":null}`,
+		`utilization of B200/global, 2024-10-07: {"utilization_ratio":0.75,"hour_10":0.75}`,
+		`utilization of B200/us-east, 2024-10-07: {"utilization_ratio":0.75,"hour_10":0.75}`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("final are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -100,7 +112,11 @@ func TestFinal(t *testing.T) {
 func TestFinal_Inputs(t *testing.T) {
 	t.Parallel()
 	for _, v := range final(market(), first+2*assay.Day) {
-		if v.Index == values.OTPI && v.Inputs != "2024-10-08T00:00:00.000Z\t0\t2024-10-07 openai gpt\n" || v.Methodology != "1.0.0" {
+		want, ok := map[string]string{
+			values.OTPI:        "2024-10-08T00:00:00.000Z\t0\t2024-10-07 openai gpt\n",
+			values.Utilization: "2024-10-08T00:00:00.000Z\t0\tdesk\tus-east\t2024-10-07T10:00:00.000Z\n",
+		}[v.Index]
+		if ok && v.Inputs != want || v.Methodology != "1.0.0" {
 			t.Errorf("%s has the inputs %q, and methodology %s", v.Slot(), v.Inputs, v.Methodology)
 		}
 	}
@@ -124,8 +140,7 @@ func TestFinal_LaterDaysChangeNothing(t *testing.T) {
 
 func TestNewest_Missing(t *testing.T) {
 	t.Parallel()
-	set := market()
-	all := values.Final(assay.FamilyCoding, &set, first+9*assay.Day, settlement(), schedule())
+	all := market().Final(assay.FamilyCoding, first+9*assay.Day, settlement(), schedule())
 	newest := values.Newest{}
 	f := func(final []values.Value, want ...string) {
 		t.Helper()

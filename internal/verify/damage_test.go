@@ -84,6 +84,7 @@ var locations = map[string]*regexp.Regexp{
 	"correction":   regexp.MustCompile(`correction (\d+|of transaction)`),
 	"conflict":     regexp.MustCompile(`the conflict of transaction \S+`),
 	"observation":  regexp.MustCompile(`(memory|models|coding|sites) .*, revision \d`),
+	"reading":      regexp.MustCompile(`the reading of \S+ .* has -?\d+ of -?\d+ GPUs`),
 	"publication":  regexp.MustCompile(`publication \d+`),
 	"methodology":  regexp.MustCompile(`methodology`),
 	"count":        regexp.MustCompile(`there should be \d+ rows of type`),       // rows at the end of a list are missing
@@ -92,7 +93,7 @@ var locations = map[string]*regexp.Regexp{
 	"row":          regexp.MustCompile(`row \d+ of \w+: sql: Scan error`), // of another type
 	"notice":       regexp.MustCompile(`notice \d+`),
 	"restatement":  regexp.MustCompile(`restatement \d+`),
-	"record":       regexp.MustCompile(`record \d+(,| is of)|llm-coding of aider/\S+, 2026-03-\d\d|value record \d+ is missing`),
+	"record":       regexp.MustCompile(`record \d+(,| is of)|(llm-coding|utilization) of .*, 2026-03-\d\d|value record \d+ is missing`),
 	"key":          regexp.MustCompile(`key event \d+|signed with the key`),
 	"ids":          regexp.MustCompile(`the table of transaction ids`),
 	"log": regexp.MustCompile(`(entry \d+|bundle|tile \d+ of level \d+|checkpoint of \d+ entries) of the log|` +
@@ -147,7 +148,7 @@ var tables = []struct {
 	{name: "coding_products", where: "1", locations: "log", except: []string{"position", "series_label", "series_label2"}},
 	{name: "hidden", where: "1", locations: "log"},
 	{name: "conflicts", where: "1", locations: "conflict log"},
-	{name: "utilization", where: "1", locations: "log"},
+	{name: "utilization", where: "1", locations: "reading record log"},
 	{name: "observations", where: "1", locations: "observation record log", except: []string{"observation"}}, // only an order
 	{name: "realtime", where: "1", locations: "log"},
 	{name: "receipts", where: "1", locations: "receipt verification count"},

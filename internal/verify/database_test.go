@@ -32,7 +32,7 @@ func TestDatabase_ProvesTheMarket(t *testing.T) {
 	db := openMarket(t)
 	f := func(o Options, want Report) {
 		t.Helper()
-		want.LogEntries, want.Anchors, want.Values = logSize(t, db), marketAnchors, 17
+		want.LogEntries, want.Anchors, want.Values = logSize(t, db), marketAnchors, 21
 		got, err := Database(t.Context(), db, o)
 		if err != nil {
 			t.Fatal(err)

@@ -311,6 +311,35 @@ func (b *marketBuilder) families() {
 	late.Merged = 0
 	observe(late)
 	restate()
+	b.utilization(record)
+}
+
+// utilization adds a day of utilization that becomes final, and a late revision of a reading that is restated.
+func (b *marketBuilder) utilization(record func()) {
+	read := func(at, rented int64) {
+		b.do(func() error {
+			_, err := b.db.AppendUtilization(b.ctx, []assay.UtilizationReading{
+				{Source: "desk", At: at, GPU: "H200", Region: "us-east", Rented: rented, Tracked: 8},
+			}, true)
+			return err
+		})
+	}
+	at := instant(15, 0)
+	b.clock = at
+	read(at, 2)
+	b.clock = instant(16, 0)
+	read(b.clock, 4)
+	b.clock = instant(17, 1)
+	record()
+	read(at, 6)
+	record() // it is late
+	b.do(func() error {
+		_, err := b.db.AddRestatement(b.ctx, assay.Restatement{
+			Family: assay.FamilyUtilization, From: at, To: at + 1, Reason: "late", Actor: "editor",
+		})
+		return err
+	})
+	record()
 }
 
 // others adds what is no GPU value: conflicts, the other families, utilization, prints, and hidden entries.
@@ -323,7 +352,7 @@ func (b *marketBuilder) others() {
 			_, err := b.db.AppendUtilization(b.ctx, []assay.UtilizationReading{
 				{Source: "desk", At: b.clock, GPU: "H200", Region: "us-east", Rented: 5, Tracked: 9},
 				{Source: "desk", At: b.clock, GPU: "B200", Rented: n, Tracked: 9},
-			})
+			}, true)
 			return err
 		})
 		for family := range assay.NumFamilies {

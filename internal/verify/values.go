@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/observed"
-	"github.com/assaydata/assay/internal/registry"
 	"github.com/assaydata/assay/internal/values"
 )
 
@@ -28,9 +28,14 @@ func (v *verification) checkValues(ctx context.Context) error {
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	for _, f := range registry.Families {
-		c := valueCheck{v: v, family: f.Name(), settling: &settling, newest: values.Newest{}}
-		indices := values.IndicesOf(f.Name())
+	rows := values.Rows{Observations: &settling.Observations}
+	rows.Utilization, rows.Settler, err = observed.SettledUtilization(ctx, v.db, v.ledger.Counters, &settling.Rules)
+	if err != nil {
+		return err
+	}
+	for _, f := range values.Families {
+		c := valueCheck{v: v, family: f, rows: &rows, settlement: settling.Of(f), newest: values.Newest{}}
+		indices := values.IndicesOf(f)
 		for _, r := range records {
 			if slices.Contains(indices, r.Index) {
 				c.records = append(c.records, r)
@@ -47,8 +52,8 @@ func (v *verification) checkValues(ctx context.Context) error {
 // readValues reads the records, and checks what each says about itself.
 func (v *verification) readValues(ctx context.Context) (records []assay.ValueRecord, err error) {
 	var indices []string
-	for _, f := range registry.Families {
-		indices = append(indices, values.IndicesOf(f.Name())...)
+	for _, f := range values.Families {
+		indices = append(indices, values.IndicesOf(f)...)
 	}
 	newest := values.Newest{}
 	err = v.db.EachValueRecord(ctx, 0, v.ledger.Counters.ValueRecords, func(r *assay.ValueRecord) error {
@@ -71,17 +76,18 @@ func (v *verification) readValues(ctx context.Context) (records []assay.ValueRec
 
 // valueCheck checks the records of a family.
 type valueCheck struct {
-	v        *verification
-	family   assay.Family
-	settling *observed.Settling
-	records  []assay.ValueRecord // in the order in which they were made
-	newest   values.Newest
+	v          *verification
+	family     assay.Family
+	rows       *values.Rows
+	settlement family.Settlement
+	records    []assay.ValueRecord // in the order in which they were made
+	newest     values.Newest
 }
 
 // check checks the records up to the moment of the last ones of all families.
 func (c *valueCheck) check(last int64) error {
 	ends := []int64{}
-	for _, r := range c.settling.Of(c.family).Restated {
+	for _, r := range c.settlement.Restated {
 		if r.At <= last {
 			ends = append(ends, r.At)
 		}
@@ -109,7 +115,7 @@ func (c *valueCheck) check(last int64) error {
 
 // compare compares records with the values that are final at a moment, up to which no restatement changed any.
 func (c *valueCheck) compare(records []assay.ValueRecord, moment int64) error {
-	final := values.Final(c.family, &c.settling.Observations, moment, c.settling.Of(c.family), c.v.schedule)
+	final := c.rows.Final(c.family, moment, c.settlement, c.v.schedule)
 	is := make(map[values.Slot]*values.Value, len(final))
 	for i := range final {
 		is[final[i].Slot()] = &final[i]

@@ -61,6 +61,16 @@ func TestDatabase_ForgedValues(t *testing.T) {
 			r.Inputs[0]++
 		}
 	})
+	f("utilization of H200/us-east, 2026-03-15, revision 0: the record has", func(r *assay.ValueRecord) {
+		if r.Series == "H200/us-east" && r.Revision == 0 {
+			r.Numbers = `{"utilization_ratio":0.25,"hour_00":0.5}`
+		}
+	})
+	f("utilization of H200/global, 2026-03-15, revision 1: the record was made from other rows", func(r *assay.ValueRecord) {
+		if r.Series == "H200/global" && r.Revision == 1 {
+			r.Inputs[0]++
+		}
+	})
 	f("it was made before record", func(r *assay.ValueRecord) {
 		if r.Number == 9 {
 			r.KnownAt = instant(1, 0)
@@ -72,7 +82,7 @@ func TestDatabase_ForgedValues(t *testing.T) {
 func TestDatabase_ValueWithoutRecord(t *testing.T) {
 	t.Parallel()
 	db := openMarket(t)
-	storetest.Exec(t, db, `DELETE FROM value_records WHERE value_record = 17`) // one of several that were made at once
+	storetest.Exec(t, db, `DELETE FROM value_records WHERE value_record = 21`) // one of several that were made at once
 	storetest.Exec(t, db, `UPDATE counters SET value = value - 1 WHERE name = 'value_records'`)
 	rewriteLog(t, db)
 	_, err := Database(t.Context(), db, Options{})
@@ -83,9 +93,9 @@ func TestDatabase_ValueWithoutRecord(t *testing.T) {
 // none.
 func TestDatabase_RestatedValues(t *testing.T) {
 	t.Parallel()
-	f := func(series string, day int64, want ...string) {
+	f := func(index, series string, day int64, want ...string) {
 		t.Helper()
-		list, err := openMarket(t).ValueRecordsOf(t.Context(), "llm-coding", series, day)
+		list, err := openMarket(t).ValueRecordsOf(t.Context(), index, series, day)
 		if err != nil || len(list) != len(want) {
 			t.Fatalf("%s has %d records (%v), want %d", series, len(list), err, len(want))
 		}
@@ -95,9 +105,13 @@ func TestDatabase_RestatedValues(t *testing.T) {
 			}
 		}
 	}
-	f("aider/prs", instant(8, 0), `{"value":10,"changePct":null,"weekChangePct":null}`,
+	f("llm-coding", "aider/prs", instant(8, 0), `{"value":10,"changePct":null,"weekChangePct":null}`,
 		`{"value":12,"changePct":null,"weekChangePct":null}`, `{"value":0,"changePct":null,"weekChangePct":null}`)
-	f("aider/merge", instant(8, 0), `{"value":30,"changePct":null,"weekChangePct":null}`,
+	f("llm-coding", "aider/merge", instant(8, 0), `{"value":30,"changePct":null,"weekChangePct":null}`,
 		`{"value":25,"changePct":null,"weekChangePct":null}`, `null`)
-	f("aider/commits", instant(9, 0), `{"value":8,"changePct":0,"weekChangePct":null}`)
+	f("llm-coding", "aider/commits", instant(9, 0), `{"value":8,"changePct":0,"weekChangePct":null}`)
+	f("utilization", "H200/us-east", instant(15, 0), `{"utilization_ratio":0.25,"hour_00":0.25}`,
+		`{"utilization_ratio":0.75,"hour_00":0.75}`)
+	f("utilization", "H200/global", instant(15, 0), `{"utilization_ratio":0.25,"hour_00":0.25}`,
+		`{"utilization_ratio":0.75,"hour_00":0.75}`)
 }
