@@ -16,6 +16,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/tokens"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -46,6 +47,7 @@ type API struct {
 	descriptions *cache.Cache[int64, description]   // likewise
 	schedules    *cache.Cache[scheduleKey, index.Schedule]
 	past         *pastModels
+	costs        tokens.Memory
 }
 
 // New makes the API.

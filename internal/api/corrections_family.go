@@ -57,8 +57,8 @@ func modelValues(a *API, snap *snapshot.Snapshot, moment int64, _ *assay.Restate
 			string(appendTokenPrice(nil, &bare)),
 		})
 	}
-	rows = appendCosts(rows, "/api/workload", tokens.Costs(known, snap.Catalog.Labs, schedule))
-	return appendCosts(rows, "/api/workload?windowDays=1", tokens.DailyCosts(known, snap.Catalog.Labs, schedule))
+	rows = appendCosts(rows, "/api/workload", a.costs.Costs(known, snap.Catalog.Labs, schedule))
+	return appendCosts(rows, "/api/workload?windowDays=1", a.costs.DailyCosts(known, snap.Catalog.Labs, schedule))
 }
 
 func appendCosts(rows []valueRow, route string, costs []tokens.Cost) []valueRow {

@@ -91,19 +91,21 @@ type costModel struct {
 
 // costModels are over weeks, dailyCostModels over single days.
 var (
-	costModels      = newCostModels("workload costs", tokens.Costs)
-	dailyCostModels = newCostModels("daily workload costs", tokens.DailyCosts)
+	costModels      = newCostModels("workload costs", (*tokens.Memory).Costs)
+	dailyCostModels = newCostModels("daily workload costs", (*tokens.Memory).DailyCosts)
 )
 
 // costsOf computes the costs of workloads.
-type costsOf func(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) []tokens.Cost
+type costsOf func(
+	m *tokens.Memory, known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule,
+) []tokens.Cost
 
 func newCostModels(name string, costs costsOf) *modelKind[assay.ModelDay, *costModel] {
 	return &modelKind[assay.ModelDay, *costModel]{
 		name:   name,
 		family: tokens.Family,
 		build: func(a *API, snap *snapshot.Snapshot, known knownRows[assay.ModelDay]) *costModel {
-			return newCostModel(snap, costs(known.rows, snap.Catalog.Labs, a.schedule(snap)))
+			return newCostModel(snap, costs(&a.costs, known.rows, snap.Catalog.Labs, a.schedule(snap)))
 		},
 		size: func(m *costModel) int { return m.size() },
 	}

@@ -24,13 +24,17 @@ type likeForLike struct {
 	computed []int64 // when the newest observation that each index depends on was received
 }
 
-func newLikeForLike(window int64, rows []row, states []state, m index.Methodology) *likeForLike {
-	if linked, found := linkedRows(rows, &m); found {
-		states = statesOf(window, linked)
+func (m *Memory) newLikeForLike(
+	window int64, family string, rows []row, states []state, by index.Methodology,
+) *likeForLike {
+	if linked, found := linkedRows(rows, &by); found {
+		rows, states = linked, statesOf(window, linked)
 	}
-	rule := m.LikeForLike
+	rule := by.LikeForLike
 	base := basePosition(states, rule)
-	logs := append(indexLogs(states[:base], rule), indexLogs(states[base:], rule)...)
+	logs := m.logs(remembering{rows[0].Lab, family, window, by.Version}, rows, func() []ln.Log {
+		return append(indexLogs(states[:base], rule), indexLogs(states[base:], rule)...)
+	})
 	computed := append(newestReceived(states, window, 0, base), newestReceived(states, window, base, len(states))...)
 	return &likeForLike{states: states, logs: logs, computed: computed}
 }
@@ -57,14 +61,14 @@ func linkedRows(rows []row, m *index.Methodology) (linked []row, found bool) {
 }
 
 // setIndices sets the index of each row, and what it leaves out, by the methodology in effect when its day ends.
-func setIndices(costs []Cost, rows []row, states []state, window int64, schedule index.Schedule) {
+func (m *Memory) setIndices(costs []Cost, rows []row, states []state, window int64, schedule index.Schedule) {
 	made := map[string]*likeForLike{} // by version
 	for i := range costs {
-		m := schedule.At(costs[i].Day + assay.Day)
-		l := made[m.Version]
+		by := schedule.At(costs[i].Day + assay.Day)
+		l := made[by.Version]
 		if l == nil {
-			l = newLikeForLike(window, rows, states, m)
-			made[m.Version] = l
+			l = m.newLikeForLike(window, costs[0].Family, rows, states, by)
+			made[by.Version] = l
 		}
 		costs[i].Index = indexText(l.logs[i])
 		costs[i].Computed = l.computed[i]

@@ -39,21 +39,21 @@ const (
 // name. A lab or family has a row on each day with an observation. The like-for-like index of a day follows the
 // methodology in effect when the day ends.
 func Costs(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) []Cost {
-	return costsOver(overWeek, known, labs, schedule)
+	return (*Memory)(nil).Costs(known, labs, schedule)
 }
 
 // DailyCosts is Costs over single days instead of weeks.
 func DailyCosts(known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule) []Cost {
-	return costsOver(overDay, known, labs, schedule)
+	return (*Memory)(nil).DailyCosts(known, labs, schedule)
 }
 
-func costsOver(
+func (m *Memory) costsOver(
 	window int64, known []assay.Observed[assay.ModelDay], labs []assay.Lab, schedule index.Schedule,
 ) (costs []Cost) {
 	rows := sorted(known, labs)
 	var histories [][]Cost
 	for _, g := range groups(rows) {
-		histories = append(histories, history(window, g.rows, g.family, schedule))
+		histories = append(histories, m.history(window, g.rows, g.family, schedule))
 	}
 	for i := range rows {
 		today := rows[i].Day
@@ -177,7 +177,7 @@ func statesOf(window int64, rows []row) (states []state) {
 }
 
 // history computes the rows of a group, whose observations are ordered by day.
-func history(window int64, rows []row, family string, schedule index.Schedule) (costs []Cost) {
+func (m *Memory) history(window int64, rows []row, family string, schedule index.Schedule) (costs []Cost) {
 	states := statesOf(window, rows)
 	costs = make([]Cost, len(states))
 	for i := range states {
@@ -188,7 +188,7 @@ func history(window int64, rows []row, family string, schedule index.Schedule) (
 			cost.setEffects(decompose(&states[i-1], s), cost.Cents-costs[i-1].Cents)
 		}
 	}
-	setIndices(costs, rows, states, window, schedule)
+	m.setIndices(costs, rows, states, window, schedule)
 	return costs
 }
 
