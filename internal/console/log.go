@@ -27,6 +27,7 @@ type Log interface {
 	Anchors(ctx context.Context, after int64, most int) ([]proof.AnchoredCheckpoint, error)
 	LogResource(ctx context.Context, r merkle.Resource) ([]byte, error)
 	ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error)
+	ProveRecordSoon(ctx context.Context, hash assay.Hash) (p proof.Inclusion, ok bool, err error)
 	ProveConsistency(ctx context.Context, from, to int64) (hashes []assay.Hash, signed int64, err error)
 }
 
@@ -237,7 +238,7 @@ func (c *Console) logInclusion(r *web.Request) (web.Response, error) {
 	}
 	var p proof.Inclusion
 	err = c.readLog(r.Context(), r, c.log.readingProofs, func(ctx context.Context, log Log) error {
-		found, ok, err := log.ProveRecord(ctx, assay.Hash(raw), assay.Latest)
+		found, ok, err := log.ProveRecordSoon(ctx, assay.Hash(raw))
 		if p = found; err == nil && !ok {
 			err = noData("The log that the last checkpoint signs has no record with the hash %s.", text)
 		}

@@ -219,24 +219,48 @@ func (db *DB) LogResource(ctx context.Context, r merkle.Resource) (data []byte, 
 // ProveRecord proves that the entry of a record is in the log, by the newest checkpoint that was signed by an instant;
 // ok is false if that does not include it.
 func (db *DB) ProveRecord(ctx context.Context, hash assay.Hash, by int64) (p proof.Inclusion, ok bool, err error) {
-	err = db.withKeptTiles(ctx, func(tx *tx, r tlog.HashReader, size int64) error {
+	err = db.withTree(ctx, func(tx *tx, _ merkle.Reader, size int64) error {
 		if p.Checkpoint, err = checkpointAt(tx, by); err != nil {
 			return err
 		}
-		if p.Leaf, p.Entry, err = findRecord(tx, hash, size, db.tiles); err != nil {
+		if err := addCosignatures(tx, &p.Checkpoint, by); err != nil {
 			return err
 		}
-		if ok = p.Entry != nil && p.Leaf < p.Checkpoint.Size; !ok {
-			return nil
-		}
-		hashes, err := tlog.ProveRecord(p.Checkpoint.Size, p.Leaf, r)
-		if err != nil {
-			return err
-		}
-		p.Hashes = plainHashes(hashes)
-		return addCosignatures(tx, &p.Checkpoint, by)
+		ok, err = db.tiles.prove(tx, hash, size, &p)
+		return err
 	})
 	return p, ok, err
+}
+
+// ProveRecordSoon is ProveRecord by the last checkpoint, or by one that was the last a moment ago.
+func (db *DB) ProveRecordSoon(ctx context.Context, hash assay.Hash) (p proof.Inclusion, ok bool, err error) {
+	if recent := db.tiles.recentTree(); recent != nil {
+		p.Checkpoint = recent.checkpoint
+		err = db.read(ctx, func(tx *tx) error {
+			ok, err = db.tiles.prove(tx, hash, recent.checkpoint.Size, &p)
+			return err
+		})
+		if ok && err == nil { // else the log may have grown
+			return p, ok, nil
+		}
+	}
+	if p, ok, err = db.ProveRecord(ctx, hash, assay.Latest); ok {
+		db.tiles.remember(p.Checkpoint)
+	}
+	return p, ok, err
+}
+
+// prove adds the proof that the checkpoint includes a record to it; ok is false if it does not. The log is of a size.
+func (m *tileMemory) prove(tx *tx, hash assay.Hash, size int64, p *proof.Inclusion) (ok bool, err error) {
+	if p.Leaf, p.Entry, err = findRecord(tx, hash, size, m); err != nil {
+		return false, err
+	}
+	if p.Entry == nil || p.Leaf >= p.Checkpoint.Size {
+		return false, nil
+	}
+	hashes, err := tlog.ProveRecord(p.Checkpoint.Size, p.Leaf, m.prover(tx, size))
+	p.Hashes = plainHashes(hashes)
+	return err == nil, err
 }
 
 func plainHashes(hashes []tlog.Hash) []assay.Hash {

@@ -229,6 +229,53 @@ func TestLog_CatchesUp(t *testing.T) {
 	})
 }
 
+// A record is proven by a recent checkpoint, and as soon as there is one that includes it, while the log grows by whole
+// bundles.
+func TestLog_ProveSoon(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		for from := int64(0); from < 1000; from += 230 {
+			if _, err := db.Publish(t.Context(), ready(t, db, hours("B200", from, from+230))); err != nil {
+				t.Fatal(err)
+			}
+			records, err := db.AppendRecords(t.Context(), nil, 0, assay.Latest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest := records[len(records)-1].Hash
+			if _, ok, err := db.ProveRecordSoon(t.Context(), newest); ok || err != nil {
+				t.Fatalf("a record that no checkpoint includes is proven (%v)", err)
+			}
+			if from > 0 {
+				if _, ok, err := db.ProveRecordSoon(t.Context(), records[200].Hash); !ok || err != nil {
+					t.Fatalf("a record is no longer proven (%v)", err)
+				}
+			}
+			head, err := db.LogHead(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkpoint := proof.SignedCheckpoint{Size: head.Size, PublicKey: []byte("key"), Note: "note"}
+			if err := db.AddCheckpoint(t.Context(), checkpoint); err != nil {
+				t.Fatal(err)
+			}
+			for i := range records {
+				p, ok, err := db.ProveRecordSoon(t.Context(), records[i].Hash)
+				if !ok || err != nil {
+					t.Fatalf("record %d of %d is not proven (%v)", i, len(records), err)
+				}
+				if p.Checkpoint.Size != head.Size { // the last one a moment ago
+					continue
+				}
+				hash := tlog.RecordHash(p.Entry)
+				if err := tlog.CheckRecord(judged(p.Hashes), head.Size, tlog.Hash(head.Root), p.Leaf, hash); err != nil {
+					t.Errorf("record %d: %v", i, err)
+				}
+			}
+		}
+	})
+}
+
 // The log of a database from before there was one begins with its history, and says so.
 func TestLog_OfAnUpgradedDatabase(t *testing.T) {
 	t.Parallel()
@@ -375,7 +422,7 @@ func BenchmarkProveRecord(b *testing.B) {
 	}
 	for i := 0; b.Loop(); i++ {
 		hash := records[i*7919%len(records)].Hash
-		if _, ok, err := db.ProveRecord(b.Context(), hash, assay.Latest); !ok || err != nil {
+		if _, ok, err := db.ProveRecordSoon(b.Context(), hash); !ok || err != nil {
 			b.Fatal(ok, err)
 		}
 	}

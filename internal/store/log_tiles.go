@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/assaydata/assay/internal/cache"
 	"github.com/assaydata/assay/internal/merkle"
+	"github.com/assaydata/assay/internal/proof"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -16,6 +19,8 @@ type tileMemory struct {
 	full    *cache.Cache[merkle.Tile, []byte]
 	inner   *cache.Cache[merkle.InnerOf, *merkle.Inner]
 	entries *cache.Cache[int64, []byte] // by leaf
+
+	recent atomic.Pointer[recentTree]
 
 	mu     sync.Mutex
 	first  int64  // leaf of the last tile of level 0; guarded by mu
@@ -96,14 +101,39 @@ func (m *tileMemory) readLast(tx *tx, size int64) ([]byte, error) {
 	return m.hashes[:(size-first)*tlog.HashSize], nil
 }
 
+// prover reads hashes of a log of a size.
+func (m *tileMemory) prover(tx *tx, size int64) merkle.Prover {
+	return merkle.Prover{
+		Read: func(t merkle.Tile) ([]byte, error) { return m.read(tx, t, size) }, Size: size,
+		Keep: func(of merkle.InnerOf, compute func() (*merkle.Inner, error)) (*merkle.Inner, error) {
+			return tryTwice(m.inner, of, compute)
+		},
+	}
+}
+
+// recentTree is a checkpoint that was the last one a moment ago. Any tree that includes a record proves it as well.
+type recentTree struct {
+	checkpoint proof.SignedCheckpoint
+	read       time.Time
+}
+
+// recentFor is how long proofs are made by the same checkpoint.
+const recentFor = time.Second
+
+// recentTree returns the last checkpoint, if it was read a moment ago; else nil.
+func (m *tileMemory) recentTree() *recentTree {
+	recent := m.recent.Load()
+	if recent == nil || time.Since(recent.read) > recentFor {
+		return nil
+	}
+	return recent
+}
+
+func (m *tileMemory) remember(c proof.SignedCheckpoint) { m.recent.Store(&recentTree{c, time.Now()}) }
+
 // withKeptTiles is withTree for a proof.
 func (db *DB) withKeptTiles(ctx context.Context, f func(tx *tx, r tlog.HashReader, size int64) error) error {
 	return db.withTree(ctx, func(tx *tx, _ merkle.Reader, size int64) error {
-		return f(tx, merkle.Prover{
-			Read: func(t merkle.Tile) ([]byte, error) { return db.tiles.read(tx, t, size) }, Size: size,
-			Keep: func(of merkle.InnerOf, compute func() (*merkle.Inner, error)) (*merkle.Inner, error) {
-				return tryTwice(db.tiles.inner, of, compute)
-			},
-		}, size)
+		return f(tx, db.tiles.prover(tx, size), size)
 	})
 }
