@@ -10,7 +10,8 @@
 //  4. The operator has signed the checkpoint.
 //  5. The checkpoint is consistent with the last one that the reader has seen: the operator has not rewritten the log.
 //
-// CheckRecord takes the first four steps, CheckConsistency the last. What remains is that the operator could show
+// CheckRecord takes the first four steps (CheckValueRecord for other indices than that of GPUs), CheckConsistency the
+// last. What remains is that the operator could show
 // another log to another reader. Require lets CheckRecord also check that witnesses have signed the checkpoint, who
 // sign one history only.
 //
@@ -249,34 +250,43 @@ var ErrNotLogged = errors.New("the record is in no checkpoint of the log yet")
 // CheckRecord proves a response of /api/gpu/{gpuName}/determination. It returns the record, and the checkpoint that
 // includes it, which the caller compares with the last one that it has seen.
 func (l *Log) CheckRecord(response []byte) (r Record, c Checkpoint, err error) {
+	inclusion, data, err := parseResponse(response, &r)
+	if err != nil {
+		return r, c, err
+	}
+	r.Text = string(data)
+	if err := checkHash(r.Text, r.Hash); err != nil {
+		return r, c, err
+	}
+	if inclusion == nil {
+		return r, c, ErrNotLogged
+	}
+	if c, err = l.CheckInclusion(inclusion); err != nil {
+		return r, c, err
+	}
+	return r, c, r.checkEntry(inclusion.Entry)
+}
+
+// parseResponse parses a response with a record. The proof is nil if there is none yet.
+func parseResponse(response []byte, record any) (proof *Inclusion, data []byte, err error) {
 	var body struct {
 		Inclusion *Inclusion      `json:"inclusion"`
 		Data      json.RawMessage `json:"data"`
 	}
 	if err := parse(response, &body); err != nil {
-		return r, c, fmt.Errorf("the response: %w", err)
+		return nil, nil, fmt.Errorf("the response: %w", err)
 	}
-	if err := parse(body.Data, &r); err != nil {
-		return r, c, fmt.Errorf("the record: %w", err)
+	if err := parse(body.Data, record); err != nil {
+		return nil, nil, fmt.Errorf("the record: %w", err)
 	}
-	r.Text = string(body.Data)
-	if err := r.checkHash(); err != nil {
-		return r, c, err
-	}
-	if body.Inclusion == nil {
-		return r, c, ErrNotLogged
-	}
-	if c, err = l.CheckInclusion(body.Inclusion); err != nil {
-		return r, c, err
-	}
-	return r, c, r.checkEntry(body.Inclusion.Entry)
+	return body.Inclusion, body.Data, nil
 }
 
 // checkHash checks the hash of a record, which is the last field of its text: it is that of the text without the field.
-func (r *Record) checkHash() error {
-	text, ok := strings.CutSuffix(r.Text, `,"hash":"`+r.Hash+`"}`)
-	if hash := sha256.Sum256([]byte(text + "}")); !ok || hex.EncodeToString(hash[:]) != r.Hash {
-		return fmt.Errorf("the hash of the record is not that of its text: %.80q", r.Hash)
+func checkHash(text, want string) error {
+	text, ok := strings.CutSuffix(text, `,"hash":"`+want+`"}`)
+	if hash := sha256.Sum256([]byte(text + "}")); !ok || hex.EncodeToString(hash[:]) != want {
+		return fmt.Errorf("the hash of the record is not that of its text: %.80q", want)
 	}
 	return nil
 }

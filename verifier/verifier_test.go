@@ -141,6 +141,72 @@ func TestCheckRecord_NotLogged(t *testing.T) {
 	}
 }
 
+const valueText = `{"index":"otpi","series":"openai","date":"2026-02-02","revision":1,"values":{"indexPerMtok":4.20,` +
+	`"mixPerMtok":null},"methodology":"2.0.0","known_at":"2026-02-04T09:30:00.000Z","inputs":"00"}`
+
+// loggedValue logs the record of a token price, and returns the response with it.
+func loggedValue(t *testing.T, text string) (h *logtest.Log, response string) {
+	t.Helper()
+	h = logtest.New(t, "assay/test")
+	h.Add("another entry")
+	record, hash := sealed(text)
+	h.Add(`{"type":"value","index":"otpi","series":"openai","date":"2026-02-02","revision":1,"hash":"` + hash + `"}`)
+	inclusion, err := json.Marshal(verifier.Inclusion{
+		LeafIndex: 1, Entry: h.Entries[1], Hashes: h.Inclusion(1), TreeSize: 2, Checkpoint: h.Checkpoint(2),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, `{"inclusion":` + string(inclusion) + `,"data":` + record + `}`
+}
+
+func TestCheckValueRecord(t *testing.T) {
+	t.Parallel()
+	h, honest := loggedValue(t, valueText)
+	log := mustLog(t, h.Key)
+	r, c, err := log.CheckValueRecord([]byte(honest))
+	if err != nil || r.Index != "otpi" || r.Series != "openai" || r.Revision != 1 || c.Size != 2 {
+		t.Fatalf("the record is %+v in %+v (%v)", r, c, err)
+	}
+	if numbers, err := r.Numbers(); err != nil || fmt.Sprint(numbers) != "map[indexPerMtok:4.20 mixPerMtok:null]" {
+		t.Errorf("its numbers are %v (%v)", numbers, err)
+	}
+	f := func(want, from, to string) {
+		t.Helper()
+		changed := strings.Replace(honest, from, to, 1)
+		if _, _, err := log.CheckValueRecord([]byte(changed)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s instead of %s: %v, want %s", to, from, err, want)
+		}
+	}
+	f("the hash of the record", "4.20", "4.21")
+	f("the hash of the record", "openai\",\"date\":\"2026-02-02\",\"revision\":1,\"values", "xai\",\"date\":\"2026-02-02\",\"revision\":1,\"values")
+	f("is not in the log", `\"revision\":1`, `\"revision\":2`)
+	f("in no checkpoint", honest[len(`{"inclusion":`):strings.Index(honest, `,"data"`)], "null")
+}
+
+// Numbers that other programs would read otherwise prove nothing, and neither does the record of another value.
+func TestCheckValueRecord_Logged(t *testing.T) {
+	t.Parallel()
+	f := func(want, from, to string) {
+		t.Helper()
+		h, response := loggedValue(t, strings.Replace(valueText, from, to, 1))
+		_, _, err := mustLog(t, h.Key).CheckValueRecord([]byte(response))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", to, err, want)
+		}
+	}
+	f("is there twice", "mixPerMtok", "indexPerMtok")
+	f("is there twice", "mixPerMtok", "INDEXPERMTOK")
+	f("is not plain", "mixPerMtok", "ındexPerMtok")
+	f("is not a number", "4.20", `"4.20"`)
+	f("not a JSON object", `{"indexPerMtok":4.20,"mixPerMtok":null}`, "[4.2]")
+	f("about another record", "openai", "xai")
+	h, response := loggedValue(t, strings.Replace(valueText, `{"indexPerMtok":4.20,"mixPerMtok":null}`, "null", 1))
+	if r, _, err := mustLog(t, h.Key).CheckValueRecord([]byte(response)); err != nil || string(r.Values) != "null" {
+		t.Errorf("of a value that is gone: %+v (%v)", r, err)
+	}
+}
+
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	h, other := logtest.New(t, "assay/test"), logtest.New(t, "assay/other")

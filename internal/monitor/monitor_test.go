@@ -116,8 +116,10 @@ func (h *host) respond(in *http.Request) []byte {
 	return nil
 }
 
-func (h *host) determination(day string) []byte {
-	text, hash := record(day, h.values[day])
+func (h *host) determination(day string) []byte { return h.proven(record(day, h.values[day])) }
+
+// proven is the response with a record.
+func (h *host) proven(text, hash string) []byte {
 	for leaf, entry := range h.log.Entries[:h.size] {
 		if !strings.Contains(entry, hash) {
 			continue
@@ -190,6 +192,59 @@ func TestRound_Honest(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, "evidence-*")); err != nil || len(left) > 0 {
 		t.Errorf("there is evidence against an honest server: %v, %v", left, err)
 	}
+}
+
+// valueRecord is the text of a record of a token price, with its hash.
+func valueRecord(day, value string) (text, hash string) {
+	text = `{"index":"otpi","series":"openai","date":"` + day + `","revision":0,"values":{"indexPerMtok":` + value +
+		`,"mixPerMtok":null},"methodology":"2.0.0","known_at":"2026-03-30T09:30:00.000Z","inputs":"00"}`
+	sum := sha256.Sum256([]byte(text))
+	hash = hex.EncodeToString(sum[:])
+	return strings.TrimSuffix(text, "}") + `,"hash":"` + hash + `"}`, hash
+}
+
+// Records of other indices are proven, and compared with what the server shows as of when they were made.
+func TestRound_OtherIndices(t *testing.T) {
+	t.Parallel()
+	f := func(want string, served string, lie func(text string) string) {
+		t.Helper()
+		h := newHost(t)
+		text, hash := valueRecord("2026-03-28", "4.2")
+		h.change(func() {
+			h.log.Add(`{"type":"value","index":"otpi","series":"openai","date":"2026-03-28","revision":0,"hash":"` + hash + `"}`)
+			h.log.Add(`{"type":"value","index":"memory","series":"ddr5","date":"2026-03-28","revision":0,"hash":"` + hash + `"}`)
+			h.size = h.log.Size()
+			h.lie = func(path string, honest []byte) []byte {
+				switch path {
+				case "/api/determinations/otpi":
+					return []byte(lie(string(h.proven(text, hash))))
+				case "/api/otpi":
+					return []byte(`{"access":"full","data":[` + served + `]}`)
+				}
+				return honest
+			}
+		})
+		m := follow(t, h, t.TempDir())
+		if want == "" {
+			mustRound(t, m, monitor.Report{Size: 2, New: 2, Records: 1, Values: 1})
+			mustRound(t, follow(t, h, m.Dir), monitor.Report{Size: 2, Records: 1, Values: 1}) // after a restart
+			return
+		}
+		wantEvidence(t, m, want)
+	}
+	honest := func(text string) string { return text }
+	const row = `{"date":"2026-03-28","lab":"openai","indexPerMtok":4.2}`
+	f("", row, honest)
+	f("the server shows other values for otpi of openai on 2026-03-28 than its record: indexPerMtok is 4.3",
+		strings.Replace(row, "4.2", "4.3", 1), honest)
+	f("than its record: there is none", "", honest)
+	f("the record of otpi of openai on 2026-03-28 is not proven: the hash of the record", row,
+		func(text string) string { return strings.Replace(text, "4.2", "4.3", 1) })
+	f("the record of otpi of openai on 2026-03-28 is not proven", row, func(text string) string {
+		other, _ := valueRecord("2026-03-27", "4.2")
+		honest, _ := valueRecord("2026-03-28", "4.2")
+		return strings.Replace(text, honest, other, 1)
+	})
 }
 
 // Each way in which a server can cheat is noticed, and leaves evidence.

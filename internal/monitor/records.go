@@ -14,6 +14,14 @@ import (
 	"github.com/assaydata/assay/verifier"
 )
 
+// listed is a record that the log lists: of a GPU, or of a value of another index.
+type listed struct {
+	verifier.RecordEntry
+	Index  string `json:"index,omitempty"`
+	Series string `json:"series,omitempty"`
+	Date   string `json:"date,omitempty"`
+}
+
 // slot is the part of a query that says which value is meant.
 func slot(e *verifier.RecordEntry) url.Values {
 	query := url.Values{"region": {e.Region}}
@@ -25,11 +33,11 @@ func slot(e *verifier.RecordEntry) url.Values {
 
 // sample is some of the records that a monitor has seen, each with the same chance.
 type sample struct {
-	Seen    int                    `json:"seen"`
-	Entries []verifier.RecordEntry `json:"entries"`
+	Seen    int      `json:"seen"`
+	Entries []listed `json:"entries"`
 }
 
-func (s *sample) add(e verifier.RecordEntry, most int) {
+func (s *sample) add(e listed, most int) {
 	if most == 0 {
 		return
 	}
@@ -54,26 +62,37 @@ const publicFor = 85 * 24 * time.Hour
 
 const instantLayout = "2006-01-02T15:04:05.000Z"
 
-// canCheck reports whether the server shows a record to the monitor: without a key, only days of the last months.
-func (m *Monitor) canCheck(e *verifier.RecordEntry) bool {
-	return m.Server.Key != "" ||
-		e.Granularity == "daily" && e.Timestamp >= m.Now().Add(-publicFor).UTC().Format(instantLayout)
+// canCheck reports whether the server shows a record to the monitor: without a key, only days of the last months, or
+// token prices of the last month.
+func (m *Monitor) canCheck(e *listed) bool {
+	switch {
+	case m.Server.Key != "":
+		return true
+	case e.Type == valueType:
+		return e.Index == tokenPrices && e.Date >= m.Now().Add(-pricesPublicFor).UTC().Format(dayLayout)
+	}
+	return e.Granularity == "daily" && e.Timestamp >= m.Now().Add(-publicFor).UTC().Format(instantLayout)
 }
 
 // recordOf is the entry of a record that can be checked; ok is false for others.
-func (m *Monitor) recordOf(entry []byte) (e verifier.RecordEntry, ok bool) {
-	if m.Records == 0 || !bytes.HasPrefix(entry, []byte(`{"type":"record",`)) {
+func (m *Monitor) recordOf(entry []byte) (e listed, ok bool) {
+	switch {
+	case m.Records == 0:
 		return e, false
+	case bytes.HasPrefix(entry, []byte(`{"type":"record",`)):
+		record, err := verifier.ParseRecordEntry(string(entry))
+		e.RecordEntry, ok = record, err == nil && len(record.Timestamp) == len(instantLayout)
+	case bytes.HasPrefix(entry, []byte(`{"type":"value",`)):
+		value, err := verifier.ParseValueEntry(string(entry))
+		e = listed{Index: value.Index, Series: value.Series, Date: value.Date}
+		e.Type, e.Revision, e.Hash = value.Type, value.Revision, value.Hash
+		ok = err == nil && len(value.Date) == len(dayLayout)
 	}
-	e, err := verifier.ParseRecordEntry(string(entry))
-	if err != nil || len(e.Timestamp) != len(instantLayout) {
-		return e, false // it proves nothing, and a reader of it finds that out
-	}
-	return e, m.canCheck(&e)
+	return e, ok && m.canCheck(&e) // one that is not ok proves nothing, and a reader of it finds that out
 }
 
 // known are some records that were there before: the server could show other values for them later.
-func (m *Monitor) known(most int) (entries []verifier.RecordEntry) {
+func (m *Monitor) known(most int) (entries []listed) {
 	for _, i := range rand.Perm(len(m.last.Known.Entries)) { //nolint:gosec // the server does not see the generator
 		if e := m.last.Known.Entries[i]; len(entries) < most && m.canCheck(&e) {
 			entries = append(entries, e)
@@ -83,9 +102,15 @@ func (m *Monitor) known(most int) (entries []verifier.RecordEntry) {
 }
 
 // checkRecords requests records of the log, and the values that are served for them.
-func (m *Monitor) checkRecords(ctx context.Context, entries []verifier.RecordEntry, signed string, r *Report) error {
+func (m *Monitor) checkRecords(ctx context.Context, entries []listed, signed string, r *Report) error {
 	for i := range entries {
-		e := &entries[i]
+		if entries[i].Type == valueType {
+			if err := m.checkOther(ctx, &entries[i], signed, r); err != nil {
+				return err
+			}
+			continue
+		}
+		e := &entries[i].RecordEntry
 		record, err := m.checkRecord(ctx, e, signed)
 		if err != nil {
 			return err
