@@ -33,7 +33,9 @@ Publishing stops at the end of the newest transaction's day, or
 two hours after the transaction if that is later. Beyond that, hours would be
 empty for good because a feed is down or a clock is wrong. With --confirm they
 are published all the same, and a server that stopped publishing because its
-clock jumped resumes.`,
+clock jumped resumes.
+
+Values of other indices that have become final get their records.`,
 		Example: `  assay publish --dir data
   assay publish --dir data --from 2025-01-01 --to 2026-01-01`,
 		Args: arguments(),
@@ -63,7 +65,14 @@ func publishHistory(
 	if err != nil {
 		return err
 	}
+	others, err := period.recordOthers(ctx, publisher, s)
+	if err != nil {
+		return err
+	}
 	from, to, err := period.bounds(ctx, db, publisher)
+	if errors.Is(err, errNoTransactions) && others {
+		return publisher.Sign(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -75,9 +84,6 @@ func publishHistory(
 		bar.show("publishing", float64(at-from)/float64(to-from), "")
 	})
 	if err == nil {
-		_, err = publisher.RecordValues(ctx)
-	}
-	if err == nil {
 		err = publisher.Sign(ctx)
 	}
 	if err != nil {
@@ -88,6 +94,26 @@ func publishHistory(
 	bar.finish()
 	s.say("published: %s from %s to %s", count(values, "value"), assay.FormatInstant(from), assay.FormatInstant(to))
 	return nil
+}
+
+// recordOthers makes records of the values of other indices that are final, and reports whether there are any. By a
+// clock that is wrong they may not be.
+func (p publishPeriod) recordOthers(
+	ctx context.Context, publisher *publish.Publisher, s *streams,
+) (others bool, err error) {
+	if err := publisher.CheckClock(ctx); err != nil && !p.confirm {
+		return false, nil //nolint:nilerr // what cannot be published says so
+	}
+	final, err := publisher.RecordValues(ctx)
+	if err != nil {
+		return false, err
+	}
+	counters, err := publisher.Store.Counters(ctx)
+	if err != nil || counters.ValueRecords == 0 {
+		return false, err
+	}
+	s.say("recorded: %s of other indices", count(final, "final value"))
+	return true, nil
 }
 
 // commandPublisher is the publisher of a command.
@@ -145,10 +171,12 @@ func (p publishPeriod) end(ctx context.Context, publisher *publish.Publisher) (i
 	return min(now, limit), err
 }
 
+var errNoTransactions = errors.New("there are no transactions to publish")
+
 func firstTransactionDay(ctx context.Context, db *store.DB) (int64, error) {
 	first, ok, err := db.FirstTransaction(ctx)
 	if err == nil && !ok {
-		err = errors.New("there are no transactions to publish")
+		err = errNoTransactions
 	}
 	return assay.StartOfDay(first), err
 }

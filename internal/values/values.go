@@ -120,11 +120,19 @@ func inOrder(a, b Value) int {
 	return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Series, b.Series), cmp.Compare(a.Day, b.Day))
 }
 
-// Newest has the newest record of each value.
-type Newest map[Slot]assay.ValueRecord
+// Newest has what the newest record of each value says. There are many.
+type Newest map[Slot]Recorded
+
+// Recorded is a part of a record.
+type Recorded struct {
+	Revision             int
+	Numbers, Methodology string
+}
 
 // Add adds a record, which must be newer than all of its value.
-func (n Newest) Add(r *assay.ValueRecord) { n[Slot{r.Index, r.Series, r.Day}] = *r }
+func (n Newest) Add(r *assay.ValueRecord) {
+	n[Slot{r.Index, r.Series, r.Day}] = Recorded{r.Revision, r.Numbers, r.Methodology}
+}
 
 // Missing returns the values of a family that have no record, or one with other numbers. Final are all of its values.
 // One that has a record and is not among them is Gone.

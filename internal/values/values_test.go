@@ -161,9 +161,7 @@ func TestNewest_Missing(t *testing.T) {
 	changed := slices.Clone(all)
 	changed[8].Numbers = "{}"
 	f(changed[2:], "aider/commits 0 true", "aider/commits 1 true", "aider/prs 2 false")
-	gone := newest[all[0].Slot()]
-	gone.Numbers = values.Gone
-	newest.Add(&gone)
+	newest.Add(&assay.ValueRecord{Index: all[0].Index, Series: all[0].Series, Day: all[0].Day, Numbers: values.Gone})
 	f(all[1:])
 	f(all, "aider/commits 0 false")
 }
