@@ -59,8 +59,9 @@ func TestConclude(t *testing.T) {
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // still February in UTC
-	got := heading(at, []string{"-engine", "-update", "docs/performance.md"}) + machineList("a CPU", "go1", "wrk 2")
-	want := "Measured on 2026-02-28 by `go run ./tools/bench -engine -update docs/performance.md`:\n- a CPU\n- go1, wrk 2\n\n"
+	got := heading(at, []string{"-engine", "-before", "/home/ann/assay", "-update", "docs/performance.md"}) + machineList("a CPU", "go1", "wrk 2")
+	want := "Measured on 2026-02-28 by `go run ./tools/bench -engine -before assay -update docs/performance.md`:\n" +
+		"- a CPU\n- go1, wrk 2\n\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -3,14 +3,21 @@ package report
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 )
 
-// By is the line with the date and the command of a measurement.
+// By is the line with the date and the command of a measurement. Where files are on the machine does not matter.
 func By(at time.Time, tool string, args []string) string {
-	command := strings.Join(append([]string{"go run", tool}, args...), " ")
+	command := "go run " + tool
+	for _, arg := range args {
+		if filepath.IsAbs(arg) {
+			arg = filepath.Base(arg)
+		}
+		command += " " + arg
+	}
 	return fmt.Sprintf("Measured on %s by `%s`:\n", at.UTC().Format(time.DateOnly), command)
 }
 
