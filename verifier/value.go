@@ -34,35 +34,20 @@ type ValueEntry struct {
 }
 
 // ParseValueEntry parses an entry of the log that is about such a record.
-func ParseValueEntry(text string) (e ValueEntry, err error) {
-	if err := parse([]byte(text), &e); err != nil {
-		return e, fmt.Errorf("the entry of the log: %w", err)
-	}
-	return e, nil
-}
+func ParseValueEntry(text string) (ValueEntry, error) { return parseEntry[ValueEntry](text) }
 
 // CheckValueRecord proves a response of /api/determinations/{index}, as CheckRecord does for GPUs.
 func (l *Log) CheckValueRecord(response []byte) (r ValueRecord, c Checkpoint, err error) {
-	inclusion, data, err := parseResponse(response, &r)
+	entry, c, err := l.prove(response, &r, &r.Text, &r.Hash)
 	if err != nil {
-		return r, c, err
-	}
-	r.Text = string(data)
-	if err := checkHash(r.Text, r.Hash); err != nil {
 		return r, c, err
 	}
 	if _, err := r.Numbers(); err != nil {
 		return r, c, fmt.Errorf("the record: %w", err)
 	}
-	if inclusion == nil {
-		return r, c, ErrNotLogged
-	}
-	if c, err = l.CheckInclusion(inclusion); err != nil {
-		return r, c, err
-	}
-	e, err := ParseValueEntry(inclusion.Entry)
+	e, err := ParseValueEntry(entry)
 	if want := (ValueEntry{"value", r.Index, r.Series, r.Date, r.Revision, r.Hash}); err == nil && e != want {
-		err = fmt.Errorf("the entry of the log is about another record: %.400s", inclusion.Entry)
+		err = fmt.Errorf("the entry of the log is about another record: %.400s", entry)
 	}
 	return r, c, err
 }

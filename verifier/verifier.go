@@ -232,7 +232,9 @@ type RecordEntry struct {
 }
 
 // ParseRecordEntry parses an entry of the log that is about a record.
-func ParseRecordEntry(text string) (e RecordEntry, err error) {
+func ParseRecordEntry(text string) (RecordEntry, error) { return parseEntry[RecordEntry](text) }
+
+func parseEntry[E any](text string) (e E, err error) {
 	if err := parse([]byte(text), &e); err != nil {
 		return e, fmt.Errorf("the entry of the log: %w", err)
 	}
@@ -250,36 +252,35 @@ var ErrNotLogged = errors.New("the record is in no checkpoint of the log yet")
 // CheckRecord proves a response of /api/gpu/{gpuName}/determination. It returns the record, and the checkpoint that
 // includes it, which the caller compares with the last one that it has seen.
 func (l *Log) CheckRecord(response []byte) (r Record, c Checkpoint, err error) {
-	inclusion, data, err := parseResponse(response, &r)
+	entry, c, err := l.prove(response, &r, &r.Text, &r.Hash)
 	if err != nil {
 		return r, c, err
 	}
-	r.Text = string(data)
-	if err := checkHash(r.Text, r.Hash); err != nil {
-		return r, c, err
-	}
-	if inclusion == nil {
-		return r, c, ErrNotLogged
-	}
-	if c, err = l.CheckInclusion(inclusion); err != nil {
-		return r, c, err
-	}
-	return r, c, r.checkEntry(inclusion.Entry)
+	return r, c, r.checkEntry(entry)
 }
 
-// parseResponse parses a response with a record. The proof is nil if there is none yet.
-func parseResponse(response []byte, record any) (proof *Inclusion, data []byte, err error) {
+// prove parses the record of a response, with its text and hash, and checks that the entry that it returns is in the
+// log. That the entry is about the record is for the caller to check.
+func (l *Log) prove(response []byte, record any, text, hash *string) (entry string, c Checkpoint, err error) {
 	var body struct {
 		Inclusion *Inclusion      `json:"inclusion"`
 		Data      json.RawMessage `json:"data"`
 	}
 	if err := parse(response, &body); err != nil {
-		return nil, nil, fmt.Errorf("the response: %w", err)
+		return "", c, fmt.Errorf("the response: %w", err)
 	}
 	if err := parse(body.Data, record); err != nil {
-		return nil, nil, fmt.Errorf("the record: %w", err)
+		return "", c, fmt.Errorf("the record: %w", err)
 	}
-	return body.Inclusion, body.Data, nil
+	*text = string(body.Data)
+	if err := checkHash(*text, *hash); err != nil {
+		return "", c, err
+	}
+	if body.Inclusion == nil {
+		return "", c, ErrNotLogged
+	}
+	c, err = l.CheckInclusion(body.Inclusion)
+	return body.Inclusion.Entry, c, err
 }
 
 // checkHash checks the hash of a record, which is the last field of its text: it is that of the text without the field.

@@ -107,7 +107,8 @@ func TestValueDetermination(t *testing.T) {
 	f("premium", "workload?series=openai&date=2026-01-30", 404, "found for workload of openai on")
 	f("premium", "workload?series=openai/all&date=2026-01-30", 404, "found for workload of openai/all on")
 
-	f("premium", "sites?series=openai&date=2026-01-30", 400, `Invalid value \"sites\" for \"index\": must be otpi, workload, workload-daily, memory, llm-coding or utilization.`)
+	f("premium", "sites?series=openai&date=2026-01-30", 400, `Invalid value \"sites\" for \"index\": `+
+		`must be otpi, workload, workload-daily, memory, llm-coding or utilization.`)
 	f("", "otpi?date=2026-01-30", 400, `Missing value for \"series\": must be a lab, such as openai.`)
 	f("premium", "workload?date=2026-01-30", 400, `must be a lab and a family of its models, such as openai/all.`)
 	f("", "otpi?series=openai", 400, `Missing value for \"date\": must be YYYY-MM-DD`)

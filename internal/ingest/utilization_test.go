@@ -114,7 +114,8 @@ func TestUtilization_Rejects(t *testing.T) {
 	f("tracked_gpus", "0", `tracked_gpus 0 is out of bounds`+trackedAllowed)
 	f("tracked_gpus", "NaN", `tracked_gpus "NaN" is not a plain decimal number`+trackedAllowed)
 	f("tracked_gpus", "1000000001", `tracked_gpus 1000000001 is out of bounds`+trackedAllowed)
-	f("rented_gpus", "61", `the reading of gpu_name "H200" and region "us-east" at 2026-01-02T03:04:00.000Z of source "monitor" is known with different content; the first version stays. Use --revise to add a new revision.`)
+	f("rented_gpus", "61", `the reading of gpu_name "H200" and region "us-east" at 2026-01-02T03:04:00.000Z `+
+		`of source "monitor" is known with different content; the first version stays. Use --revise to add a new revision.`)
 	if got := storedReadings(t, db); len(got) != 1 || got[0].Rented != 60 {
 		t.Errorf("stored are %+v, want the good reading", got)
 	}

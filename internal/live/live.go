@@ -127,7 +127,7 @@ func (f *Follower) next(
 		if err != nil {
 			return nil, err
 		}
-		current, seen = snapshot.New(catalog, counters.Catalog), store.Counters{}
+		current, seen, f.settler = snapshot.New(catalog, counters.Catalog), store.Counters{}, nil
 		if update.Series, err = f.allSeries(ctx, catalogLines(catalog), counters.Publication); err != nil {
 			return nil, err
 		}
@@ -235,9 +235,6 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 			return err
 		}
 	}
-	if err := f.readUtilization(ctx, seen, now, update); err != nil {
-		return err
-	}
 	if now.Notices != seen.Notices {
 		if update.Notices, err = f.Store.Notices(ctx, seen.Notices, now.Notices); err != nil {
 			return err
@@ -248,11 +245,11 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 			return err
 		}
 	}
-	return nil
+	return f.readUtilization(ctx, seen, now, update)
 }
 
-// readUtilization reads which readings count now. All are read again when the methodology changes, or if the last
-// attempt has failed: the settler cannot go back.
+// readUtilization reads which readings count now. All are read again when the methodology changes, or if this has
+// failed: the settler cannot go back. So nothing that may fail comes after it.
 func (f *Follower) readUtilization(
 	ctx context.Context, seen, now store.Counters, update *snapshot.Update,
 ) (err error) {

@@ -382,6 +382,28 @@ func TestLoad_LateUtilization(t *testing.T) {
 	want(math.MaxInt64, 5, 6, 3)
 }
 
+// If something else cannot be read, readings that were restated meanwhile are not forgotten.
+func TestLoad_FailsAfterARestatement(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	adoptSettling(t, db)
+	f := newFollower(db)
+	for hour := range int64(4) {
+		read(t, db, hour, hour)
+	}
+	read(t, db, 7, 1) // it is late
+	load(t, f)
+	restateReadings(t, db, 2)
+	storetest.Exec(t, db, `ALTER TABLE notices RENAME TO kept`)
+	storetest.Exec(t, db, `UPDATE counters SET value = value + 1 WHERE name = 'notices'`)
+	if err := f.Load(t.Context()); err == nil {
+		t.Fatal("notices that are not there were read")
+	}
+	storetest.Exec(t, db, `ALTER TABLE kept RENAME TO notices`)
+	storetest.Exec(t, db, `UPDATE counters SET value = value - 1 WHERE name = 'notices'`)
+	wantFresh(t, db, load(t, f))
+}
+
 // days are daily records of a line, from 1970 on.
 func days(n int64, line assay.Line) store.SeriesRecords {
 	s := store.SeriesRecords{Line: line, Grain: assay.Daily}

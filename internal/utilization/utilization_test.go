@@ -47,7 +47,7 @@ func TestCapacities(t *testing.T) {
 	f(old, assay.Global, 0, 999, 999, Capacity{100, 9, 16, 150}, Capacity{200, 0, 10, 210})
 	for u := range s.Capacities(line(assay.Global), 0, 999, 999, nil) {
 		if u.At != 100 {
-			t.Error("goes on after the reader has left")
+			t.Error("it yields more to a reader that has stopped")
 		}
 		break
 	}
