@@ -147,6 +147,11 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 fuzz-short:
 	scripts/fuzz --unguided 2000x
 
+.PHONY: fuzz-http
+INPUTS ?= 100000000
+fuzz-http: ## the HTTP loop beside net/http, with INPUTS connections (100 million)
+	GOGC=400 $(GO) test ./internal/http1 -run 'TestDifferential$$' -inputs $(INPUTS) -timeout 24h -v
+
 RUNS ?= 50
 PKG  ?= ./...
 .PHONY: stress

@@ -216,7 +216,8 @@ func (n *node) newServer() (*web.Server, error) {
 	server, err := web.New(web.Config{
 		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status, Pages: pages,
-		Data: n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
+		StandardHTTP: config.standardHTTP,
+		Data:         n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)

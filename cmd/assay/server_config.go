@@ -23,6 +23,7 @@ type serverConfig struct {
 	trustedProxies []netip.Prefix
 	proxyHeader    string
 	corsOrigins    []string
+	standardHTTP   bool
 	keyLimit       int
 	planLimits     map[assay.Tier]int
 	accountLimit   int // 0: ten times keyLimit
@@ -66,6 +67,9 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 		"`NUMBER` of connections at a time, fewer if the limit of open files requires it")
 	addNumberFlag(flags, &c.connections.PerAddress, "max-connections-per-address", 1, 1_000_000,
 		"`NUMBER` of connections at a time from one address, IPv6 by /64; trusted proxies are exempt")
+	parsedFlag(flags, "http", textFlag, "fast",
+		"`SERVER` of connections: fast, or standard to leave all to net/http", c.setHTTP)
+	completeFlag(cmd, "http", "fast", "standard")
 	parsedFlag(flags, "cors-origins", listFlag, "", "`ORIGIN,…` of web pages that may send API keys",
 		func(text string) error {
 			c.corsOrigins = splitList(text)
@@ -90,6 +94,14 @@ func (c *serverConfig) setAddr(text string) error {
 		return errors.New("the port must be a number from 0 to 65535")
 	}
 	c.addr = text
+	return nil
+}
+
+func (c *serverConfig) setHTTP(text string) error {
+	if text != "fast" && text != "standard" {
+		return errors.New("must be fast or standard")
+	}
+	c.standardHTTP = text == "standard"
 	return nil
 }
 

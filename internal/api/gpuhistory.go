@@ -120,14 +120,20 @@ func (q *query) points(gpuName string, form historyForm) (web.Response, error) {
 			return web.Ready(b), nil
 		}
 	}
+	return h.rows(), nil
+}
+
+// rows serves the range from the rows of the series. It has a copy of the history: what it hands out outlives the
+// handler, and what is cached should cost no allocation.
+func (h gpuHistory) rows() web.Response {
 	head := h.appendHead(make([]byte, 0, 256), nil)
 	version := h.version("points", head, h.series)
 	if !h.desc {
-		return web.Piece(version, head, h.series.Rows(h.i, h.j)), nil
+		return web.Piece(version, head, h.series.Rows(h.i, h.j))
 	}
 	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
 		return append(dst, h.series.Row(h.at(k))...)
-	}), nil
+	})
 }
 
 // isCached reports whether the series caches the response, made and compressed once per publication: the ranges that

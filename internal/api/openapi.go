@@ -18,7 +18,7 @@ import (
 //go:embed openapi.yaml
 var openAPIText []byte
 
-var yamlType = []string{"application/yaml"}
+const yamlType = "application/yaml"
 
 // description is the description of the API in both of its forms, or why it could not be made.
 type description struct {

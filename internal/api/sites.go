@@ -279,8 +279,8 @@ func (m *siteModel) aggregate(by sites.Grouping, scope sites.Scope) *web.Body {
 
 // mapForms are the two forms of a map: in the envelope, and as a bare collection.
 var mapForms = [...]struct {
-	contentType []string // nil: JSON
-	begin       string   // before the number of features; the bare form does not have it
+	contentType string // empty: JSON
+	begin       string // before the number of features; the bare form does not have it
 	head        string
 	tail        []byte
 }{
@@ -290,7 +290,7 @@ var mapForms = [...]struct {
 		tail:  []byte("]}}"),
 	},
 	{
-		contentType: []string{"application/geo+json"},
+		contentType: "application/geo+json",
 		head:        `{"type":"FeatureCollection","features":[`,
 		tail:        []byte("]}"),
 	},

@@ -117,8 +117,8 @@ func noData(format string, args ...any) error {
 var errNoCheckpoint = noData("No checkpoint of the log has been signed yet.")
 
 var (
-	plainText = []string{"text/plain; charset=utf-8"}
-	binary    = []string{"application/octet-stream"}
+	plainText = "text/plain; charset=utf-8"
+	binary    = "application/octet-stream"
 )
 
 // logCheckpoint serves the last checkpoint.

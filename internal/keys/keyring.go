@@ -40,7 +40,9 @@ func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 	if !wellFormed(text) {
 		return assay.Caller{}, errInvalid
 	}
-	found, ok := k.ring.Load().find(sha256.Sum256([]byte(text)))
+	var key [keyLength]byte // on the stack, unlike a conversion
+	copy(key[:], text)
+	found, ok := k.ring.Load().find(sha256.Sum256(key[:]))
 	switch {
 	case !ok:
 		return assay.Caller{}, errInvalid

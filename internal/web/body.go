@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -16,7 +15,6 @@ type Body struct {
 type form struct {
 	payload []byte
 	etag    string
-	length  []string
 }
 
 // compressFrom is the size at which compression begins to pay. A smaller body has the identity form only.
@@ -44,7 +42,7 @@ func newTaggedBody(raw []byte, tag string, modified int64) *Body {
 }
 
 func newForm(payload []byte, tag string, e encoding) form {
-	return form{payload: payload, etag: etag(tag, e), length: []string{strconv.Itoa(len(payload))}}
+	return form{payload: payload, etag: etag(tag, e)}
 }
 
 // Size is how many bytes the body takes in all encodings.

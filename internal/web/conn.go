@@ -1,8 +1,8 @@
 package web
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -10,20 +10,16 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/assaydata/assay"
 )
 
-// conns watches the connections of a server. It bounds how many there are (connlimit.go), and it does two things that
-// net/http does at a higher price.
-//
-// It closes connections that wait too long for a request, whether none arrives or one arrives too slowly, and those
-// whose response takes too long. The timeouts of http.Server would set several timers per request, which costs more
-// than serving it; here a request costs two atomic stores, and one sweep per second checks all connections.
-//
-// And it sends a response of some kilobytes in one piece. net/http would split it after its buffer of 4 KiB, and the
-// second system call costs as much as all the rest.
+// conns watches the connections of a server. It bounds how many there are (connlimit.go), and it closes those that wait
+// too long for a request, whether none arrives or one arrives too slowly, and those whose response takes too long. The
+// timeouts of http.Server would set several timers per request, which costs more than serving it; here a request costs
+// two atomic stores, and one sweep per second checks all connections.
 type conns struct {
 	limits  func() ConnectionLimits
 	trusted func(netip.Addr) bool // proxies, which have the connections of many clients
@@ -43,7 +39,7 @@ const (
 	responseTimeout = 150
 )
 
-// conn is a connection that has a deadline and can hold back what is written to it.
+// conn is a connection that has a deadline.
 type conn struct {
 	net.Conn
 	address  netip.Addr   // what the client counts as
@@ -51,84 +47,34 @@ type conn struct {
 	deadline atomic.Int64 // second at which it is closed
 	waiting  atomic.Bool  // for a request
 	lingers  atomic.Bool  // before it closes, because the client may still send a body
-
-	mu      sync.Mutex
-	holding bool   // guarded by mu
-	lines   []byte // header lines of the next response; guarded by mu
-	held    []byte // what was written while holding; guarded by mu
+	unread   []byte       // what was read from it before net/http has got it
 }
 
-// holdMost is how much is held back. What is longer goes out together with what was held, in one system call.
-const holdMost = 16 << 10
-
-// hold keeps back the response that is going to be written until it is complete, and adds header lines to it. net/http
-// would keep each of them in a map, copy, sort and check it, which for the headers of the contract costs as much as
-// making the response.
-func (c *conn) hold(fields []field) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.holding = true
-	c.lines = c.lines[:0]
-	for _, f := range fields {
-		c.lines = append(append(c.lines, f.name...), ": "...)
-		c.lines = append(append(c.lines, f.value...), "\r\n"...)
+// SyscallConn is for those who make the system calls of the connection themselves.
+func (c *conn) SyscallConn() (syscall.RawConn, error) {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		return tcp.SyscallConn()
 	}
+	return nil, errors.ErrUnsupported
 }
 
-// addLinesLocked puts the header lines after the status line, with which a response begins, and returns the rest of it.
-func (c *conn) addLinesLocked(p []byte) []byte {
-	status := bytes.IndexByte(p, '\n') + 1
-	c.held = append(append(c.held, p[:status]...), c.lines...)
-	c.lines = c.lines[:0]
-	return p[status:]
-}
-
-// Write writes, or holds back.
-func (c *conn) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.holding {
-		return c.Conn.Write(p)
+// Read reads what was read before, then the connection.
+func (c *conn) Read(p []byte) (int, error) {
+	if len(c.unread) > 0 {
+		n := copy(p, c.unread)
+		c.unread = c.unread[n:]
+		return n, nil
 	}
-	size := len(p)
-	if len(c.lines) > 0 {
-		p = c.addLinesLocked(p)
-	}
-	if len(c.held)+len(p) <= holdMost {
-		c.held = append(c.held, p...)
-		return size, nil
-	}
-	pieces := net.Buffers{c.held, p}
-	if len(c.held) == 0 {
-		pieces = pieces[1:]
-	}
-	_, err := pieces.WriteTo(c.Conn)
-	c.held = c.held[:0]
-	if err != nil {
-		return 0, err
-	}
-	return size, nil
-}
-
-// release sends what was held back.
-func (c *conn) release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.holding = false
-	if len(c.held) > 0 {
-		_, _ = c.Conn.Write(c.held) // the server notices a broken connection at the next read
-		c.held = c.held[:0]
-	}
+	return c.Conn.Read(p)
 }
 
 // lingerTime is how long a connection waits for the rest of a body that no one wants: as long as net/http does.
 const lingerTime = 500 * time.Millisecond
 
-// Close sends what was held back and closes. If the client may still send a body, it first reads what comes: closing
-// with unread bytes would reset the connection, and the client would lose the response.
+// Close closes the connection. If the client may still send a body, it first reads what comes: closing with unread
+// bytes would reset the connection, and the client would lose the response.
 func (c *conn) Close() error {
 	if !c.lingers.Swap(false) {
-		c.release()
 		return c.Conn.Close()
 	}
 	err := c.CloseWrite()
@@ -144,7 +90,6 @@ func (c *conn) Close() error {
 // CloseWrite is how the server ends a connection of which it has not read everything, so that its last response is not
 // lost.
 func (c *conn) CloseWrite() error {
-	c.release()
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		return tcp.CloseWrite()
 	}
@@ -199,7 +144,6 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 		c.waiting.Store(false)
 		c.deadline.Store(cs.now.Load() + responseTimeout)
 	case http.StateIdle:
-		c.release()
 		c.deadline.Store(cs.now.Load() + idleTimeout)
 		c.waiting.Store(true)
 	case http.StateClosed, http.StateHijacked:

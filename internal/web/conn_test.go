@@ -2,13 +2,14 @@ package web
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,13 +23,13 @@ type watchedServer struct {
 	release chan struct{}       // lets one response at /slow continue
 }
 
-func newWatchedServer(t *testing.T) *watchedServer {
+func newWatchedServer(t *testing.T, standardOnly bool) *watchedServer {
 	t.Helper()
-	return newLimitedServer(t, ConnectionLimits{})
+	return newLimitedServer(t, standardOnly, ConnectionLimits{})
 }
 
 // newLimitedServer makes a server that trusts the proxy 127.0.0.9.
-func newLimitedServer(t *testing.T, limits ConnectionLimits) *watchedServer {
+func newLimitedServer(t *testing.T, standardOnly bool, limits ConnectionLimits) *watchedServer {
 	t.Helper()
 	trusted := func(address netip.Addr) bool { return address == netip.MustParseAddr("127.0.0.9") }
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,32 +38,37 @@ func newLimitedServer(t *testing.T, limits ConnectionLimits) *watchedServer {
 	}
 	conns := newConns(func() ConnectionLimits { return limits }, trusted)
 	s := &watchedServer{conns, l.Addr().String(), make(chan http.ConnState, 100), make(chan struct{})}
-	server := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/slow" {
-				<-s.release
-			}
-			if held, ok := r.Context().Value(connKey{}).(*conn); ok && r.URL.Path == "/held" {
-				held.hold([]field{{"X-Held", "yes"}})
-				_, _ = io.WriteString(w, strings.Repeat("a", 10_000))
-				return
-			}
-			_, _ = io.WriteString(w, "answer")
-		}),
-		ConnContext: withConn,
-		ConnState: func(conn net.Conn, state http.ConnState) {
-			s.changed(conn, state)
-			s.states <- state
-		},
-	}
+	both := newServers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			<-s.release
+		}
+		_, _ = io.WriteString(w, "answer")
+	}), func(conn net.Conn, state http.ConnState) {
+		s.changed(conn, state)
+		s.states <- state
+	}, slog.New(slog.DiscardHandler))
 	served := make(chan error)
-	go func() { served <- server.Serve(listener{l, s.conns, new(Server).refuse}) }()
+	go func() {
+		served <- both.serve(context.Background(), listener{l, s.conns, new(Server).refuse}, standardOnly)
+	}()
 	t.Cleanup(func() {
 		close(s.release)
-		_ = server.Close()
+		_ = l.Close()
 		<-served
 	})
 	return s
+}
+
+// onBothPaths runs a test with http1 before net/http, and with net/http alone.
+func onBothPaths(t *testing.T, test func(t *testing.T, standardOnly bool)) {
+	t.Helper()
+	t.Parallel()
+	for name, standardOnly := range map[string]bool{"fast": false, "standard": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, standardOnly)
+		})
+	}
 }
 
 // client is the other end of a connection.
@@ -162,158 +168,105 @@ const (
 )
 
 func TestConns_FirstRequest(t *testing.T) {
-	s := newWatchedServer(t)
-	c := s.dial(t)
-	s.sweeps(newTimeout - 1)
-	c.send(someRequest)
-	c.answered()
-	s.waitFor(t, http.StateIdle)
-	s.sweeps(idleTimeout)
-	c.closed(s)
-
-	c = s.dial(t)
-	s.sweeps(newTimeout)
-	c.closed(s)
-}
-
-func TestConns_DropByDrop(t *testing.T) {
-	s := newWatchedServer(t)
-	c := s.dial(t)
-	c.send(longRequest)
-	for range newTimeout - 1 {
-		c.send("x")
-		s.sweep()
-	}
-	c.send(endOfRequest)
-	c.answered()
-	s.waitFor(t, http.StateIdle)
-
-	// The second request of a connection has the time of its wait.
-	c.send(longRequest)
-	for range idleTimeout {
-		c.send("x")
-		s.sweep()
-	}
-	c.closed(s)
-
-	c = s.dial(t)
-	c.send(longRequest)
-	for range newTimeout {
-		c.send("x")
-		s.sweep()
-	}
-	c.closed(s)
-}
-
-func TestConns_NextRequest(t *testing.T) {
-	s := newWatchedServer(t)
-	c := s.dial(t)
-	for range 3 {
+	onBothPaths(t, func(t *testing.T, standardOnly bool) {
+		s := newWatchedServer(t, standardOnly)
+		c := s.dial(t)
+		s.sweeps(newTimeout - 1)
 		c.send(someRequest)
 		c.answered()
 		s.waitFor(t, http.StateIdle)
-		s.sweeps(idleTimeout - 1)
-	}
-	s.sweep()
-	c.closed(s)
+		s.sweeps(idleTimeout)
+		c.closed(s)
+
+		c = s.dial(t)
+		s.sweeps(newTimeout)
+		c.closed(s)
+	})
+}
+
+func TestConns_DropByDrop(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, standardOnly bool) {
+		s := newWatchedServer(t, standardOnly)
+		c := s.dial(t)
+		c.send(longRequest)
+		for range newTimeout - 1 {
+			c.send("x")
+			s.sweep()
+		}
+		c.send(endOfRequest)
+		c.answered()
+		s.waitFor(t, http.StateIdle)
+
+		// The second request of a connection has the time of its wait.
+		c.send(longRequest)
+		for range idleTimeout {
+			c.send("x")
+			s.sweep()
+		}
+		c.closed(s)
+
+		c = s.dial(t)
+		c.send(longRequest)
+		for range newTimeout {
+			c.send("x")
+			s.sweep()
+		}
+		c.closed(s)
+	})
+}
+
+func TestConns_NextRequest(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, standardOnly bool) {
+		s := newWatchedServer(t, standardOnly)
+		c := s.dial(t)
+		for range 3 {
+			c.send(someRequest)
+			c.answered()
+			s.waitFor(t, http.StateIdle)
+			s.sweeps(idleTimeout - 1)
+		}
+		s.sweep()
+		c.closed(s)
+	})
 }
 
 func TestConns_WhileResponding(t *testing.T) {
-	s := newWatchedServer(t)
-	c := s.dial(t)
-	c.send(slowRequest)
-	s.waitFor(t, http.StateActive)
-	s.sweeps(responseTimeout - 1) // longer than any wait for a request
-	s.release <- struct{}{}
-	c.answered()
-	s.waitFor(t, http.StateIdle)
-	s.sweeps(idleTimeout)
-	c.closed(s)
+	onBothPaths(t, func(t *testing.T, standardOnly bool) {
+		s := newWatchedServer(t, standardOnly)
+		c := s.dial(t)
+		c.send(slowRequest)
+		s.waitFor(t, http.StateActive)
+		s.sweeps(responseTimeout - 1) // longer than any wait for a request
+		s.release <- struct{}{}
+		c.answered()
+		s.waitFor(t, http.StateIdle)
+		s.sweeps(idleTimeout)
+		c.closed(s)
+	})
 }
 
 // net/http waits for a request's body before it responds, although no handler reads it.
 func TestConns_BodyNeverComes(t *testing.T) {
-	s := newWatchedServer(t)
-	c := s.dial(t)
-	c.send(withoutBody)
-	s.waitFor(t, http.StateActive)
-	s.sweeps(responseTimeout)
-	c.closed(s)
+	onBothPaths(t, func(t *testing.T, standardOnly bool) {
+		s := newWatchedServer(t, standardOnly)
+		c := s.dial(t)
+		c.send(withoutBody)
+		s.waitFor(t, http.StateActive)
+		s.sweeps(responseTimeout)
+		c.closed(s)
+	})
 }
 
 // A server that has not read all of a request says its last word, ends its side and waits a little, so that the word is
 // not lost. For that it must be able to end one side of the connection.
 func TestConns_LastWordIsRead(t *testing.T) {
-	s := newWatchedServer(t)
-	c := s.dial(t)
-	c.send("POST / HTTP/1.1\r\nHost: assay\r\nContent-Length: 10000000\r\n\r\n" + strings.Repeat("x", 100_000))
-	c.answered()
-	if _, err := c.ReadByte(); !errors.Is(err, io.EOF) {
-		t.Errorf("the answer ends with %v, not with the end of the connection", err)
-	}
-}
-
-// A response that is held back is sent in one piece when it is complete, and is not lost when the connection ends.
-func TestConns_HeldResponse(t *testing.T) {
-	s := newWatchedServer(t)
-	for _, header := range []string{"", "Connection: close\r\n"} {
+	onBothPaths(t, func(t *testing.T, standardOnly bool) {
+		s := newWatchedServer(t, standardOnly)
 		c := s.dial(t)
-		c.send("GET /held HTTP/1.1\r\nHost: assay\r\n" + header + "\r\n")
-		response, err := http.ReadResponse(c.Reader, nil)
-		if err != nil {
-			t.Fatal(err)
+		c.send("POST / HTTP/1.1\r\nHost: assay\r\nContent-Length: 10000000\r\n\r\n" + strings.Repeat("x", 100_000))
+		c.answered()
+		if _, err := c.ReadByte(); !errors.Is(err, io.EOF) {
+			t.Errorf("the answer ends with %v, not with the end of the connection", err)
 		}
-		body, err := io.ReadAll(response.Body)
-		if err != nil || len(body) != 10_000 || response.Header.Get("X-Held") != "yes" {
-			t.Errorf("with %q: %d bytes, %v, %v", header, len(body), response.Header, err)
-		}
-	}
-}
-
-// pieces counts the writes that reach the network.
-type pieces struct {
-	net.Conn
-	sizes []int
-}
-
-func (p *pieces) Write(b []byte) (int, error) {
-	p.sizes = append(p.sizes, len(b))
-	return len(b), nil
-}
-
-func (p *pieces) Close() error { return nil }
-
-func TestConn_Hold(t *testing.T) {
-	network := &pieces{}
-	c := &conn{Conn: network}
-	write := func(n int) {
-		t.Helper()
-		if got, err := c.Write(make([]byte, n)); got != n || err != nil {
-			t.Fatalf("wrote %d of %d: %v", got, n, err)
-		}
-	}
-	f := func(want ...int) {
-		t.Helper()
-		if !slices.Equal(network.sizes, want) {
-			t.Errorf("the network got pieces of %v, want %v", network.sizes, want)
-		}
-		network.sizes = nil
-	}
-	write(10)
-	f(10) // nothing is held unless asked for
-	c.hold(nil)
-	write(4096)
-	write(2000)
-	f()
-	c.release()
-	f(6096)
-	c.hold(nil)
-	write(4096)
-	write(100_000) // together in one call on a real connection; here each is seen
-	f(4096, 100_000)
-	write(5)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	f(5)
+	})
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"net"
@@ -136,10 +135,9 @@ func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 	}
 	id := s.newRequestID()
 	body := newErrorBody(e, id).text()
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", Status(e.Kind), http.StatusText(Status(e.Kind)))
-	for _, f := range []field{
-		{"Content-Type", jsonType[0]},
+	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", Status(e.Kind), http.StatusText(Status(e.Kind)))
+	for _, line := range [][2]string{
+		{"Content-Type", jsonType},
 		{"Content-Length", strconv.Itoa(len(body))},
 		{"Cache-Control", noStore},
 		{"Connection", "close"},
@@ -147,10 +145,9 @@ func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 		{"X-Content-Type-Options", "nosniff"},
 		{"X-Request-Id", id},
 	} {
-		fmt.Fprintf(&b, "%s: %s\r\n", f.name, f.value)
+		b = appendLine(b, line[0], line[1])
 	}
-	b.WriteString("\r\n")
-	b.Write(body)
-	_, _ = nc.Write(b.Bytes()) // a client that is gone needs no response
+	b = append(append(b, "\r\n"...), body...)
+	_, _ = nc.Write(b) // a client that is gone needs no response
 	_ = nc.Close()
 }

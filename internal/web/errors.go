@@ -69,7 +69,7 @@ func (r *Request) fail(err error) {
 	}
 	raw := r.ErrorBody(e).text()
 	r.out.headers.contentType = jsonType
-	r.out.headers.contentLength = []string{strconv.Itoa(len(raw))}
+	r.out.headers.length = len(raw)
 	r.SetHeader("Cache-Control", noStore)
 	if e.RetryAfter > 0 {
 		r.SetHeader("Retry-After", strconv.Itoa(Seconds(e.RetryAfter)))

@@ -1,11 +1,10 @@
 package web
 
 import (
-	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
+	"testing"
 )
 
 // What tests from outside the package need.
@@ -15,10 +14,8 @@ const (
 	StaleAfter   = staleAfter
 )
 
-// WithConn makes requests with the context take nc for one of our connections.
-func WithConn(ctx context.Context, nc net.Conn) context.Context {
-	return withConn(ctx, &conn{Conn: nc})
-}
+// OnBothPaths is onBothPaths.
+func OnBothPaths(t *testing.T, test func(t *testing.T, standardOnly bool)) { onBothPaths(t, test) }
 
 // ClientOf is the client's address of a request.
 func (s *Server) ClientOf(r *http.Request) netip.Addr { return s.settings.Load().proxies.client(r) }

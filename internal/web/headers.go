@@ -1,68 +1,89 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/assaydata/assay/internal/http1"
+)
 
 // headers are the headers of a response, collected until the status is written.
 type headers struct {
-	contentType   []string // net/http must see these three, because it acts on them
-	contentLength []string
-	close         bool
-	fields        []field // all others
+	contentType string // empty for none, and none to be guessed
+	length      int    // of the body; unknownLength if that is not known
+	close       bool
+	rateLimit   []byte // the lines of the rate limit, which the next limit replaces
+	lines       []byte // all others
 }
 
-// field is one header line.
-type field struct{ name, value string }
+const unknownLength = -1
 
-func (h *headers) add(name, value string) { h.fields = append(h.fields, field{name, value}) }
+// emptied is headers without any, in the memory of these.
+func (h *headers) emptied() headers {
+	return headers{length: unknownLength, rateLimit: h.rateLimit[:0], lines: h.lines[:0]}
+}
 
-// set replaces a header that may have been added before.
-func (h *headers) set(name, value string) {
-	for i := range h.fields {
-		if h.fields[i].name == name {
-			h.fields[i].value = value
-			return
-		}
+func (h *headers) add(name, value string) { h.lines = appendLine(h.lines, name, value) }
+
+// appendLine appends a header line. A line end in the value would begin another header, so it becomes a space.
+func appendLine(dst []byte, name, value string) []byte {
+	dst = append(append(dst, name...), ": "...)
+	if strings.ContainsAny(value, "\r\n") {
+		value = strings.NewReplacer("\r", " ", "\n", " ").Replace(value)
 	}
-	h.add(name, value)
+	return append(append(dst, value...), "\r\n"...)
 }
 
-// Content types, as net/http takes header values.
-var (
-	jsonType = []string{"application/json"}
-	noType   = []string{} // none, and none to be guessed
-)
+const jsonType = "application/json"
 
 // writer is the response writer of a request. It counts what is written, and writes the headers.
 type writer struct {
 	http.ResponseWriter
+	fast    *http1.Response // the same, if it is one
 	headers headers
-	conn    *conn // nil when the request did not arrive on one of our connections
 	status  int   // 0 before the status is written
 	bytes   int64 // of the body
 }
 
-// WriteHeader writes the status and the headers. Our own connection writes most lines as they are; net/http would keep
-// each in a map, copy, sort and check it.
+// WriteHeader writes the status and the headers.
 func (w *writer) WriteHeader(status int) {
 	w.status = status
-	known := w.Header()
-	if w.headers.contentType != nil {
-		known["Content-Type"] = w.headers.contentType
+	h := &w.headers
+	if w.fast == nil {
+		w.writeMap()
+		w.ResponseWriter.WriteHeader(status)
+		return
 	}
-	if w.headers.contentLength != nil {
-		known["Content-Length"] = w.headers.contentLength
+	if h.contentType != "" {
+		h.add("Content-Type", h.contentType)
 	}
-	if w.headers.close {
-		known["Connection"] = []string{"close"}
+	if h.close {
+		w.fast.CloseAfter()
 	}
-	if w.conn != nil {
-		w.conn.hold(w.headers.fields)
-	} else {
-		for _, f := range w.headers.fields {
-			known.Add(f.name, f.value)
+	h.lines = append(h.lines, h.rateLimit...)
+	w.fast.Start(status, h.lines, h.length)
+}
+
+// writeMap puts the headers into the map of net/http.
+func (w *writer) writeMap() {
+	h, known := &w.headers, w.Header()
+	for line := range strings.SplitSeq(string(h.lines)+string(h.rateLimit), "\r\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			known.Add(name, value)
 		}
 	}
-	w.ResponseWriter.WriteHeader(status)
+	if h.contentType != "" {
+		known["Content-Type"] = []string{h.contentType}
+	} else if known["Content-Type"] == nil {
+		known["Content-Type"] = nil // net/http guesses one only if there is no such key
+	}
+	if h.length != unknownLength {
+		known["Content-Length"] = []string{strconv.Itoa(h.length)}
+	}
+	if h.close {
+		known["Connection"] = []string{"close"}
+	}
 }
 
 // Write writes a part of the body.

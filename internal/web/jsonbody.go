@@ -37,9 +37,11 @@ func (r *Request) skipBody() {
 	case !r.HasBody():
 	case r.http.Header.Get("Expect") == "" || !r.http.ProtoAtLeast(1, 1):
 		_, _ = io.CopyN(io.Discard, r.http.Body, maxSkipped)
-	case r.out.conn != nil:
+	default:
 		// The client expects to be asked for the body: it may send it all the same, or wait for the response first.
-		r.out.conn.lingers.Store(true)
+		if c, ok := r.http.Context().Value(connKey{}).(*conn); ok {
+			c.lingers.Store(true)
+		}
 	}
 }
 

@@ -76,12 +76,11 @@ func policyOf(c LimitConfig) string {
 
 // show sets the rate limit headers.
 func (l *Limiter[K]) show(r *Request, d limit.Decision) {
-	var buffer [48]byte
-	state := append(append(append(buffer[:0], '"'), l.config.Name...), `";r=`...)
-	state = strconv.AppendInt(state, int64(d.Remaining), 10)
-	state = strconv.AppendInt(append(state, ";t="...), int64(Seconds(d.Reset)), 10)
-	r.out.headers.set("RateLimit", string(state))
-	r.out.headers.set("RateLimit-Policy", l.policy)
+	line := append(append(append(r.out.headers.rateLimit[:0], `RateLimit: "`...), l.config.Name...), `";r=`...)
+	line = strconv.AppendInt(line, int64(d.Remaining), 10)
+	line = strconv.AppendInt(append(line, ";t="...), int64(Seconds(d.Reset)), 10)
+	line = append(line, "\r\n"...)
+	r.out.headers.rateLimit = appendLine(line, "RateLimit-Policy", l.policy)
 }
 
 // refusal is the error of what is over the limit.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/http1"
 )
 
 // Request is one request on its way through the server. It is valid until its handler returns.
@@ -39,10 +40,10 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 	current := s.settings.Load()
 	*r = Request{
 		server: s, settings: current, http: hr, now: s.config.Now(), client: current.proxies.client(hr), id: s.requestID(hr),
-		out:    writer{ResponseWriter: w, headers: headers{fields: r.out.headers.fields[:0]}},
+		out:    writer{ResponseWriter: w, headers: r.out.headers.emptied()},
 		params: r.params[:0], logLine: r.logLine,
 	}
-	r.out.conn, _ = hr.Context().Value(connKey{}).(*conn)
+	r.out.fast, _ = w.(*http1.Response)
 	if r.HasBody() {
 		r.setBodyDeadline(time.Now().Add(bodyTimeout))
 	}
@@ -59,7 +60,7 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 
 // end drops all references, so that the pool keeps nothing alive.
 func (r *Request) end() {
-	*r = Request{out: writer{headers: headers{fields: r.out.headers.fields[:0]}}, params: r.params[:0], logLine: r.logLine}
+	*r = Request{out: writer{headers: r.out.headers.emptied()}, params: r.params[:0], logLine: r.logLine}
 }
 
 // Now is when the request arrived.

@@ -1,10 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"github.com/assaydata/assay"
@@ -19,8 +19,8 @@ type Response struct {
 	body        *Body // of ready and unstored
 	rows        rows  // of piece and appended
 	location    string
-	status      int      // of unstored
-	contentType []string // nil: JSON
+	status      int    // of unstored
+	contentType string // empty: JSON
 	expires     int64
 	shortLived  bool
 	immutable   bool
@@ -112,7 +112,7 @@ func (r Response) Expires(at int64) Response { r.expires = at; return r }
 func (r Response) Immutable() Response { r.immutable = true; return r }
 
 // As sets the content type, if it is not JSON.
-func (r Response) As(contentType []string) Response { r.contentType = contentType; return r }
+func (r Response) As(contentType string) Response { r.contentType = contentType; return r }
 
 // ByAccept says that another Accept header gets another form.
 func (r Response) ByAccept() Response { r.byAccept = true; return r }
@@ -160,10 +160,7 @@ func (r *Request) send(a *Response) {
 		r.out.WriteHeader(http.StatusSeeOther)
 		return
 	}
-	r.out.headers.contentType = jsonType
-	if a.contentType != nil {
-		r.out.headers.contentType = a.contentType
-	}
+	r.out.headers.contentType = cmp.Or(a.contentType, jsonType)
 	r.SetHeader("Vary", r.vary(a.byAccept))
 	if a.form == unstored {
 		r.SetHeader("Cache-Control", noStore)
@@ -213,24 +210,18 @@ func (r *Request) notModified(etag string) bool {
 	if given == nil || !matches(given, etag) {
 		return false
 	}
-	r.out.headers.contentType = noType
+	r.out.headers.contentType = ""
 	r.out.WriteHeader(http.StatusNotModified)
 	return true
 }
-
-// smallBody is what net/http buffers whole: it then sets the length itself, at less cost.
-const smallBody = 2048
 
 func (r *Request) sendForm(status int, f *form, e encoding) {
 	if e != identity {
 		r.SetHeader("Content-Encoding", encodings[e].name)
 	}
-	head := r.http.Method == http.MethodHead
-	if head || len(f.payload) >= smallBody {
-		r.out.headers.contentLength = f.length
-	}
+	r.out.headers.length = len(f.payload)
 	r.out.WriteHeader(status)
-	if !head {
+	if r.http.Method != http.MethodHead {
 		r.out.writeAll(f.payload)
 	}
 }
@@ -250,7 +241,7 @@ func (r *Request) sendRows(a *rows, e encoding) {
 	if e != identity {
 		r.SetHeader("Content-Encoding", encodings[e].name)
 	} else if a.row == nil {
-		r.out.headers.contentLength = []string{strconv.Itoa(size)}
+		r.out.headers.length = size
 	}
 	r.out.WriteHeader(http.StatusOK)
 	switch {

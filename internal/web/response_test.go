@@ -1,12 +1,9 @@
 package web_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -194,80 +191,4 @@ func TestRespond_CacheControl(t *testing.T) {
 		brief(covered.Add(3*time.Hour+30*time.Second), "full", target, "private, max-age=1")
 	}
 	brief(covered.Add(90*time.Second), "", "/api/publications/latest", "public, max-age=30")
-}
-
-// TestAllocations: no allocation of a response grows with the range it covers.
-func TestAllocations(t *testing.T) {
-	r := newRig(t)
-	r.LogTo(nil)
-	measure := func(target, coding string) (allocations float64, size int) {
-		request := httptest.NewRequest(http.MethodGet, target, nil)
-		request.Header.Set("Authorization", "Bearer "+r.Keys["full"])
-		request.Header.Set("Accept-Encoding", coding)
-		request = request.WithContext(web.WithConn(t.Context(), &discardConn{}))
-		w := &discard{header: http.Header{}}
-		allocations = testing.AllocsPerRun(50, func() {
-			clear(w.header)
-			w.size = 0
-			r.Clock = r.Clock.Add(time.Hour) // so that no limiter steps in
-			r.ServeHTTP(w, request)
-		})
-		return allocations, w.size
-	}
-	const volatilities = "/api/gpu/H200/volatility?startDate=2026-01-20&endDate=2026-02-04&granularity=hourly&limit="
-	for _, coding := range []string{"identity", "gzip", "zstd"} {
-		for _, pair := range [][2]string{
-			{"/api/gpu/H200/index-history?granularity=hourly&startDate=2026-02-02T00:00:00Z", "/api/gpu/H200/index-history?granularity=hourly&startDate=2026-01-20T02:00:00Z"},
-			{"/api/gpu/H200/history-simple?granularity=hourly&limit=50", "/api/gpu/H200/history-simple?granularity=hourly&limit=350"},
-			{"/api/gpu/H200/history-range?granularity=hourly&limit=50", "/api/gpu/H200/history-range?granularity=hourly&limit=350"},
-			{"/api/gpu/H200/index-history?granularity=hourly&as_of=2026-02-02&startDate=2026-01-30", "/api/gpu/H200/index-history?granularity=hourly&as_of=2026-02-02"},
-			{"/api/gpu/H200/realtime?as_of=2026-02-04T12:00:00Z&minutes=60", "/api/gpu/H200/realtime?as_of=2026-02-04T12:00:00Z&minutes=1440"},
-			{volatilities + "50", volatilities + "350"},
-		} {
-			short, shortSize := measure(pair[0], coding)
-			long, longSize := measure(pair[1], coding)
-			if longSize < 2*shortSize && coding == "identity" {
-				t.Fatalf("%s has %d bytes, %s %d: nothing is compared", pair[0], shortSize, pair[1], longSize)
-			}
-			// The longer responses have hundreds of rows more, and none may cost anything. What a pool has lost to the collector
-			// may: the race detector makes it lose a quarter.
-			if long > short+30 {
-				t.Errorf("%s in %s: %.0f allocations, %s: %.0f", pair[0], coding, short, pair[1], long)
-			}
-		}
-	}
-	if price, _ := measure("/api/gpu/H200", "identity"); price > 16 {
-		t.Errorf("the current price costs %.0f allocations", price)
-	}
-}
-
-// discardConn is a connection that keeps nothing.
-type discardConn struct{ net.Conn }
-
-func (discardConn) Write(b []byte) (int, error) { return len(b), nil }
-
-// discard is a response writer that keeps nothing.
-type discard struct {
-	header http.Header
-	size   int
-}
-
-func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) WriteHeader(int)             {}
-func (d *discard) Write(b []byte) (int, error) { d.size += len(b); return len(b), nil }
-
-func BenchmarkPrice(b *testing.B) {
-	r := newRig(b)
-	logs := &bytes.Buffer{}
-	r.LogTo(logs)
-	request := httptest.NewRequest(http.MethodGet, "/api/gpu/H200", nil)
-	request = request.WithContext(web.WithConn(b.Context(), &discardConn{}))
-	w := &discard{header: http.Header{}}
-	b.ReportAllocs()
-	for b.Loop() {
-		clear(w.header)
-		r.Clock = r.Clock.Add(time.Second)
-		logs.Reset()
-		r.ServeHTTP(w, request)
-	}
 }

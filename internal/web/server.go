@@ -34,7 +34,9 @@ type Config struct {
 	PublicURL   string             // scheme and host that browsers use for this server; may be empty
 	Limits      *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
 	Status      *NodeStatus
-	Pages       Pages // the dashboard; nil for none
+	// StandardHTTP leaves all connections to net/http.
+	StandardHTTP bool
+	Pages        Pages // the dashboard; nil for none
 
 	// Data describes what is being served. It is called once per request.
 	Data func() DataState

@@ -53,12 +53,13 @@ func (b *lockedBuffer) String() string {
 // smallServer serves one route on a listener, or over the network if that is nil, and logs into logs. stop waits for
 // the requests in flight.
 func smallServer(
-	t *testing.T, logs io.Writer, l net.Listener, private bool, serve func(*web.Request) (web.Response, error),
+	t *testing.T, standardOnly bool, logs io.Writer, l net.Listener, private bool,
+	serve func(*web.Request) (web.Response, error),
 ) (url string, stop func()) {
 	t.Helper()
 	log := slog.New(slog.NewJSONHandler(logs, nil))
 	s, err := web.New(web.Config{
-		Now: time.Now, Log: log, Requests: logs, Settings: web.Settings{KeyLimit: 1},
+		Now: time.Now, Log: log, Requests: logs, Settings: web.Settings{KeyLimit: 1}, StandardHTTP: standardOnly,
 		Data:   func() web.DataState { return web.DataState{Loaded: true} },
 		Status: web.NewNodeStatus(web.StatusConfig{Now: time.Now, Log: log}),
 	}, web.Group{Private: private, Routes: []web.Route{
@@ -98,179 +99,184 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A body has to arrive within ten seconds, whether the route takes one or not.
 func TestServe_SlowBody(t *testing.T) {
-	t.Parallel()
-	f := func(name string, serve func(*web.Request) (web.Response, error), want string) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var logs lockedBuffer
-				l := make(pipes)
-				_, stop := smallServer(t, &logs, l, false, serve)
-				defer stop()
-				client, server := net.Pipe()
-				l <- server
-				began := time.Now()
-				go func() {
-					_, _ = io.WriteString(client, "GET /route HTTP/1.1\r\nHost: assay\r\nContent-Type: application/json\r\n"+
-						"Content-Length: 100\r\n\r\n{")
-				}()
-				response, err := io.ReadAll(client)
-				if err != nil || !strings.Contains(string(response), want) {
-					t.Errorf("the response is %s (%v), want %s", response, err, want)
-				}
-				if took := time.Since(began); took != 10*time.Second {
-					t.Errorf("the connection ended after %v", took)
-				}
+	web.OnBothPaths(t, func(t *testing.T, standardOnly bool) {
+		f := func(name string, serve func(*web.Request) (web.Response, error), want string) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var logs lockedBuffer
+					l := make(pipes)
+					_, stop := smallServer(t, standardOnly, &logs, l, false, serve)
+					defer stop()
+					client, server := net.Pipe()
+					l <- server
+					began := time.Now()
+					go func() {
+						_, _ = io.WriteString(client, "GET /route HTTP/1.1\r\nHost: assay\r\nContent-Type: application/json\r\n"+
+							"Content-Length: 100\r\n\r\n{")
+					}()
+					response, err := io.ReadAll(client)
+					if err != nil || !strings.Contains(string(response), want) {
+						t.Errorf("the response is %s (%v), want %s", response, err, want)
+					}
+					if took := time.Since(began); took != 10*time.Second {
+						t.Errorf("the connection ended after %v", took)
+					}
+				})
 			})
-		})
-	}
-	f("read", func(r *web.Request) (web.Response, error) {
-		var body struct{}
-		return web.Response{}, r.ReadJSON(&body, "name")
-	}, "Invalid body: it did not arrive within 10 seconds, must be a JSON object with name.")
-	f("ignored", func(*web.Request) (web.Response, error) {
-		return web.Ready(web.NewBody([]byte(`"ready"`), 0)), nil
-	}, "ready")
+		}
+		f("read", func(r *web.Request) (web.Response, error) {
+			var body struct{}
+			return web.Response{}, r.ReadJSON(&body, "name")
+		}, "Invalid body: it did not arrive within 10 seconds, must be a JSON object with name.")
+		f("ignored", func(*web.Request) (web.Response, error) {
+			return web.Ready(web.NewBody([]byte(`"ready"`), 0)), nil
+		}, "ready")
+	})
 }
 
 // A connection that is closed while bytes of the client are unread is reset, and the client loses the response. So the
 // server reads a body to its end even if it has no use for it.
 func TestServe_UnwantedBodyOfTheLastRequest(t *testing.T) {
-	t.Parallel()
-	f := func(name, head, body string, ends time.Duration) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var logs lockedBuffer
-				l := make(pipes)
-				_, stop := smallServer(t, &logs, l, false, func(*web.Request) (web.Response, error) {
-					return web.Ready(web.NewBody([]byte(`"ready"`), 0)), nil
+	web.OnBothPaths(t, func(t *testing.T, standardOnly bool) {
+		f := func(name, head, body string, ends time.Duration) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var logs lockedBuffer
+					l := make(pipes)
+					_, stop := smallServer(t, standardOnly, &logs, l, false, func(*web.Request) (web.Response, error) {
+						return web.Ready(web.NewBody([]byte(`"ready"`), 0)), nil
+					})
+					defer stop()
+					client, server := net.Pipe()
+					l <- server
+					began := time.Now()
+					sent := make(chan error, 1)
+					go func() {
+						_, err := io.WriteString(client, head+"\r\nHost: assay\r\n\r\n"+body)
+						sent <- err
+					}()
+					response, err := io.ReadAll(client)
+					if err != nil || !strings.HasSuffix(string(response), `"ready"`) {
+						t.Errorf("the response is %s (%v)", response, err)
+					}
+					if err := <-sent; err != nil {
+						t.Errorf("the request was not read to its end: %v", err)
+					}
+					if took := time.Since(began); took != ends {
+						t.Errorf("the connection ended after %v", took)
+					}
 				})
-				defer stop()
-				client, server := net.Pipe()
-				l <- server
-				began := time.Now()
-				sent := make(chan error, 1)
-				go func() {
-					_, err := io.WriteString(client, head+"\r\nHost: assay\r\n\r\n"+body)
-					sent <- err
-				}()
-				response, err := io.ReadAll(client)
-				if err != nil || !strings.HasSuffix(string(response), `"ready"`) {
-					t.Errorf("the response is %s (%v)", response, err)
-				}
-				if err := <-sent; err != nil {
-					t.Errorf("the request was not read to its end: %v", err)
-				}
-				if took := time.Since(began); took != ends {
-					t.Errorf("the connection ended after %v", took)
-				}
 			})
-		})
-	}
-	body := strings.Repeat("b", 100_000)
-	f("close", "GET /route HTTP/1.1\r\nConnection: close\r\nContent-Length: 100000", body, 0)
-	f("chunks", "GET /route HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked", "186a0\r\n"+body+"\r\n0\r\n\r\n", 0)
-	f("HTTP/1.0", "GET /route HTTP/1.0\r\nContent-Length: 100000", body, 0)
-	f("not sent yet", "GET /route HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 100000", "",
-		500*time.Millisecond) // which a client with a real connection does not wait for: the server ends its side at once
+		}
+		body := strings.Repeat("b", 100_000)
+		f("close", "GET /route HTTP/1.1\r\nConnection: close\r\nContent-Length: 100000", body, 0)
+		f("chunks", "GET /route HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked", "186a0\r\n"+body+"\r\n0\r\n\r\n", 0)
+		f("HTTP/1.0", "GET /route HTTP/1.0\r\nContent-Length: 100000", body, 0)
+		f("not sent yet", "GET /route HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 100000", "",
+			500*time.Millisecond) // which a client with a real connection does not wait for: the server ends its side at once
+	})
 }
 
 // A client may send a body without waiting for the server to ask for it. The server has no use for it here, and what is
 // unread must not cost the client a response that is still on its way.
 func TestServe_BodySentUnasked(t *testing.T) {
-	t.Parallel()
-	content := strings.Repeat("c", 1<<20)
-	f := func(name, head string) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var logs lockedBuffer
-			url, stop := smallServer(t, &logs, nil, false, func(*web.Request) (web.Response, error) {
-				return web.Ready(web.NewBody([]byte(content), 0)), nil
+	web.OnBothPaths(t, func(t *testing.T, standardOnly bool) {
+		content := strings.Repeat("c", 1<<20)
+		f := func(name, head string) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				var logs lockedBuffer
+				url, stop := smallServer(t, standardOnly, &logs, nil, false, func(*web.Request) (web.Response, error) {
+					return web.Ready(web.NewBody([]byte(content), 0)), nil
+				})
+				defer stop()
+				conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/route"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if err := conn.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil { // most of the response has to wait
+					t.Fatal(err)
+				}
+				_, err = io.WriteString(conn, "GET /route "+head+"\r\nHost: assay\r\nExpect: 100-continue\r\n"+
+					"Content-Length: 100000\r\n\r\n"+strings.Repeat("b", 100_000))
+				if err != nil {
+					t.Fatal(err)
+				}
+				response, err := io.ReadAll(conn)
+				if err != nil || !strings.HasSuffix(string(response), content) {
+					t.Errorf("%d bytes of the response arrived (%v)", len(response), err)
+				}
 			})
-			defer stop()
-			conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/route"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if err := conn.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil { // most of the response has to wait
-				t.Fatal(err)
-			}
-			_, err = io.WriteString(conn, "GET /route "+head+"\r\nHost: assay\r\nExpect: 100-continue\r\n"+
-				"Content-Length: 100000\r\n\r\n"+strings.Repeat("b", 100_000))
-			if err != nil {
-				t.Fatal(err)
-			}
-			response, err := io.ReadAll(conn)
-			if err != nil || !strings.HasSuffix(string(response), content) {
-				t.Errorf("%d bytes of the response arrived (%v)", len(response), err)
-			}
-		})
-	}
-	f("keep", "HTTP/1.1")
-	f("close", "HTTP/1.1\r\nConnection: close")
-	f("HTTP/1.0", "HTTP/1.0")
+		}
+		f("keep", "HTTP/1.1")
+		f("close", "HTTP/1.1\r\nConnection: close")
+		f("HTTP/1.0", "HTTP/1.0")
+	})
 }
 
 // A client must not take the beginning of a body for the whole.
 func TestServe_PanicInTheBody(t *testing.T) {
-	t.Parallel()
-	for _, encoding := range []string{"identity", "gzip", "zstd"} {
-		for _, rows := range []int{1, 100_000} { // held back as a whole, and partly sent
-			t.Run(fmt.Sprintf("%s, %d rows", encoding, rows), func(t *testing.T) {
-				t.Parallel()
-				var logs lockedBuffer
-				url, stop := smallServer(t, &logs, nil, false, func(*web.Request) (web.Response, error) {
-					return web.Rows(web.Version{Tag: "x"}, []byte("["), rows+1, func(dst []byte, k int) []byte {
-						if k == rows {
-							panic("a bug")
-						}
-						return append(dst, rand.Text()...)
-					}), nil
+	web.OnBothPaths(t, func(t *testing.T, standardOnly bool) {
+		for _, encoding := range []string{"identity", "gzip", "zstd"} {
+			for _, rows := range []int{1, 100_000} { // held back as a whole, and partly sent
+				t.Run(fmt.Sprintf("%s, %d rows", encoding, rows), func(t *testing.T) {
+					t.Parallel()
+					var logs lockedBuffer
+					url, stop := smallServer(t, standardOnly, &logs, nil, false, func(*web.Request) (web.Response, error) {
+						return web.Rows(web.Version{Tag: "x"}, []byte("["), rows+1, func(dst []byte, k int) []byte {
+							if k == rows {
+								panic("a bug")
+							}
+							return append(dst, rand.Text()...)
+						}), nil
+					})
+					request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					request.Header.Set("Accept-Encoding", encoding)
+					response, err := http.DefaultTransport.RoundTrip(request)
+					if err == nil {
+						_, err = io.ReadAll(response.Body)
+					}
+					if err == nil {
+						t.Error("the body ends as if it were whole")
+					}
+					stop()
+					if !strings.Contains(logs.String(), "panic: a bug") || strings.Count(logs.String(), `"msg":"request"`) != 1 {
+						t.Errorf("the log does not report it: %s", logs.String())
+					}
 				})
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				request.Header.Set("Accept-Encoding", encoding)
-				response, err := http.DefaultTransport.RoundTrip(request)
-				if err == nil {
-					_, err = io.ReadAll(response.Body)
-				}
-				if err == nil {
-					t.Error("the body ends as if it were whole")
-				}
-				stop()
-				if !strings.Contains(logs.String(), "panic: a bug") || strings.Count(logs.String(), `"msg":"request"`) != 1 {
-					t.Errorf("the log does not report it: %s", logs.String())
-				}
-			})
+			}
 		}
-	}
+	})
 }
 
 // A client that hangs up is no failure of the server.
 func TestServe_ClientHangsUp(t *testing.T) {
-	t.Parallel()
-	var logs lockedBuffer
-	ctx, hangUp := context.WithCancel(t.Context())
-	url, stop := smallServer(t, &logs, nil, true, func(r *web.Request) (web.Response, error) {
-		hangUp()
-		<-r.Context().Done()
-		return web.Response{}, r.Context().Err()
+	web.OnBothPaths(t, func(t *testing.T, standardOnly bool) {
+		var logs lockedBuffer
+		ctx, hangUp := context.WithCancel(t.Context())
+		url, stop := smallServer(t, standardOnly, &logs, nil, true, func(r *web.Request) (web.Response, error) {
+			hangUp()
+			<-r.Context().Done()
+			return web.Response{}, r.Context().Err()
+		})
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, err := http.DefaultTransport.RoundTrip(request); err == nil {
+			t.Errorf("the server responds %d to a client that is gone", response.StatusCode)
+		}
+		stop()
+		if strings.Contains(logs.String(), `"level":"ERROR"`) || !strings.Contains(logs.String(), "the client went away") {
+			t.Errorf("the log is %s", logs.String())
+		}
 	})
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response, err := http.DefaultTransport.RoundTrip(request); err == nil {
-		t.Errorf("the server responds %d to a client that is gone", response.StatusCode)
-	}
-	stop()
-	if strings.Contains(logs.String(), `"level":"ERROR"`) || !strings.Contains(logs.String(), "the client went away") {
-		t.Errorf("the log is %s", logs.String())
-	}
 }
 
 // A method is any word that a client likes, such as a key by mistake.

@@ -1,0 +1,110 @@
+package http1
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// newSocket returns the fastest way to use a connection.
+func newSocket(nc net.Conn) socket {
+	if sc, ok := nc.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil {
+			return newRawSocket(nc, raw)
+		}
+	}
+	return &anySocket{nc: nc}
+}
+
+// rawSocket makes the system calls of a connection itself. They never block, so that the scheduler need not know of
+// them; that and the layers between are what they save. While the connection has nothing to read, it needs no buffer.
+type rawSocket struct {
+	nc  net.Conn
+	raw syscall.RawConn
+
+	// For the functions that raw calls, which are made once.
+	conn        *conn
+	errno       syscall.Errno
+	pieces      [2]syscall.Iovec
+	count, sent int
+	readable    func(fd uintptr) bool
+	writable    func(fd uintptr) bool
+}
+
+func newRawSocket(nc net.Conn, raw syscall.RawConn) *rawSocket {
+	s := &rawSocket{nc: nc, raw: raw}
+	s.readable, s.writable = s.tryRead, s.tryWrite
+	return s
+}
+
+func (s *rawSocket) read(c *conn) error {
+	s.conn = c
+	if err := s.raw.Read(s.readable); err != nil {
+		return err
+	}
+	if s.errno != 0 {
+		return os.NewSyscallError("read", s.errno)
+	}
+	if s.count == 0 {
+		return io.EOF
+	}
+	return nil
+}
+
+// tryRead reports whether there was something to read, or an error.
+func (s *rawSocket) tryRead(fd uintptr) bool {
+	room := s.conn.room()
+	s.count, s.errno = call(syscall.SYS_READ, fd, unsafe.Pointer(&room[0]), len(room)) //nolint:gosec // G103: ours
+	if s.errno == syscall.EAGAIN {
+		if len(s.conn.in) == 0 {
+			s.conn.release()
+		}
+		return false
+	}
+	s.conn.in = s.conn.in[:len(s.conn.in)+s.count]
+	return true
+}
+
+// call makes a system call that does not block.
+func call(trap, fd uintptr, at unsafe.Pointer, count int) (n int, errno syscall.Errno) {
+	for {
+		n, _, errno := syscall.RawSyscall(trap, fd, uintptr(at), uintptr(count))
+		if errno == 0 {
+			return int(n), 0
+		}
+		if errno != syscall.EINTR {
+			return 0, errno
+		}
+	}
+}
+
+func (s *rawSocket) write(head, body []byte) error {
+	s.count = 0
+	for _, piece := range [...][]byte{head, body} {
+		if len(piece) > 0 {
+			s.pieces[s.count].Base = &piece[0]
+			s.pieces[s.count].SetLen(len(piece))
+			s.count++
+		}
+	}
+	err := s.raw.Write(s.writable)
+	s.pieces = [2]syscall.Iovec{}
+	switch {
+	case err != nil:
+		return err
+	case s.errno != 0 && s.errno != syscall.EAGAIN:
+		return os.NewSyscallError("write", s.errno)
+	case s.sent < len(head)+len(body): // the client has to read first
+		fromHead := min(s.sent, len(head))
+		return (&anySocket{nc: s.nc}).write(head[fromHead:], body[s.sent-fromHead:])
+	}
+	return nil
+}
+
+// tryWrite writes once, as much as there is room for.
+func (s *rawSocket) tryWrite(fd uintptr) bool {
+	s.sent, s.errno = call(syscall.SYS_WRITEV, fd, unsafe.Pointer(&s.pieces[0]), s.count) //nolint:gosec // G103: ours
+	return true
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package http1
+
+import "net"
+
+// newSocket returns the fastest way to use a connection.
+func newSocket(nc net.Conn) socket { return &anySocket{nc: nc} }
