@@ -157,7 +157,7 @@ func (c *conn) serveAll() (served int, ok bool) {
 func (c *conn) serveOne() {
 	c.server.Changed(c.nc, http.StateActive)
 	start := len(c.out)
-	c.earlier = c.out[:start:start]
+	c.earlier = c.out[c.skip:start:start]
 	c.closing = c.request.fields.Close || c.server.stopping.Load()
 	c.response.reset()
 	if c.callHandler() {
@@ -220,7 +220,7 @@ func (c *conn) sendEarlier() {
 	defer c.sending.Unlock()
 	if len(c.earlier) > 0 && c.err == nil {
 		c.err = c.socket.write(c.earlier, nil)
-		c.skip = len(c.earlier)
+		c.skip += len(c.earlier)
 	}
 	c.earlier = nil
 }

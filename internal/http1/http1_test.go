@@ -196,8 +196,9 @@ func TestServer_ContextOfPipelinedRequests(t *testing.T) {
 	client, reader := s.dial(t)
 	send(t, client, "GET /one HTTP/1.1\r\nHost: a\r\n\r\n")
 	first := <-contexts
-	send(t, client, "GET /two HTTP/1.1\r\nHost: a\r\n\r\nGET /three HTTP/1.1\r\nHost: a\r\n\r\n")
-	for _, want := range []string{"/one", "/two", "/three"} {
+	send(t, client, "GET /two HTTP/1.1\r\nHost: a\r\n\r\nGET /three HTTP/1.1\r\nHost: a\r\n\r\n"+
+		"GET /four HTTP/1.1\r\nHost: a\r\n\r\n")
+	for _, want := range []string{"/one", "/two", "/three", "/four"} {
 		proceed <- struct{}{}
 		if _, body := receive(t, reader); body != want {
 			t.Errorf("response %q, want %q", body, want)
