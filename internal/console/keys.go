@@ -16,10 +16,13 @@ import (
 
 // listKeys serves the keys of an account, newest first.
 func (c *Console) listKeys(r *web.Request) (web.Response, error) {
-	c.Usage.Settle(r.Context()) // so that it is known when each was last used
+	unwritten := c.Usage.LastUsed() // before the store is read, which has every use that is not in it
 	list, err := c.Accounts.KeysOf(r.Context(), r.Caller().AccountID)
 	if err != nil {
 		return web.Response{}, err
+	}
+	for i := range list {
+		list[i].LastUsedAt = max(list[i].LastUsedAt, assay.Timestamp(unwritten[list[i].ID]))
 	}
 	return uncached(struct {
 		Success bool        `json:"success"`

@@ -39,6 +39,13 @@ func TestKeys_Lifecycle(t *testing.T) {
 	if list.Text != want {
 		t.Errorf("%s\nwant %s", list.Text, want)
 	}
+	stored, err := r.DB.ListKeys(t.Context())
+	r.Must(err)
+	for _, k := range stored {
+		if k.ID == made.Data.ID && k.LastUsedAt != 0 {
+			t.Error("listing the keys wrote when they were last used")
+		}
+	}
 	for _, caller := range []string{"premium session", "free session"} {
 		if got := r.Get(caller, "/api/keys"); got.Text != `{"success":true,"count":0,"data":[]}` {
 			t.Errorf("%s sees %s", caller, got.Text)

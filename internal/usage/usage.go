@@ -6,6 +6,9 @@
 // Counts that could not be written stay and are written the next time; after a clean stop, the last Flush writes the
 // rest. Only a process that is killed loses what it counted since the last Flush.
 //
+// A reader does not wait for the next write either: what this node has not written yet is added to what the store has.
+// What other nodes have not written yet is missing for these few seconds.
+//
 // The store keeps sums, so several nodes may count the same key. It holds ids of keys, never their texts. Days older
 // than the operator wants are removed.
 package usage
@@ -45,8 +48,9 @@ type Counter struct {
 	forgotten int64 // the day on which that was last done
 
 	shards  [shards]shard
-	writing chan struct{}  // holds one entry during a flush; made by New
-	waiting map[cell]tally // not written yet; only for the flush under way
+	writing chan struct{}  // holds one entry while the store is written or read; made by New
+	mu      sync.Mutex     // never held while the store is used
+	waiting map[cell]tally // not written yet, also what is being written; guarded by mu
 }
 
 // cell is what is counted together.
@@ -62,6 +66,11 @@ func (c cell) with(t tally) store.UsageCount {
 	return store.UsageCount{Day: c.day, KeyID: c.keyID, Route: c.route, Status: c.status, Requests: t.requests}
 }
 
+// cellOf is the cell of a row.
+func cellOf(u store.UsageCount) cell {
+	return cell{day: u.Day, keyID: u.KeyID, route: u.Route, status: u.Status}
+}
+
 // tally is a number of requests and the instant of the last one.
 type tally struct{ requests, last int64 }
 
@@ -74,7 +83,7 @@ type shard struct {
 	mu     sync.Mutex
 	counts map[cell]tally // guarded by mu
 	lost   int64          // requests not counted because the shard was full; guarded by mu
-	spare  map[cell]tally // empty, to replace counts; only for the flush under way
+	spare  map[cell]tally // empty, to replace counts; guarded by the counter's mu
 	_      [64]byte       // keeps neighbors off the same line of the processor's cache
 }
 
@@ -153,23 +162,45 @@ func (c *Counter) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c.collect()
-	if len(c.waiting) == 0 {
+	rows, lastUsed := c.unwritten()
+	if len(rows) == 0 {
 		return nil
-	}
-	rows, lastUsed := make([]store.UsageCount, 0, len(c.waiting)), map[string]int64{}
-	for at, t := range c.waiting {
-		rows = append(rows, at.with(t))
-		lastUsed[at.keyID] = max(lastUsed[at.keyID], t.last)
 	}
 	if err := c.Store.AddUsage(ctx, rows, lastUsed); err != nil {
 		return err
 	}
-	clear(c.waiting)
+	c.forgetWritten(rows)
 	return nil
 }
 
-// collect moves what the shards have counted to waiting.
+// unwritten returns everything that waits to be written.
+func (c *Counter) unwritten() (rows []store.UsageCount, lastUsed map[string]int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.collect()
+	rows = make([]store.UsageCount, 0, len(c.waiting))
+	for at, t := range c.waiting {
+		rows = append(rows, at.with(t))
+	}
+	return rows, c.lastUses()
+}
+
+// forgetWritten subtracts what was written from what waits: readers may have collected more in the meantime.
+func (c *Counter) forgetWritten(rows []store.UsageCount) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range rows {
+		at := cellOf(u)
+		left := c.waiting[at]
+		if left.requests -= u.Requests; left.requests > 0 {
+			c.waiting[at] = left
+		} else {
+			delete(c.waiting, at)
+		}
+	}
+}
+
+// collect moves what the shards have counted to waiting. The caller holds mu.
 func (c *Counter) collect() {
 	var lost int64
 	for i := range c.shards {
@@ -192,18 +223,27 @@ func (c *Counter) collect() {
 	}
 }
 
+// LastUsed returns when keys were last used, of those whose last use this node has not written yet. It waits for no
+// store. A use is in the store before it leaves this map, so a caller that needs the last use of a key calls LastUsed
+// first, then reads the store, and takes the later of the two.
+func (c *Counter) LastUsed() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.collect()
+	return c.lastUses()
+}
+
+// lastUses returns the last use of each key that waits to be written. The caller holds mu.
+func (c *Counter) lastUses() map[string]int64 {
+	last := map[string]int64{}
+	for at, t := range c.waiting {
+		last[at.keyID] = max(last[at.keyID], t.last)
+	}
+	return last
+}
+
 // Of picks whose usage is read.
 type Of = store.UsageOf
-
-// Settle writes what was counted just now, before it is read. While the store is busy, the last few seconds may be
-// missing from what is read.
-func (c *Counter) Settle(ctx context.Context) {
-	wait, cancel := context.WithTimeout(ctx, readWait)
-	defer cancel()
-	if err := c.Flush(wait); err != nil && ctx.Err() == nil {
-		c.Log.Warn("write the usage before it is read", "error", err)
-	}
-}
 
 // Read returns what keys have used from the first day to the last, including what this node counted just now. It adds
 // that to what is stored rather than to store it first: a read must not cost a write. While the counts are being
@@ -215,7 +255,6 @@ func (c *Counter) Read(ctx context.Context, of Of, first, last int64) ([]store.U
 	select {
 	case c.writing <- struct{}{}:
 		defer func() { <-c.writing }() // until the stored ones are read, so that nothing counts twice
-		c.collect()
 		var err error
 		if pending, err = c.pending(ctx, of, first, last); err != nil {
 			return nil, err
@@ -243,6 +282,9 @@ func (c *Counter) pending(ctx context.Context, of Of, first, last int64) (rows [
 		}
 		wanted = func(keyID string) bool { return inAccount[keyID] }
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.collect()
 	for at, t := range c.waiting {
 		if at.day >= first && at.day <= last && wanted(at.keyID) {
 			rows = append(rows, at.with(t))

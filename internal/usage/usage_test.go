@@ -232,6 +232,127 @@ func testCounterLastUsed(t *testing.T, db *store.DB) {
 	}
 }
 
+// unwritten compares the last uses that are not in the store yet.
+func unwritten(t *testing.T, c *Counter, want map[string]int64) {
+	t.Helper()
+	if diff := cmp.Diff(want, c.LastUsed()); diff != "" {
+		t.Errorf("the last uses that are not written differ (-want +got):\n%s", diff)
+	}
+}
+
+// The last uses are known before they are written, and to the node that counted them only.
+func TestCounter_LastUsedBeforeTheWrite(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	c, other := counter(db), counter(db)
+	c.Count("aaaaaa", price, 200, noon+2)
+	c.Count("aaaaaa", "/api/otpi", 404, noon+1)
+	c.Count("bbbbbb", price, 200, noon)
+	unwritten(t, c, map[string]int64{"aaaaaa": noon + 2, "bbbbbb": noon})
+	unwritten(t, other, map[string]int64{})
+	want(t, db)
+	if err := c.Flush(storetest.BreakAt(t, 1)); err == nil {
+		t.Fatal("a flush into a failing store succeeded")
+	}
+	unwritten(t, c, map[string]int64{"aaaaaa": noon + 2, "bbbbbb": noon})
+	flush(t, c)
+	unwritten(t, c, map[string]int64{})
+}
+
+// What is counted during a write is kept for the next one, even if a reader has collected it meanwhile. The reader does
+// not wait for the write.
+func TestCounter_LastUsedDuringAWrite(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	c := counter(db)
+	c.Count("aaaaaa", price, 200, noon)
+	c.Count("bbbbbb", price, 200, noon)
+	c.writing <- struct{}{} // as in Flush
+	rows, lastUsed := c.unwritten()
+	c.Count("aaaaaa", price, 200, noon+1)
+	unwritten(t, c, map[string]int64{"aaaaaa": noon + 1, "bbbbbb": noon})
+	if err := db.AddUsage(t.Context(), rows, lastUsed); err != nil {
+		t.Fatal(err)
+	}
+	c.forgetWritten(rows)
+	<-c.writing
+	unwritten(t, c, map[string]int64{"aaaaaa": noon + 1})
+	flush(t, c)
+	want(t, db,
+		store.UsageCount{Day: today, KeyID: "aaaaaa", Route: price, Status: 200, Requests: 2},
+		store.UsageCount{Day: today, KeyID: "bbbbbb", Route: price, Status: 200, Requests: 1},
+	)
+}
+
+// A request waits to be written, is being written, or is in the store: whenever a reader comes, it misses none
+// and sees none twice.
+func TestCounter_ReadersMissNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, testCounterReadersMissNothing)
+}
+
+func testCounterReadersMissNothing(t *testing.T, db *store.DB) {
+	_, key, err := keys.Create(t.Context(), db, assay.Full, "a test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := counter(db)
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := c.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for n := int64(1); n <= 200; n += 2 {
+		c.Count(key.ID, price, 200, noon+n)
+		for range 5 { // before, during and after the write
+			if last := readLastUse(t, c); last != noon+n {
+				t.Errorf("after %d requests the last use is that of request %d", n, last-noon)
+			}
+		}
+		c.Count(key.ID, price, 200, noon+n+1)
+		for range 2 { // before and after the write, for which it waits
+			if requests := readRequests(t, c, key.ID); requests != n+1 {
+				t.Errorf("%d requests are counted as %d", n+1, requests)
+			}
+		}
+	}
+	close(stop)
+	writer.Wait()
+}
+
+// readLastUse reads when the only key was last used, as the route for it does.
+func readLastUse(t *testing.T, c *Counter) int64 {
+	t.Helper()
+	unwritten := c.LastUsed()
+	list, err := c.Store.ListKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return max(unwritten[list[0].ID], list[0].LastUsedAt)
+}
+
+// readRequests reads how often a key was used.
+func readRequests(t *testing.T, c *Counter, keyID string) (requests int64) {
+	t.Helper()
+	rows, err := c.Read(t.Context(), Of{KeyID: keyID}, today, today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range rows {
+		requests += u.Requests
+	}
+	return requests
+}
+
 // Memory stays bounded, also when the store cannot be written.
 func TestCounter_MemoryIsBounded(t *testing.T) {
 	t.Parallel()
@@ -244,7 +365,7 @@ func TestCounter_MemoryIsBounded(t *testing.T) {
 			_ = c.Flush(ended)
 		}
 	}
-	c.collect()
+	c.LastUsed()
 	if len(c.waiting) > maxWaiting {
 		t.Errorf("%d cells wait", len(c.waiting))
 	}

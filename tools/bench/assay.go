@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,10 +29,18 @@ type assayServer struct {
 	start time.Duration // from its start to its first response, to a tenth of a second
 }
 
-// apiKeys are the keys in the demo's keys file.
+// apiKeys are the keys and accounts in the demo's keys file.
 type apiKeys struct {
-	Premium string `json:"premium"`
-	Full    string `json:"full"`
+	Premium  string        `json:"premium"`
+	Full     string        `json:"full"`
+	Accounts []demoAccount `json:"accounts"`
+}
+
+// demoAccount is someone who can sign in to the demo.
+type demoAccount struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Plan     string `json:"plan"`
 }
 
 // startDemo starts the demo in dir and waits until it serves. It first builds the market, which takes a while.
@@ -80,7 +89,7 @@ func startNode(ctx context.Context, n node) (*assayServer, error) {
 	}
 	a := &assayServer{Process: p, base: "http://" + addr}
 	begun := time.Now()
-	if err := p.Await(ctx, 2*time.Minute, a.healthy); err != nil {
+	if err := p.Await(ctx, 5*time.Minute, a.healthy); err != nil {
 		p.Stop()
 		return nil, err
 	}
@@ -106,6 +115,53 @@ func readKeys(path string) (apiKeys, error) {
 		return k, fmt.Errorf("%s: want keys named premium and full", path)
 	}
 	return k, nil
+}
+
+// signIn signs in to the account with full access and creates a key, so that it has one to show. It returns the cookie
+// of the session.
+func (a *assayServer) signIn(ctx context.Context) (cookie string, err error) {
+	full := slices.IndexFunc(a.keys.Accounts, func(d demoAccount) bool { return d.Plan == "full" })
+	if full < 0 {
+		return "", errors.New("the demo's keys file has no account with the plan full")
+	}
+	who := a.keys.Accounts[full]
+	set, err := a.post(ctx, "/api/session", "", map[string]string{"email": who.Email, "password": who.Password})
+	if err != nil {
+		return "", err
+	}
+	cookie, _, _ = strings.Cut(set.Get("Set-Cookie"), ";")
+	if cookie == "" {
+		return "", errors.New("POST /api/session set no cookie")
+	}
+	_, err = a.post(ctx, "/api/create-api-key", cookie, map[string]string{"name": "bench"})
+	return cookie, err
+}
+
+// post sends a JSON body, and returns the header of the response.
+func (a *assayServer) post(ctx context.Context, path, cookie string, body any) (http.Header, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Forwarded-For", nextAddress())
+	if cookie != "" {
+		req.Header.Set("Cookie", cookie)
+	}
+	res, err := plainClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= http.StatusMultipleChoices {
+		reason, _ := io.ReadAll(io.LimitReader(res.Body, 200)) // it only explains the status
+		return nil, fmt.Errorf("POST %s: %s: %s", path, res.Status, reason)
+	}
+	return res.Header, nil
 }
 
 // fetchBodies fetches each response once and keeps it. A compressed one must have the same content as the plain one.

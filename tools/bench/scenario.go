@@ -8,11 +8,12 @@ import (
 
 // scenario is a request with Assay's response to it.
 type scenario struct {
-	name  string
-	path  string  // path and query as sent
-	key   string  // API key; empty for an anonymous caller
-	gzip  bool    // request the compressed response
-	floor float64 // least share of nginx's requests per second; zero is reported, not judged
+	name    string
+	path    string  // path and query as sent
+	key     string  // API key; empty for an anonymous caller
+	session string  // cookie of a session; empty for a caller who has not signed in
+	gzip    bool    // request the compressed response
+	floor   float64 // least share of nginx's requests per second; zero is reported, not judged
 
 	body  []byte // as sent
 	plain []byte // the same, decompressed
@@ -53,6 +54,9 @@ func (s scenario) headers() []header {
 	var h []header
 	if s.key != "" {
 		h = append(h, header{"Authorization", "Bearer " + s.key})
+	}
+	if s.session != "" {
+		h = append(h, header{"Cookie", s.session})
 	}
 	if s.gzip {
 		h = append(h, header{"Accept-Encoding", "gzip"})

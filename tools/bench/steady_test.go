@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,6 +24,35 @@ func steadyServer(t *testing.T, description string, status *atomic.Int64) *assay
 	}))
 	t.Cleanup(server.Close)
 	return &assayServer{Process: &process.Process{Name: "assay"}, base: server.URL}
+}
+
+// A route that only a session opens is requested with one, and without a key.
+func TestSteadyRoutes_SignsIn(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch got := r.Method + " " + r.URL.Path + " " + r.Header.Get("Cookie") + r.Header.Get("Authorization"); {
+		case got == "GET /openapi.json ":
+			_, _ = w.Write([]byte(`{"paths":{"/api/keys":{"get":{}}}}`))
+		case got == "POST /api/session " && string(body) == `{"email":"ann@demo.example","password":"horse"}`:
+			w.Header().Set("Set-Cookie", "assay_session=token; Path=/; HttpOnly")
+		case got == "POST /api/create-api-key assay_session=token", got == "GET /api/keys assay_session=token":
+		default:
+			http.Error(w, got+string(body), http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	a := &assayServer{base: server.URL, keys: apiKeys{Full: "sk", Accounts: []demoAccount{
+		{Email: "bob@demo.example", Password: "cow", Plan: "none"}, {Email: "ann@demo.example", Password: "horse", Plan: "full"},
+	}}}
+	routes, err := a.steadyRoutes(t.Context(), time.Now())
+	if err != nil || len(routes) != 1 || routes[0].scenario.session != "assay_session=token" || routes[0].scenario.key != "" {
+		t.Errorf("got %+v (%v)", routes, err)
+	}
+	a.keys.Accounts = a.keys.Accounts[:1]
+	if _, err := a.steadyRoutes(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "plan full") {
+		t.Errorf("without an account: %v", err)
+	}
 }
 
 func TestMeasureSteady(t *testing.T) {
