@@ -65,6 +65,7 @@ clean: ## remove everything the targets made, except the linter (see clean-all)
 .PHONY: clean-all
 clean-all: clean ## also remove the linters, which take minutes to build
 	rm -rf tools/lint/bin tools/lint/node_modules tools/tessera/bin tools/vuln/bin
+	rm -rf tools/peers/victoria/bin tools/peers/stdlib/bin tools/peers/express/node_modules
 
 ##@ Test
 
@@ -101,7 +102,7 @@ unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redi
 # Packages without goroutines of their own have nothing for the race detector to find. Everything else runs under it, in the
 # short form: it skips long tests that use one goroutine, and repeats on PostgreSQL only the tests about PostgreSQL.
 NO_GOROUTINES := . ./internal/access ./internal/coding ./internal/dashboard ./internal/flatparquet ./internal/index/... ./internal/ln \
-	./internal/memory ./internal/merkle ./internal/proof ./internal/sites ./internal/tokens ./internal/utilization ./internal/values ./scripts ./tools/bench ./tools/drill ./tools/growth ./tools/incidents ./tools/report ./tools/secondverifier ./tools/testenv ./verifier
+	./internal/memory ./internal/merkle ./internal/proof ./internal/sites ./internal/tokens ./internal/utilization ./internal/values ./scripts ./tools/bench ./tools/drill ./tools/growth ./tools/incidents ./tools/peers/stdlib ./tools/report ./tools/secondverifier ./tools/testenv ./verifier
 
 # SQLite itself, translated to Go, is not watched: it has no goroutines, and watching it takes most of the time of the tests
 # that use it. Everything that calls it is watched.
@@ -203,7 +204,7 @@ GOVULNCHECK := tools/vuln/bin/govulncheck
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in Go modules and npm packages, as far as the network allows
-	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint
+	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint tools/peers/express
 
 # In its own module, as golangci-lint is, and apart from it: a new version of one does not rebuild the other.
 $(GOVULNCHECK): tools/vuln/go.mod tools/vuln/go.sum
@@ -226,6 +227,28 @@ bench-engine: build ## measure import, publish and verify beside sqlite3, and be
 bench-nodes: build ## measure nodes on PostgreSQL and shared limits, and write docs/performance.md (10 minutes, 6 GB)
 	scripts/need postgres redis-server wrk
 	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -nodes -update docs/performance.md
+
+# What people would use instead of Assay. VictoriaMetrics is built from source in its own module, with a C compiler, as its
+# releases are; the packages of the Express service are those of its lockfile.
+VICTORIA := tools/peers/victoria/bin/victoria-metrics
+EXPRESS  := tools/peers/express/node_modules/.package-lock.json
+
+$(VICTORIA): tools/peers/victoria/go.mod tools/peers/victoria/go.sum
+	@echo 'building VictoriaMetrics (once, some minutes)'
+	cd tools/peers/victoria && CGO_ENABLED=1 GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/victoria-metrics \
+		github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics
+	@touch $@
+
+$(EXPRESS): tools/peers/express/package-lock.json
+	scripts/need npm
+	cd tools/peers/express && $(NPM_CI)
+	@touch $@
+
+.PHONY: bench-peers
+bench-peers: build $(VICTORIA) $(EXPRESS) ## measure the server beside VictoriaMetrics, Express and others, and write docs/performance.md (15 minutes)
+	scripts/need nginx wrk postgres redis-server npm
+	$(GO) build -o tools/peers/stdlib/bin/stdlib ./tools/peers/stdlib
+	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -peers -update docs/performance.md
 
 .PHONY: growth growth-short
 growth: build ## measure every command and the server up to 10,000,000 values, and write docs/performance.md (half an hour, 8 GB)

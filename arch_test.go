@@ -178,6 +178,7 @@ var packages = map[string]struct {
 		may: "tools/process tools/report",
 		why: "it measures the program from outside, as it measures nginx or psql",
 	},
+	"tools/peers/stdlib": {may: "", why: "Assay is compared with it, so it has nothing of Assay"},
 	"tools/drill": {
 		may: "tools/process tools/relay tools/report",
 		why: "it breaks the servers that the program depends on, from outside",

@@ -11,7 +11,7 @@ import (
 )
 
 // npmFolders are the folders with npm packages.
-var npmFolders = []string{"../ui", "../tools/lint"}
+var npmFolders = []string{"../ui", "../tools/lint", "../tools/peers/express"}
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
@@ -32,7 +32,7 @@ func readJSON(t *testing.T, path string, into any) {
 // commandFiles are the files whose commands install or run tools.
 func commandFiles(t *testing.T) []string {
 	t.Helper()
-	files := []string{"../Makefile", "../.ci/run", "../ui/package.json", "../tools/lint/package.json"}
+	files := []string{"../Makefile", "../.ci/run", "../ui/package.json", "../tools/lint/package.json", "../tools/peers/express/package.json"}
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,8 @@ func TestSupplyChain_VersionsArePinned(t *testing.T) {
 	}
 	for module, tool := range map[string]string{
 		"../tools/lint/go.mod": "github.com/golangci/golangci-lint/v2", "../tools/vuln/go.mod": "golang.org/x/vuln",
-		"../tools/tessera/go.mod": "github.com/transparency-dev/tessera",
+		"../tools/tessera/go.mod":        "github.com/transparency-dev/tessera",
+		"../tools/peers/victoria/go.mod": "github.com/VictoriaMetrics/VictoriaMetrics",
 	} {
 		text := readFile(t, module)
 		if !regexp.MustCompile(`(?m)^(tool |\t)`+regexp.QuoteMeta(tool)).MatchString(text) ||

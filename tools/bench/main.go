@@ -1,10 +1,12 @@
 // Command bench measures Assay from outside and compares it with a peer on the same machine in the same minute: the
-// server with nginx sending the same responses, and the index engine with the sqlite3 shell on the same rows.
+// server with nginx sending the same responses, and the index engine with the sqlite3 shell on the same rows. It also
+// compares the server with what people would use instead of it.
 //
 //	make build && scripts/need nginx wrk sqlite3
 //	go run ./tools/bench                              # the server: about six minutes
 //	go run ./tools/bench -engine                      # the engine: about a quarter of an hour, 4 GB
 //	scripts/with-services go run ./tools/bench -nodes # PostgreSQL, several nodes, Redis: about ten minutes, 6 GB
+//	make bench-peers                                  # VictoriaMetrics, Express…: about a quarter of an hour
 //	go run ./tools/bench -update docs/performance.md  # also write the table into the document
 //	go run ./tools/bench -short                       # seconds: does it run at all
 //
@@ -38,6 +40,12 @@
 // without shared limits. Finally one node publishes and three read: delays.go polls all of them to measure how long a
 // publication or a key takes to reach them.
 //
+// # How the peers are measured
+//
+// VictoriaMetrics, a service with Express and PostgreSQL, a program of Go's standard library and nginx get the
+// published values of one GPU model, each through its own interface (peers.go, victoria.go, express.go). Their
+// responses must have the same values as Assay's. Then wrk loads all of them in turns.
+//
 // # How to read the results
 //
 // Read the ratio. Requests per second depend on the machine, and wrk uses the same cores. A ratio of 0.5 means that
@@ -45,11 +53,12 @@
 // send the next request as soon as they have a response, so they are times under full load, not of a single request.
 //
 // The floors (scenario.go, report.go, enginereport.go, nodesreport.go) are there to catch a lost optimization, not a
-// noisy neighbor: measure again on a quiet machine before you believe a failure. With -short only errors fail, never
-// a number.
+// noisy neighbor: measure again on a quiet machine before you believe a failure. Beside the peers they are goals
+// (peers.go). With -short only errors fail, never a number.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -75,6 +84,7 @@ type options struct {
 	update   string
 	engine   bool
 	nodes    bool
+	peers    bool
 	sizes    []int    // stored transactions to measure publishing at, growing
 	hourRows int      // transactions of an hour that is published
 	args     []string // the command line, for the report
@@ -98,6 +108,8 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
 	flags.BoolVar(&o.nodes, "nodes", false,
 		"measure PostgreSQL, nodes that share it, and shared limits; run it under scripts/with-services")
+	flags.BoolVar(&o.peers, "peers", false,
+		"compare with what people would use instead; make bench-peers installs it, and runs this under scripts/with-services")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -144,8 +156,8 @@ func (o options) check(rest []string) error {
 		return fmt.Errorf("-rounds %d: want 1 to 50", o.rounds)
 	case o.duration < time.Second || o.duration > time.Minute || o.duration%time.Second != 0:
 		return fmt.Errorf("-duration %s: want whole seconds, 1s to 60s", o.duration)
-	case o.engine && o.nodes:
-		return errors.New("-engine and -nodes: one at a time")
+	case o.engine && o.nodes || o.engine && o.peers || o.nodes && o.peers:
+		return errors.New("-engine, -nodes and -peers: one at a time")
 	case o.short && o.update != "":
 		return errors.New("-short and -update: one second is too short for the document")
 	}
@@ -157,6 +169,7 @@ const (
 	serverSection report.Section = "bench"
 	engineSection report.Section = "engine"
 	nodesSection  report.Section = "nodes"
+	peersSection  report.Section = "peers"
 )
 
 // suite is one group of measurements with its section in the document.
@@ -172,6 +185,9 @@ func (o options) suite() suite {
 	}
 	if o.nodes {
 		return suite{nodesSection, []string{"psql", "wrk"}, measureNodes}
+	}
+	if o.peers {
+		return suite{peersSection, []string{"nginx", "node", "psql", "wrk"}, measurePeers}
 	}
 	return suite{serverSection, []string{"nginx", "wrk"}, measureServer}
 }
@@ -224,7 +240,7 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (mea
 	}
 	r := serverReport{options: o, tools: tools, at: time.Now()}
 	for i, s := range scenarios {
-		pair := [2]target{{assay.Process, assay.base}, {nginx.Process, nginx.bases[i]}}
+		pair := []target{{process: assay.Process, base: assay.base}, {process: nginx.Process, base: nginx.bases[i]}}
 		res, err := measure(ctx, wrk, o, s, pair)
 		if err != nil {
 			return nil, err
@@ -241,51 +257,61 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (mea
 	return r, err
 }
 
-// target is one of the two servers under load.
+// target is one of the servers under load.
 type target struct {
 	process *process.Process
 	base    string
+	label   string // if the name of the process is not enough
 }
 
-// measure loads the pair in turns and returns the medians.
-func measure(ctx context.Context, wrk loader, o options, s scenario, pair [2]target) (result, error) {
-	samples, err := loadInTurns(ctx, wrk, o, [2]scenario{s, s}, pair)
+func (t target) name() string { return cmp.Or(t.label, t.process.Name) }
+
+// measure loads Assay and nginx in turns and returns the medians.
+func measure(ctx context.Context, wrk loader, o options, s scenario, pair []target) (result, error) {
+	samples, err := loadInTurns(ctx, wrk, o, []scenario{s, s}, pair)
 	if err != nil {
 		return result{}, err
 	}
 	return result{scenario: s, assay: medians(samples[0]), nginx: medians(samples[1])}, nil
 }
 
-// loadInTurns loads the pair in turns, each with its own request, and returns the samples of all rounds.
+// loadInTurns loads the targets in turns, each with its own request, and returns the samples of all rounds by target.
 func loadInTurns(
-	ctx context.Context, wrk loader, o options, s [2]scenario, pair [2]target,
-) (samples [2][]sample, err error) {
+	ctx context.Context, wrk loader, o options, s []scenario, targets []target,
+) (samples [][]sample, err error) {
 	if !o.short {
-		for i, t := range pair { // warm up connections, caches and the garbage collector
+		for i, t := range targets { // warm up connections, caches and the garbage collector
 			if _, err := loadOnce(ctx, wrk, s[i], t, time.Second); err != nil {
-				return samples, err
+				return nil, err
 			}
 		}
 	}
+	samples = make([][]sample, len(targets))
 	for round := range o.rounds {
-		for turn := range pair {
-			i := (round + turn) % len(pair) // alternate which one is first, in case that matters
-			got, err := loadOnce(ctx, wrk, s[i], pair[i], o.duration)
+		for turn := range targets {
+			i := (round + turn) % len(targets) // alternate which one is first, in case that matters
+			got, err := loadOnce(ctx, wrk, s[i], targets[i], o.duration)
 			if err != nil {
-				return samples, err
+				return nil, err
 			}
 			samples[i] = append(samples[i], got)
 		}
-		progress("%s, round %d of %d: %s %s req/s, %s %s req/s", s[0].name, round+1, o.rounds,
-			pair[0].process.Name, thousands(samples[0][round].rate), pair[1].process.Name, thousands(samples[1][round].rate))
+		rates := make([]string, len(targets))
+		for i, t := range targets {
+			rates[i] = fmt.Sprintf("%s %s req/s", t.name(), thousands(samples[i][round].rate))
+		}
+		progress("%s, round %d of %d: %s", s[0].name, round+1, o.rounds, strings.Join(rates, ", "))
 	}
 	return samples, nil
 }
 
 func loadOnce(ctx context.Context, wrk loader, s scenario, t target, d time.Duration) (sample, error) {
 	got, err := wrk.load(ctx, t.base, s, d)
+	for longer := 2 * d; errors.Is(err, errNoResponse) && longer <= time.Minute; longer *= 2 {
+		got, err = wrk.load(ctx, t.base, s, longer) // on a busy machine a peer may need longer for all connections
+	}
 	if err != nil {
-		return got, t.process.Explain(fmt.Errorf("%s, %s: %w", s.name, t.process.Name, err))
+		return got, t.process.Explain(fmt.Errorf("%s, %s: %w", s.name, t.name(), err))
 	}
 	return got, t.process.TrimLog()
 }

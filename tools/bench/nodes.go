@@ -276,8 +276,8 @@ func (n *nodesRun) measureEngines(
 
 // compare loads two nodes in turns, each with its own key.
 func (n *nodesRun) compare(ctx context.Context, wrk loader, s [2]scenario, nodes [2]*assayServer) (comparison, error) {
-	targets := [2]target{{nodes[0].Process, nodes[0].base}, {nodes[1].Process, nodes[1].base}}
-	samples, err := loadInTurns(ctx, wrk, n.options, s, targets)
+	targets := []target{{process: nodes[0].Process, base: nodes[0].base}, {process: nodes[1].Process, base: nodes[1].base}}
+	samples, err := loadInTurns(ctx, wrk, n.options, s[:], targets)
 	if err != nil {
 		return comparison{}, err
 	}

@@ -64,9 +64,9 @@ func (e *engine) loadQuietAndBusy(
 	if err := server.fetchBodies(ctx, scenarios); err != nil {
 		return r, err
 	}
-	s, t := scenarios[0], target{server.Process, server.base}
+	s, t := scenarios[0], target{process: server.Process, base: server.base}
 	if !e.short {
-		if _, err := loadOnce(ctx, wrk, s, t, time.Second); err != nil { // see measure
+		if _, err := loadOnce(ctx, wrk, s, t, time.Second); err != nil { // see loadInTurns
 			return r, err
 		}
 	}

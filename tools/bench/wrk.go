@@ -91,6 +91,9 @@ func parseTally(out string) (tally, error) {
 	return t, nil
 }
 
+// errNoResponse also means that every response took longer than the load.
+var errNoResponse = errors.New("there was no response")
+
 // check returns an error unless every response was good and complete. The size finds what wrk does not count as an
 // error: an empty 204, a redirect.
 func (t tally) check(bodySize int) error {
@@ -101,7 +104,7 @@ func (t tally) check(bodySize int) error {
 		return fmt.Errorf("%d of %d responses had an error status (if it is 429, the server does not take client "+
 			"addresses from X-Forwarded-For)", t.status, t.requests)
 	case t.requests == 0 || t.duration == 0:
-		return errors.New("there was no response")
+		return errNoResponse
 	case t.bytes/t.requests < int64(bodySize):
 		return fmt.Errorf("responses had %d bytes on average, the body alone has %d", t.bytes/t.requests, bodySize)
 	}
