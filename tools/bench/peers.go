@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay/tools/process"
+	"github.com/assaydata/assay/tools/report"
 )
 
 // The peers are what people would use instead of Assay to serve the same values: files, a time series database, a small
@@ -122,7 +123,7 @@ func measurePeers(ctx context.Context, o options, tools tools, dir string) (meas
 	if err != nil {
 		return nil, err
 	}
-	r := peersReport{options: o, at: time.Now()}
+	r := peersReport{options: o, at: time.Now(), load: report.Load()}
 	r.versions = append(r.versions, goVersion(o.assay), nginxVersion(tools["nginx"]), victoriaVersion(victoriaProgram),
 		"PostgreSQL "+database.version, nodeVersion(tools["node"]), expressVersion(expressPackage), wrkVersion(tools["wrk"]))
 	servers, asks := peerServers{}, []ask(nil)

@@ -16,6 +16,7 @@ type peersReport struct {
 	options  options
 	at       time.Time
 	versions []string
+	load     string // of the machine, before the run
 	results  []peersResult
 }
 
@@ -86,7 +87,8 @@ func (r peersResult) title() string {
 
 // markdown is what goes between the markers.
 func (r peersReport) markdown() string {
-	return heading(r.at, r.options.args) + r.body(machineList(report.CPU(), r.versions...))
+	machine := fmt.Sprintf("%s, load average before the run %s", report.CPU(), r.load)
+	return heading(r.at, r.options.args) + r.body(machineList(machine, r.versions...))
 }
 
 // body is the report without the date and the machine.

@@ -59,7 +59,7 @@ func (l loader) args(base string, s scenario, d time.Duration) []string {
 		fmt.Sprintf("-t%d", wrkThreads),
 		fmt.Sprintf("-c%d", wrkConnections),
 		fmt.Sprintf("-d%ds", int(d.Seconds())),
-		"--timeout", "10s", // a stall on a shared machine is slow, not wrong
+		"--timeout", "60s", // a stall on a shared machine is slow, not wrong
 		"--latency",
 		"-s", l.script,
 		base + s.path, "--",

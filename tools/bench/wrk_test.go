@@ -69,7 +69,7 @@ func TestLoader_Args(t *testing.T) {
 	t.Parallel()
 	l := loader{program: "wrk", script: "wrk.lua"}
 	got := strings.Join(l.args("http://h", scenario{path: "/p?a=b", key: "sk", gzip: true}, 5*time.Second), " ")
-	want := "-t2 -c32 -d5s --timeout 10s --latency -s wrk.lua http://h/p?a=b -- Authorization: Bearer sk Accept-Encoding: gzip"
+	want := "-t2 -c32 -d5s --timeout 60s --latency -s wrk.lua http://h/p?a=b -- Authorization: Bearer sk Accept-Encoding: gzip"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
