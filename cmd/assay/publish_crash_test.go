@@ -134,8 +134,23 @@ func checkIntegrity(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Ledger(t.Context()); err != nil {
+	ledger, err := db.Ledger(t.Context())
+	if err != nil {
 		t.Errorf("after a kill: %v", err)
+	}
+	packed, err := db.AllRevisions(t.Context(), math.MaxInt64)
+	if err != nil {
+		t.Errorf("after a kill: %v", err)
+	}
+	for _, c := range ledger.Chains {
+		points, err := db.Revisions(t.Context(), c.Line, c.Grain, math.MinInt64, math.MaxInt64, 0, math.MaxInt64)
+		if err != nil || !slices.Equal(points, packed[c.SeriesKey]) {
+			t.Errorf("after a kill, %v has %d points (%v), which differ from the %d that are packed",
+				c.SeriesKey, len(points), err, len(packed[c.SeriesKey]))
+		}
+	}
+	if ledger.Packed != ledger.Counters.Publication {
+		t.Errorf("after a kill, points are packed up to version %d of %d", ledger.Packed, ledger.Counters.Publication)
 	}
 }
 

@@ -128,7 +128,7 @@ func (f *Follower) next(
 			return nil, err
 		}
 		current, seen, f.settler = snapshot.New(catalog, counters.Catalog), store.Counters{}, nil
-		if update.Series, err = f.allSeries(ctx, catalogLines(catalog), counters.Publication); err != nil {
+		if update.Series, err = f.allSeries(ctx, catalog, counters.Publication); err != nil {
 			return nil, err
 		}
 	} else if update.Series, err = f.changes(ctx, seen.Publication, counters.Publication); err != nil {
@@ -180,7 +180,7 @@ func (f *Follower) withNewCatalog(
 		}
 	}
 	known := func(l assay.Line) bool { return current.Line(l.GPU, l.Region) != nil }
-	updates, err := f.allSeries(ctx, slices.DeleteFunc(catalogLines(catalog), known), version)
+	updates, err := f.seriesOf(ctx, slices.DeleteFunc(catalogLines(catalog), known), version)
 	hasData := func(u snapshot.SeriesUpdate) bool { return len(u.Revisions) > 0 }
 	if err != nil || slices.ContainsFunc(updates, hasData) {
 		return nil, err
@@ -337,11 +337,35 @@ func (f *Follower) changes(ctx context.Context, after, upTo int64) (updates []sn
 	return updates, nil
 }
 
-// loaders is how many series a full build reads at once; the store has that many read connections to spare.
+// allSeries reads every series of a catalog as of a version. If packed points are damaged, it reads the points
+// themselves: a node that starts slowly is better than none, and no damaged value is shown.
+func (f *Follower) allSeries(
+	ctx context.Context, catalog assay.Catalog, version int64,
+) (updates []snapshot.SeriesUpdate, err error) {
+	all, err := f.Store.AllRevisions(ctx, version)
+	if errors.Is(err, store.ErrDamaged) {
+		f.Log.Error("reading published values one by one, which is slow: their packed form is damaged; run assay verify",
+			"error", err)
+		return f.seriesOf(ctx, catalogLines(catalog), version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range catalogLines(catalog) {
+		for _, grain := range assay.Grains {
+			if revisions := all[store.SeriesKey{Line: line, Grain: grain}]; len(revisions) > 0 {
+				updates = append(updates, snapshot.SeriesUpdate{Line: line, Grain: grain, Revisions: revisions})
+			}
+		}
+	}
+	return updates, nil
+}
+
+// loaders is how many series are read one by one at once; the store has that many read connections to spare.
 const loaders = 2
 
-// allSeries reads every series of the lines as of a version. Most lines of a large catalog have none.
-func (f *Follower) allSeries(ctx context.Context, lines []assay.Line, version int64) ([]snapshot.SeriesUpdate, error) {
+// seriesOf reads every series of the lines as of a version. Most lines of a large catalog have none.
+func (f *Follower) seriesOf(ctx context.Context, lines []assay.Line, version int64) ([]snapshot.SeriesUpdate, error) {
 	chains, err := f.Store.Chains(ctx)
 	if err != nil {
 		return nil, err

@@ -287,6 +287,34 @@ func TestLoad_PreparesBeforeTheSwap(t *testing.T) {
 	}
 }
 
+// A node whose packed points are damaged starts all the same, with the values that were published, and logs it.
+func TestLoad_DamagedPackedPoints(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		for n := range int64(5) {
+			publish(t, db, hour(n, global, east))
+		}
+		publish(t, db, restated(3, 1, 7, global))
+		var log bytes.Buffer
+		f := newFollower(db)
+		f.Log = slog.New(slog.NewTextHandler(&log, nil))
+		want := describe(load(t, f))
+		if log.Len() > 0 {
+			t.Errorf("an intact database logs %s", &log)
+		}
+		storetest.Exec(t, db, `UPDATE packed_points SET body = (SELECT body FROM packed_points WHERE version = 1)
+			WHERE version = 4`)
+		f = newFollower(db)
+		f.Log = slog.New(slog.NewTextHandler(&log, nil))
+		if got := describe(load(t, f)); got != want {
+			t.Errorf("with damaged packed points the snapshot is\n%s\nwant\n%s", got, want)
+		}
+		if !strings.Contains(log.String(), "part 0 of the packed points of publication 4 does not match its checksum") {
+			t.Errorf("the damage is not logged: %q", &log)
+		}
+	})
+}
+
 // However the changes are spread over the loads, the snapshot is the one that a fresh start would build.
 func TestLoad_IncrementalEqualsFull(t *testing.T) {
 	t.Parallel()

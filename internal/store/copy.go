@@ -19,7 +19,7 @@ var (
 	copied = []string{
 		"hidden", "sources", "expected_sources", "providers", "receipts", "segments", "transaction_ids",
 		"verifications", "corrections", "conflicts", "late", "methodologies", "publications", "publication_covers",
-		"coverage", "series", "points", "records",
+		"coverage", "series", "points", "packed_points", "records",
 		"publication_series", "unsigned_days", "manifests", "realtime", "utilization", "observations", "accounts",
 		"organizations", "floors", "members", "grants", "sessions", "devices", "totp", "passkeys",
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",

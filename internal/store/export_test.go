@@ -99,3 +99,6 @@ const (
 
 // SQLiteWriter returns the pool with the connection for writing.
 func (db *DB) SQLiteWriter() *sql.DB { return db.engine.(*sqliteEngine).writer }
+
+// PackedPart is how many points a row of packed points has at most.
+const PackedPart = packedPart

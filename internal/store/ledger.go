@@ -30,6 +30,7 @@ type Ledger struct {
 	Manifests    []assay.Manifest // in the order in which they were signed
 	Unsigned     []int64
 	Records      int64 // how many there are
+	Packed       int64 // the version up to which points are packed
 	Log          LedgerLog
 }
 
@@ -130,6 +131,9 @@ func (l *Ledger) readPublished(tx *tx) (err error) {
 		return err
 	}
 	if l.Coverage, err = readCoverage(tx); err != nil {
+		return err
+	}
+	if l.Packed, err = packedUpTo(tx); err != nil {
 		return err
 	}
 	l.Chains, err = readChains(tx)

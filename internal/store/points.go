@@ -235,11 +235,15 @@ type recordWriter struct {
 	tx              *tx
 	version         int64
 	points, records bulk
+	packer          *pointPacker
 	days            map[int64]bool // the days of the records
 }
 
 func newRecordWriter(tx *tx, version int64) (w *recordWriter, err error) {
-	w = &recordWriter{tx: tx, version: version, days: map[int64]bool{}}
+	if err := packMissing(tx, version); err != nil {
+		return nil, err
+	}
+	w = &recordWriter{tx: tx, version: version, packer: newPointPacker(tx, version), days: map[int64]bool{}}
 	if w.points, err = tx.engine.newBulk(tx, pointsTable); err != nil {
 		return nil, err
 	}
@@ -250,7 +254,9 @@ func newRecordWriter(tx *tx, version int64) (w *recordWriter, err error) {
 	return w, nil
 }
 
-func (w *recordWriter) flush() error { return inOrder(w.points.flush, w.records.flush) }
+func (w *recordWriter) flush() error {
+	return inOrder(w.points.flush, w.records.flush, w.packer.finish)
+}
 
 func (w *recordWriter) close() {
 	w.points.close()
@@ -269,6 +275,12 @@ func (w *recordWriter) series(d *dictionary, s SeriesRecords) error {
 		r := &s.Records[i]
 		value := sql.NullInt64{Int64: int64(r.Value), Valid: r.HasValue}
 		if err := w.points.add(id, r.At, int64(r.Revision), value, w.version); err != nil {
+			return err
+		}
+		revision := assay.Revision{
+			Point: assay.Point{At: r.At, Value: r.Value}, Number: r.Revision, Gone: !r.HasValue, Version: w.version,
+		}
+		if err := w.packer.add(packedPoint{id, revision}); err != nil {
 			return err
 		}
 		sequence++

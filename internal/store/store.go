@@ -276,11 +276,12 @@ type rawScan func(query string, args []any, f func([]driver.Value) error) error
 
 // readRaw is read for queries of millions of rows, where database/sql would take longer than the database.
 func (db *DB) readRaw(ctx context.Context, f func(*tx, rawScan) error) error {
-	return db.read(ctx, func(tx *tx) error {
-		return f(tx, func(query string, args []any, row func([]driver.Value) error) error {
-			return tx.conn.Raw(func(driverConn any) error { return scanRaw(ctx, driverConn, query, args, row) })
-		})
-	})
+	return db.read(ctx, func(tx *tx) error { return f(tx, tx.scanRaw) })
+}
+
+// scanRaw is a rawScan.
+func (tx *tx) scanRaw(query string, args []any, row func([]driver.Value) error) error {
+	return tx.conn.Raw(func(driverConn any) error { return scanRaw(tx.ctx, driverConn, query, args, row) })
 }
 
 func scanRaw(

@@ -84,10 +84,11 @@ func Database(ctx context.Context, db *store.DB, o Options) (report Report, err 
 	v := &verification{
 		Options: o, keys: keys, db: db, salt: salt, schedule: schedule, ledger: &ledger,
 		findings: newFindings(ledger.Manifests),
-		tally:    store.NewTally(ledger.Counters.Receipt), entryKey: newEntryKey(),
+		tally:    store.NewTally(ledger.Counters.Receipt), entryKey: newEntryKey(), points: pointSums{},
 	}
 	for _, check := range []func(context.Context) error{
-		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkManifests, v.checkValues, v.checkLog,
+		v.split, v.checkChunks, v.checkChains, v.checkTotals, v.checkPacked, v.checkManifests, v.checkValues,
+		v.checkLog,
 	} {
 		if err := check(ctx); err != nil {
 			return v.report, err
@@ -112,6 +113,7 @@ type verification struct {
 	idsErr error
 	log    *logWalk
 	logErr error
+	packed *packedSums
 
 	mu sync.Mutex // guards what follows
 	findings
@@ -123,6 +125,7 @@ type verification struct {
 	failure error
 	tally   *store.Tally
 	records entrySum // of their entries in the log
+	points  pointSums
 
 	received entrySum // of the entries of transactions
 }
@@ -206,6 +209,7 @@ func (v *verification) checkChunks(ctx context.Context) error {
 	if v.everything() {
 		others.Go(func() { v.ids, v.idsErr = v.db.IDSum(ctx, v.ledger.Counters.Receipt) })
 		others.Go(func() { v.log, v.logErr = v.walkLog(ctx) })
+		others.Go(func() { v.packed = v.sumPacked(ctx) })
 	}
 	for range max(1, v.Workers) {
 		workers.Go(func() { v.work(ctx) })
@@ -228,6 +232,7 @@ func (v *verification) work(ctx context.Context) {
 	}
 	tally.Segment = received.segment
 	var records entrySum
+	points := pointSums{}
 	var c chunk
 	for {
 		i, ok := v.take()
@@ -244,6 +249,7 @@ func (v *verification) work(ctx context.Context) {
 		}
 		if v.everything() {
 			records.join(v.entryKey.recordSum(c.listed))
+			points.addRecords(v.entryKey, c.listed, v.ledger.Packed)
 		}
 		v.put(i, &c, err)
 	}
@@ -251,6 +257,7 @@ func (v *verification) work(ctx context.Context) {
 	defer v.mu.Unlock()
 	v.tally.Join(tally)
 	v.records.join(records)
+	v.points.join(points)
 	v.received.join(received.sum)
 }
 

@@ -18,6 +18,7 @@ var BeforeLog = []string{
 	`DROP TABLE notices`,
 	`DROP TABLE restatements`,
 	`DROP TABLE value_records`,
+	`DROP TABLE packed_points`,
 	`ALTER TABLE verifications DROP COLUMN evidence`,
 	`ALTER TABLE conflicts DROP COLUMN evidence`,
 	`ALTER TABLE conflicts DROP COLUMN verified_by`,
