@@ -227,7 +227,7 @@ func appendPoints(tx *tx, dst []packedPoint, query string, args ...any) ([]packe
 		var numbers [5]int64
 		for i, value := range values {
 			n, ok := value.(int64)
-			if isValue := i == 3; !ok && !(isValue && value == nil) {
+			if withdrawn := i == 3 && value == nil; !ok && !withdrawn {
 				return fmt.Errorf("%w: a point of series %v at %v is %v", ErrDamaged, values[0], values[1], values)
 			}
 			numbers[i] = n
@@ -241,7 +241,7 @@ func appendPoints(tx *tx, dst []packedPoint, query string, args ...any) ([]packe
 	return dst, err
 }
 
-// packAll packs all points there are, in the order of their rows: those of a series, which pack best, follow each other.
+// packAll packs all points there are, in the order of their rows: those of a series follow each other, and pack best.
 func packAll(tx *tx) error {
 	version, err := tx.counter("publication")
 	if err != nil || version == 0 {

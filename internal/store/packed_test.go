@@ -140,16 +140,15 @@ func TestAllRevisions_RandomPublications(t *testing.T) {
 					random: rand.New(rand.NewPCG(seed, 32)), from: 500_000, to: 500_001, newest: map[packedSlot]int{},
 				}
 				mustPublish(t, db, m.publication(m.from, m.to, ""))
-				last := int64(1)
 				for range 40 {
-					last = mustPublish(t, db, m.next())
+					last := mustPublish(t, db, m.next())
 					if m.random.IntN(4) == 0 {
 						unpack(t, db, last)
 					}
 					wantAll(t, db, 1+m.random.Int64N(last))
 					wantAll(t, db, math.MaxInt64)
 				}
-				last = mustPublish(t, db, m.next())
+				last := mustPublish(t, db, m.next())
 				wantPacked(t, db, last)
 				for version := range last + 1 {
 					wantAll(t, db, version)

@@ -28,7 +28,8 @@ func (s pointSums) add(k *entryKey, key store.SeriesKey, r assay.Revision) {
 	s[key] = sum
 }
 
-// addRecords adds the points of records, as far as their versions are packed. The store has compared records with points.
+// addRecords adds the points of records, as far as their versions are packed. The store has compared records with
+// points.
 func (s pointSums) addRecords(k *entryKey, records []store.Record, packed int64) {
 	for i := range records {
 		r := &records[i]
