@@ -30,7 +30,7 @@ const SettingSynthetic = "synthetic"
 type Follower struct {
 	Store   *store.DB
 	Holder  *snapshot.Holder
-	Prepare func(*snapshot.Snapshot) // prepares frequent responses before the swap; may be nil
+	Prepare func(*snapshot.Snapshot) // prepares frequent responses; may be nil
 	Now     func() time.Time         // nil does not wait for the instant of a publication
 	Log     *slog.Logger
 
@@ -63,14 +63,25 @@ func (f *Follower) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read version %d: %w", counters.Publication, err)
 	}
-	if f.Prepare != nil {
-		f.Prepare(next)
+	// The first snapshot is shown at once: a response that is not prepared is better than none.
+	first := f.Holder.Load() == nil
+	if !first {
+		f.prepare(next)
 	}
 	f.compared.Store(&began) // before the swap: readers of a snapshot may call Behind
 	f.await(ctx, next)
 	f.Holder.Store(next)
 	f.seen = counters
+	if first {
+		f.prepare(next)
+	}
 	return nil
+}
+
+func (f *Follower) prepare(next *snapshot.Snapshot) {
+	if f.Prepare != nil {
+		f.Prepare(next)
+	}
 }
 
 // longestWait bounds the wait for the instant of a publication: the publisher's clock may be ahead of this node's.
