@@ -251,11 +251,16 @@ bench-peers: build $(VICTORIA) $(EXPRESS) ## measure the server beside VictoriaM
 	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -peers -update docs/performance.md
 
 .PHONY: growth growth-short
+.PHONY: growth growth-start growth-short
 growth: build ## measure every command and the server up to 10,000,000 values, and write docs/performance.md (half an hour, 8 GB)
 	$(GO) run ./tools/growth -update docs/performance.md
 
+growth-start: build ## measure the start of a server with up to 20,000,000 values, and write docs/performance.md (half an hour, 10 GB)
+	$(GO) run ./tools/growth -start -update docs/performance.md
+
 growth-short: build
 	$(GO) run ./tools/growth -short
+	$(GO) run ./tools/growth -start -short
 
 .PHONY: bench-ui
 bench-ui: build ## measure the dashboard and write docs/performance.md

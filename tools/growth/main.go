@@ -7,6 +7,7 @@
 //	go run ./tools/growth                               # 100,000, 1,000,000 and 10,000,000 values: half an hour, 8 GB
 //	go run ./tools/growth -update docs/performance.md   # also write the table into the document
 //	go run ./tools/growth -short                        # 20,000 and 60,000 values: a minute
+//	go run ./tools/growth -start                        # starts with 1, 4 and 20 million values: half an hour, 10 GB
 //
 // # Data
 //
@@ -19,6 +20,12 @@
 // For each command its processor time and its largest resident memory; for the server the same until it is ready, and
 // the p99 of its routes; how long a new key takes to be accepted; and what a publisher takes to make the real-time
 // prints of a night, and how long other writers wait for it.
+//
+// # Starts
+//
+// With -start it measures only what a server's start takes: values of 50 models in 20 regions, published through the
+// store, in one database that grows; the time from the start of the process to the first right response, memory, disk,
+// reads, and what publishing the next hour takes.
 //
 // # Limits
 //
@@ -47,24 +54,35 @@ const section report.Section = "growth"
 type options struct {
 	assay  string
 	short  bool
+	start  bool
 	sizes  []int
 	update string
 	args   []string // the command line, for the report
 }
 
 func parseOptions(args []string) (options, error) {
-	o := options{args: args, sizes: []int{100_000, 1_000_000, 10_000_000}}
+	o := options{args: args}
 	flags := flag.NewFlagSet("growth", flag.ContinueOnError)
 	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to measure")
 	flags.BoolVar(&o.short, "short", false, "small databases; only errors and memory fail the run")
-	flags.Func("sizes", "increasing `numbers` of values (default 100000,1000000,10000000)", o.setSizes)
+	flags.BoolVar(&o.start, "start", false, "measure only the start of a server")
+	flags.Func("sizes", "increasing `numbers` of values (default 100000,1000000,10000000, or for -start "+
+		"1000000,4000000,20000000)", o.setSizes)
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
 	err := process.ParseFlags(flags, args, &o.assay, "build")
-	if o.short {
+	switch {
+	case o.short:
 		o.sizes = []int{20_000, 60_000}
+	case o.sizes == nil && o.start:
+		o.sizes = []int{1_000_000, 4_000_000, 20_000_000}
+	case o.sizes == nil:
+		o.sizes = []int{100_000, 1_000_000, 10_000_000}
 	}
 	if err != nil || o.update == "" {
 		return o, err
+	}
+	if o.start {
+		return o, startSection.Check(o.update)
 	}
 	return o, section.Check(o.update)
 }
@@ -83,6 +101,9 @@ func (o *options) setSizes(text string) error {
 
 // run measures one size after the other, prints the tables and checks the limits.
 func run(ctx context.Context, o options) error {
+	if o.start {
+		return measureStarts(ctx, o)
+	}
 	var all []*measured
 	for _, size := range o.sizes {
 		m, err := measure(ctx, o, size)
