@@ -56,11 +56,12 @@ var packages = map[string]struct {
 	},
 	"internal/access": {may: ".", why: "access is a function of its arguments"},
 	"internal/snapshot": {
-		may: ". internal/appendonly internal/cache internal/family internal/registry internal/utilization",
+		may: ". internal/appendonly internal/cache internal/family internal/jsonrows internal/registry internal/utilization",
 		why: "the read model is memory; live decides where its points come from",
 	},
-	"internal/sites": {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
-	"internal/limit": {may: "", why: "a limiter counts keys of any type"},
+	"internal/jsonrows": {may: ".", why: "rows and their compressed form depend on the points alone"},
+	"internal/sites":    {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
+	"internal/limit":    {may: "", why: "a limiter counts keys of any type"},
 	"internal/store": {
 		may: ". internal/cache internal/merkle internal/proof verifier",
 		why: "the database stores what others compute and decides nothing; the log is hashed as it is written",

@@ -72,7 +72,7 @@ func TestVolatility(t *testing.T) {
 		for _, order := range []string{"asc", "desc"} {
 			got := r.Get("full", fmt.Sprintf("%slimit=10000&windowDays=%d&order=%s", hours, window, order))
 			for i := 1; i < series.Len(); i++ {
-				v, ok := index.Volatility(index.Returns(series.Values(max(0, i-window), i+1)), 8760)
+				v, ok := index.Volatility(index.Returns(series.Reader().Values(max(0, i-window), i+1)), 8760)
 				want := fmt.Sprintf(`"exact_timestamp":%q,"gpu_type":"H200","region":"global","index_value":%s,"rolling_volatility":%s,"window_days":%d}`,
 					assay.FormatInstant(series.At(i).At), series.At(i).Value, v, window)
 				if !ok {

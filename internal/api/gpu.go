@@ -84,12 +84,11 @@ func regions(snap *snapshot.Snapshot) (rows []regionRow) {
 }
 
 // warmGPUs makes the prices and histories that are requested most.
-func warmGPUs(a *API, snap *snapshot.Snapshot) {
-	free := access.FreeFrom(access.FreeGPU, a.Now().UnixMilli())
+func warmGPUs(_ *API, snap *snapshot.Snapshot) {
 	for _, gpu := range snap.Catalog.GPUs {
 		line := snap.Line(gpu.Name, assay.Global)
 		warmPrice(line)
-		warmHistory(line, free)
+		warmHistory(line, keptText/len(snap.Catalog.GPUs))
 	}
 }
 
@@ -108,7 +107,7 @@ func currentPrice(q query) (web.Response, error) {
 // priceBody is the current price for one access level, made once per print.
 func priceBody(line *snapshot.Line, access assay.Access) *web.Body {
 	series := line.Series(assay.Hourly)
-	return series.Memo(snapshot.MemoKey{Kind: "price", Access: access}, func() any {
+	return series.Memo(access, func() any {
 		last := series.At(series.Len() - 1)
 		region := line.Region
 		if region == assay.Global {

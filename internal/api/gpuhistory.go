@@ -1,11 +1,9 @@
 package api
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/assaydata/assay"
-	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -76,14 +74,16 @@ func (h *gpuHistory) appendHead(dst, more []byte) []byte {
 }
 
 // version identifies rows that are made of the history's series and of another one. They depend on the head, which has
-// their number and the access level, on the newer of the two series, and on where they begin.
+// their number and the access level, on the newer of the two series, and on where they begin. After a restore a version
+// may come again with other values, at another instant.
 func (h *gpuHistory) version(kind string, head []byte, other *snapshot.Series) web.Version {
 	newest := h.series
 	if other.Version() > newest.Version() {
 		newest = other
 	}
-	var rest [40]byte
+	var rest [64]byte
 	b := strconv.AppendInt(rest[:0], newest.Version(), 36)
+	b = strconv.AppendInt(append(b, '.'), newest.Modified(), 36)
 	b = strconv.AppendInt(append(b, '.'), int64(h.i), 36)
 	b = strconv.AppendBool(append(b, '.'), h.desc)
 	return web.Version{Tag: web.Tag([]byte(kind), head, b), Modified: newest.Modified()}
@@ -109,67 +109,30 @@ func historySimple(q query) (web.Response, error) { return q.points(q.pathGPU(),
 // hourly serves a GPU's hourly series.
 func hourly(q query) (web.Response, error) { return q.points(q.pathGPU(), hourlyForm) }
 
-// points serves a range as rows of timestamp and value, whose text the series holds.
+// points serves a range as rows of timestamp and value.
 func (q *query) points(gpuName string, form historyForm) (web.Response, error) {
 	h, err := q.gpuHistory(gpuName, form)
 	if err != nil {
 		return web.Response{}, err
 	}
-	if h.isCached() {
-		if b := h.body(); b != nil {
-			return web.Ready(b), nil
-		}
-	}
-	return h.rows(), nil
-}
-
-// rows serves the range from the rows of the series. It has a copy of the history: what it hands out outlives the
-// handler, and what is cached should cost no allocation.
-func (h gpuHistory) rows() web.Response {
 	head := h.appendHead(make([]byte, 0, 256), nil)
 	version := h.version("points", head, h.series)
 	if !h.desc {
-		return web.Piece(version, head, h.series.Rows(h.i, h.j))
+		return web.Pieces(version, head, h.series.Rows(h.i, h.j)), nil
 	}
+	reader := h.series.Reader()
 	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
-		return append(dst, h.series.Row(h.at(k))...)
-	})
+		return reader.AppendRow(dst, h.at(k))
+	}), nil
 }
 
-// isCached reports whether the series caches the response, made and compressed once per publication: the ranges that
-// are requested again and again run to the newest point, oldest first. Of the hours, which are many, only the whole
-// series is cached.
-func (h *gpuHistory) isCached() bool {
-	if h.desc || h.j != h.series.Len() || h.i == h.j {
-		return false
-	}
-	first, _ := h.series.Range(h.grant.From, math.MaxInt64-1)
-	return h.i == first || h.grant.Grain == assay.Daily
-}
+// keptText is how many bytes of the text of rows a node keeps ready: that of the newest points worldwide, as much of
+// each GPU model. Rows without it are written from their points for each response, which takes longer. Text takes 40
+// times the memory of the points, so most of a large market cannot have it; this is enough for four years of hours of
+// six models.
+const keptText = 16 << 20
 
-// body is the response that the series caches, or nil when it caches too many others.
-func (h *gpuHistory) body() *web.Body {
-	cached, _ := h.series.Memo(snapshot.MemoKey{Kind: "history", Access: h.grant.Access, From: h.i}, func() any {
-		rows := h.series.Rows(h.i, h.j)
-		b := h.appendHead(make([]byte, 0, len(rows)+256), nil)
-		return web.NewBody(append(append(b, rows...), "]}"...), h.series.Modified())
-	}).(*web.Body)
-	return cached
-}
-
-// warmHistory makes the responses to the ranges that are requested most.
-func warmHistory(line *snapshot.Line, free int64) {
-	for _, grant := range []access.Decision{
-		{Access: assay.Public3Months, From: free, Grain: assay.Daily},
-		{Access: assay.AccessPremium, Grain: assay.Daily},
-		{Access: assay.AccessFull, Grain: assay.Daily},
-		{Access: assay.AccessFull, Grain: assay.Hourly},
-	} {
-		h := gpuHistory{history: history{form: openForm, grant: grant}, line: line, series: line.Series(grant.Grain)}
-		h.i, h.j = h.series.Range(grant.From, math.MaxInt64-1)
-		h.cut()
-		if h.i < h.j {
-			h.body()
-		}
-	}
+// warmHistory keeps the text of the newest points of a line. Days come first: they are few.
+func warmHistory(line *snapshot.Line, share int) {
+	line.Series(assay.Hourly).KeepText(share - line.Series(assay.Daily).KeepText(share/2))
 }

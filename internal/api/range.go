@@ -5,6 +5,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -35,18 +36,18 @@ func historyRange(q query) (web.Response, error) {
 	head := h.appendHead(make([]byte, 0, 512), append([]byte(`,"query":`), query...))
 	version := h.version("range", head, h.line.Series(assay.Hourly)) // whose prints the statistics describe
 	schedule := q.schedule()
+	rows, prints := h.series.Reader(), h.line.Series(assay.Hourly).Reader()
 	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
-		return h.appendRangeRow(dst, schedule, h.at(k))
+		return h.appendRangeRow(dst, schedule, rows.At(h.at(k)), prints)
 	}), nil
 }
 
-func (h *gpuHistory) appendRangeRow(dst []byte, m index.Schedule, i int) []byte {
-	p := h.series.At(i)
+// appendRangeRow appends the row of a point, with the statistics of the prints of its day.
+func (h *gpuHistory) appendRangeRow(dst []byte, m index.Schedule, p assay.Point, prints *snapshot.Reader) []byte {
 	from := p.At - assay.Day
 	if h.grant.Grain == assay.Daily {
 		from = m.WindowStart(assay.Daily, p.At)
 	}
-	prints := h.line.Series(assay.Hourly)
 	first, last := prints.Range(from+1, p.At)
 	dst = appendInstantField(dst, `{"recorded_at":`, h.recorded(p))
 	dst = appendInstantField(dst, `,"exact_timestamp":`, p.At)

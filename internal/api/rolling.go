@@ -26,7 +26,7 @@ func rollingAverage(q query) (web.Response, error) {
 		return web.Response{}, noPrice("no_data", line.GPU, line.Region)
 	}
 	last := prints.At(prints.Len() - 1).At
-	average, _ := average24(q.schedule(), prints, last)
+	average, _ := average24(q.schedule(), prints.Reader(), last)
 	return web.Object(struct {
 		Success bool         `json:"success"`
 		Access  assay.Access `json:"access"`
@@ -43,8 +43,9 @@ func rollingAverageHistory(q query) (web.Response, error) {
 		return web.Response{}, err
 	}
 	head := h.appendHead(make([]byte, 0, 256), nil)
+	reader := h.series.Reader()
 	return web.Rows(h.version("average", head, h.series), head, h.count(), func(dst []byte, k int) []byte {
-		return h.appendAverageRow(dst, h.series.At(h.at(k)))
+		return h.appendAverageRow(dst, reader.At(h.at(k)))
 	}), nil
 }
 
@@ -58,10 +59,10 @@ func (h *gpuHistory) appendAverageRow(dst []byte, p assay.Point) []byte {
 // rollingAverages is the rolling average of a line at each of its daily fixings.
 func (q *query) rollingAverages(line *snapshot.Line) []assay.Point {
 	schedule := q.schedule()
-	days, prints := line.Series(assay.Daily), line.Series(assay.Hourly)
+	days, prints := line.Series(assay.Daily), line.Series(assay.Hourly).Reader()
 	averages := make([]assay.Point, 0, days.Len())
-	for i := range days.Len() {
-		at := days.At(i).At
+	for day := range days.Points() {
+		at := day.At
 		if average, ok := average24(schedule, prints, at); ok {
 			averages = append(averages, assay.Point{At: at, Value: average})
 		}
@@ -70,7 +71,7 @@ func (q *query) rollingAverages(line *snapshot.Line) []assay.Point {
 }
 
 // average24 is the mean of the prints in the 24 hours that end at the instant; ok is false when there is none.
-func average24(schedule index.Schedule, prints *snapshot.Series, at int64) (average assay.Nanos, ok bool) {
+func average24(schedule index.Schedule, prints *snapshot.Reader, at int64) (average assay.Nanos, ok bool) {
 	i, j := prints.Range(at-assay.Day+1, at)
 	if i == j {
 		return 0, false

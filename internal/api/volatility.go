@@ -3,6 +3,7 @@ package api
 import (
 	"strconv"
 
+	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -23,17 +24,17 @@ func volatility(q query) (web.Response, error) {
 		return web.Response{}, err
 	}
 	first := max(0, h.i-window) // the oldest print whose return counts in some row comes after it
-	returns := index.Returns(h.series.Values(first, max(first, h.j)))
+	reader := h.series.Reader()
+	returns := index.Returns(reader.Values(first, h.j))
 	head := h.appendHead(make([]byte, 0, 256), nil)
 	version := h.version("volatility "+strconv.Itoa(window), head, h.series)
 	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
 		i := h.at(k)
-		return h.appendVolatilityRow(dst, i, window, returns[max(0, i-first-window):i-first])
+		return h.appendVolatilityRow(dst, reader.At(i), window, returns[max(0, i-first-window):i-first])
 	}), nil
 }
 
-func (h *gpuHistory) appendVolatilityRow(dst []byte, i, window int, returns []float64) []byte {
-	p := h.series.At(i)
+func (h *gpuHistory) appendVolatilityRow(dst []byte, p assay.Point, window int, returns []float64) []byte {
 	v, ok := index.Volatility(returns, index.PrintsPerYear(h.grant.Grain))
 	dst = appendInstantField(dst, `{"recorded_at":`, h.recorded(p))
 	dst = appendInstantField(dst, `,"exact_timestamp":`, p.At)

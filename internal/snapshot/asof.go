@@ -26,6 +26,7 @@ type manifest struct {
 
 func (s *Snapshot) addPublications(publications []assay.Publication) {
 	added := make([]publication, 0, len(publications))
+	var restating []assay.Publication
 	var last publication
 	if all := s.publications.Items(); len(all) > 0 {
 		last = all[len(all)-1]
@@ -36,8 +37,11 @@ func (s *Snapshot) addPublications(publications []assay.Publication) {
 		}
 		last = publication{p, max(last.knownAt, p.PublishedAt), historyAfter(last.history, p)}
 		added = append(added, last)
+		if p.Reason != "" {
+			restating = append(restating, p)
+		}
 	}
-	s.publications = s.publications.With(added)
+	s.publications, s.restating = s.publications.With(added), s.restating.With(restating)
 }
 
 // historyAfter is the digest of a history that a publication extends. After a restore, a version has another date.
@@ -158,7 +162,7 @@ type pastKey struct {
 	version int64
 }
 
-// maxPastLines bounds how many old lines a snapshot holds. A restated line with three years of hours takes about 3 MB;
+// maxPastLines bounds how many old lines a snapshot holds. A restated line with three years of hours takes about 200 KB;
 // most share what they can with the current line.
 const maxPastLines = 16
 

@@ -145,7 +145,7 @@ func TestLineAsOf_EqualsWhatWasServed(t *testing.T) {
 					if got.Version() != want.Version() || got.Modified() != want.Modified() {
 						t.Errorf("%s: version %d, modified %d; served were %d, %d", what, got.Version(), got.Modified(), want.Version(), want.Modified())
 					}
-					if string(got.Rows(0, got.Len())) != string(want.Rows(0, want.Len())) {
+					if got.Rows(0, got.Len()).String() != want.Rows(0, want.Len()).String() {
 						t.Errorf("%s: other rows than were served", what)
 					}
 				}
@@ -160,26 +160,27 @@ func TestLineAsOf_EqualsWhatWasServed(t *testing.T) {
 func TestLineAsOf_SharesWhatItCan(t *testing.T) {
 	t.Parallel()
 	s := New(assay.DefaultCatalog(), 1)
-	for v := int64(1); v <= 20; v++ {
+	for v := int64(1); v <= 2*blockRows; v++ {
 		s = s.With(Update{
 			Version: v, Publications: []assay.Publication{{Version: v, PublishedAt: 100 * v}},
 			Series: []SeriesUpdate{change(assay.Hourly, v, pointsAt(v)...)},
 		})
 	}
-	s = s.With(Update{Version: 21, Series: []SeriesUpdate{change(assay.Daily, 21, pointsAt(1)...)}})
+	newest := int64(2*blockRows + 1)
+	s = s.With(Update{Version: newest, Series: []SeriesUpdate{change(assay.Daily, newest, pointsAt(1)...)}})
 	line := s.Line(gpu, assay.Global)
-	if s.LineAsOf(gpu, assay.Global, 21) != line || s.LineAsOf(gpu, assay.Global, 99) != line {
+	if s.LineAsOf(gpu, assay.Global, newest) != line || s.LineAsOf(gpu, assay.Global, newest+9) != line {
 		t.Error("a line that nothing newer has touched is not the line itself")
 	}
 	if s.LineAsOf(gpu, region, 0) != s.Line(gpu, region) || s.LineAsOf(gpu, "mars", 5) != nil {
 		t.Error("a line without data, or of no region")
 	}
-	then := s.LineAsOf(gpu, assay.Global, 20)
+	then := s.LineAsOf(gpu, assay.Global, newest-1)
 	if then.Series(assay.Hourly) != line.Series(assay.Hourly) || then.Series(assay.Daily).Len() != 0 {
 		t.Error("the series that has not changed is not shared")
 	}
-	old := s.LineAsOf(gpu, assay.Global, 7).Series(assay.Hourly)
-	if &old.rows[0] != &line.Series(assay.Hourly).rows[0] || old.Len() != 7 {
+	old := s.LineAsOf(gpu, assay.Global, blockRows+7).Series(assay.Hourly)
+	if old.blocks[0] != line.Series(assay.Hourly).blocks[0] || old.Len() != blockRows+7 {
 		t.Error("a series that has only grown since is copied")
 	}
 	if seven := s.LineAsOf(gpu, assay.Global, 7); s.LineAsOf(gpu, assay.Global, 7) != seven {

@@ -54,11 +54,16 @@ func (s *Snapshot) addCorrections(corrections []Correction) {
 func (s *Snapshot) correctionsIn(
 	old *Series, line assay.Line, grain assay.Grain, revisions []assay.Revision,
 ) (corrections []Correction) {
+	restating := s.restating.Items()
+	if len(restating) == 0 {
+		return nil
+	}
 	for k, r := range revisions {
-		p := s.publication(r.Version)
-		if p.Reason == "" {
-			continue
+		i := sort.Search(len(restating), func(i int) bool { return restating[i].Version >= r.Version })
+		if i == len(restating) || restating[i].Version != r.Version {
+			continue // nearly all, at the start of a node
 		}
+		p := restating[i]
 		c := Correction{Line: line, Grain: grain, Revision: r, CorrectedAt: p.PublishedAt, Reason: p.Reason}
 		if k > 0 && revisions[k-1].At == r.At {
 			c.setPrevious(revisions[k-1])

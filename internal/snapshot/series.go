@@ -2,91 +2,63 @@ package snapshot
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"sort"
-	"sync/atomic"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/appendonly"
 	"github.com/assaydata/assay/internal/cache"
 )
 
-// Series is one published series: its columns, and its JSON rows encoded once, joined by commas. A range of it is a
-// slice of the rows and needs no encoding. It shows the newest revision of each slot and remembers the others, so that
-// it can be read as of an earlier version. A Series is immutable; extending it makes another one that shares its
-// arrays.
+// Series is one published series. It shows the newest revision of each slot and remembers the others, so that it can be
+// read as of an earlier version. A Series is immutable; extending it makes another one that shares its blocks.
+//
+// Its points are in blocks (block.go), which take a few bytes a point. Rows (rows.go) are a range of it as a response
+// needs it, a Reader (reader.go) reads point by point.
+//
+// A block begins at a multiple of blockRows, whatever the series was made of: at the start of the node, point by point,
+// or by a restatement in its middle. So the compressed forms of equal ranges are equal on every node.
 type Series struct {
-	times    []int64
-	values   []assay.Nanos
-	versions []int64 // versions[i] is the publication of point i
-	rows     []byte
-	ends     []uint32         // ends[i] is where row i ends; row i+1 begins after the comma
-	hidden   []assay.Revision // not shown: replaced or Gone; ordered by slot and version
+	blocks []*block                        // all but the last are full
+	length int                             // of the points
+	hidden appendonly.List[assay.Revision] // not shown: replaced or Gone; ordered by slot and version
 
 	version  int64 // the publication that changed the series last
 	modified int64 // when that was
 
-	extendedOnce atomic.Bool // only the first series that extends this one may use the arrays' spare capacity
-
-	memos *cache.Cache[MemoKey, any] // responses made from this series
+	memos *cache.Cache[assay.Access, any]
 }
 
 func emptySeries() *Series { return &Series{memos: newMemos()} }
-
-func newMemos() *cache.Cache[MemoKey, any] {
-	return cache.New[MemoKey](cache.Limits[any]{Entries: maxMemos})
-}
 
 // newSeries encodes revisions, which are ordered by slot and version.
 func newSeries(revisions []assay.Revision, version, modified int64) *Series {
 	return emptySeries().extended(revisions, version, modified)
 }
 
-// extended returns the series with revisions of slots after its last one. The new series appends to the same arrays;
-// readers of the old one never look past its own length.
+// extended returns the series with revisions of slots after its last one.
 func (s *Series) extended(revisions []assay.Revision, version, modified int64) *Series {
-	next := s.prefix(len(s.times))
-	if s.extendedOnce.Swap(true) {
-		next.clip()
-	}
-	next.version, next.modified = version, modified
+	return s.continued(s.length, s.hidden, revisions, version, modified)
+}
+
+// continued returns the first points and some hidden revisions, followed by revisions of later slots.
+func (s *Series) continued(
+	length int, hidden appendonly.List[assay.Revision], revisions []assay.Revision, version, modified int64,
+) *Series {
+	b := s.builder(length)
+	var added []assay.Revision
 	for k, r := range revisions {
 		if r.Gone || k+1 < len(revisions) && revisions[k+1].At == r.At {
-			next.hidden = append(next.hidden, r)
+			added = append(added, r)
 		} else {
-			next.show(r)
+			b.add(r.Point, r.Version)
 		}
 	}
+	next := b.series()
+	next.hidden, next.version, next.modified = hidden.With(added), version, modified
 	return next
-}
-
-// prefix returns the first n points, in the same arrays, with all hidden revisions.
-func (s *Series) prefix(n int) *Series {
-	next := &Series{
-		times: s.times[:n], values: s.values[:n], versions: s.versions[:n], ends: s.ends[:n],
-		rows: s.rows, hidden: s.hidden, memos: newMemos(),
-	}
-	if n < len(s.times) {
-		next.rows = s.rows[:s.start(n)]
-	}
-	return next
-}
-
-// clip removes the spare capacity of every array, so that appending copies it.
-func (s *Series) clip() {
-	s.times, s.values, s.versions = slices.Clip(s.times), slices.Clip(s.values), slices.Clip(s.versions)
-	s.rows, s.ends, s.hidden = slices.Clip(s.rows), slices.Clip(s.ends), slices.Clip(s.hidden)
-}
-
-func (s *Series) show(r assay.Revision) {
-	if len(s.ends) > 0 {
-		s.rows = append(s.rows, ',')
-	}
-	s.rows = AppendRow(s.rows, r.Point)
-	s.times = append(s.times, r.At)
-	s.values = append(s.values, r.Value)
-	s.versions = append(s.versions, r.Version)
-	s.ends = append(s.ends, uint32(len(s.rows)))
 }
 
 // merged returns the series with revisions added at any position.
@@ -94,146 +66,104 @@ func (s *Series) merged(revisions []assay.Revision, version, modified int64) *Se
 	if len(revisions) == 0 || revisions[0].At > s.last() {
 		return s.extended(revisions, version, modified)
 	}
-	return newSeries(inOrder(append(s.revisions(), revisions...)), version, modified)
+	// Everything before the first revision stays, in whole blocks.
+	length := s.search(revisions[0].At) / blockRows * blockRows
+	hidden := s.hidden.Items()
+	kept := 0
+	if length > 0 {
+		from := s.At(length-1).At + 1
+		kept = sort.Search(len(hidden), func(i int) bool { return hidden[i].At >= from })
+	}
+	all := slices.Concat(hidden[kept:], revisions)
+	for point, version := range s.from(length) {
+		all = append(all, assay.Revision{Point: point, Version: version}) // its number is no longer known
+	}
+	slices.SortFunc(all, func(a, b assay.Revision) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Version, b.Version))
+	})
+	before := appendonly.List[assay.Revision]{}.With(hidden[:kept])
+	return s.continued(length, before, all, version, modified)
 }
 
 // last returns the newest slot of any revision.
 func (s *Series) last() int64 {
 	at := int64(math.MinInt64)
-	if n := len(s.times); n > 0 {
-		at = s.times[n-1]
+	if n := len(s.blocks); n > 0 {
+		at = s.blocks[n-1].last
 	}
-	if n := len(s.hidden); n > 0 {
-		at = max(at, s.hidden[n-1].At)
+	if hidden := s.hidden.Items(); len(hidden) > 0 {
+		at = max(at, hidden[len(hidden)-1].At)
 	}
 	return at
 }
 
-// revisions lists every revision there ever was, in no particular order. Shown ones no longer have their number; their
-// version orders them.
-func (s *Series) revisions() []assay.Revision {
-	all := make([]assay.Revision, 0, len(s.times)+len(s.hidden))
-	for i := range s.times {
-		all = append(all, assay.Revision{Point: s.At(i), Version: s.versions[i]})
-	}
-	return append(all, s.hidden...)
-}
-
-// inOrder sorts revisions by slot and version.
-func inOrder(revisions []assay.Revision) []assay.Revision {
-	slices.SortFunc(revisions, func(a, b assay.Revision) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Version, b.Version))
-	})
-	return revisions
-}
-
-// touched returns the newest publication up to a version that changed the series, or 0 if there is none.
-func (s *Series) touched(version int64) int64 {
-	if s.version <= version {
-		return s.version
-	}
-	newest := int64(0)
-	for _, v := range s.versions {
-		if v <= version {
-			newest = max(newest, v)
-		}
-	}
-	for i := range s.hidden {
-		if v := s.hidden[i].Version; v <= version {
-			newest = max(newest, v)
-		}
-	}
-	return newest
-}
-
-// asOf returns the series as it was after a version that changed it, which was published at the instant modified.
-func (s *Series) asOf(version, modified int64) *Series {
-	if s.version <= version {
-		return s
-	}
-	if n, ok := s.grownFrom(version); ok {
-		old := s.prefix(n)
-		old.clip()
-		old.version, old.modified = version, modified
-		return old
-	}
-	old := s.rebuilt(version)
-	old.version, old.modified = version, modified
-	return old
-}
-
-// rebuilt returns what was shown as of a version, copying the rows that are still shown. It is never extended.
-func (s *Series) rebuilt(version int64) *Series {
-	n := len(s.times)
-	old := &Series{
-		times: make([]int64, 0, n), values: make([]assay.Nanos, 0, n), versions: make([]int64, 0, n),
-		ends: make([]uint32, 0, n), rows: make([]byte, 0, len(s.rows)), memos: newMemos(),
-	}
-	i := 0
-	for k := 0; k < len(s.hidden); {
-		at := s.hidden[k].At
-		i = old.copyUntil(s, i, at, version)
-		var then *assay.Revision // the newest hidden revision of the slot known then
-		for ; k < len(s.hidden) && s.hidden[k].At == at; k++ {
-			if s.hidden[k].Version <= version {
-				then = &s.hidden[k]
+// from lists the points from a position on, with their versions.
+func (s *Series) from(i int) iter.Seq2[assay.Point, int64] {
+	return func(yield func(assay.Point, int64) bool) {
+		var p points
+		for n := i / blockRows; n < len(s.blocks); n++ {
+			s.blocks[n].decode(&p)
+			s.blocks[n].decodeVersions(&p)
+			for k := max(0, i-n*blockRows); k < p.count; k++ {
+				if !yield(assay.Point{At: p.times[k], Value: p.values[k]}, p.versions[k]) {
+					return
+				}
 			}
 		}
-		stillShown := i < n && s.times[i] == at && s.versions[i] <= version
-		if then != nil && !then.Gone && !stillShown {
-			old.show(*then)
-		}
 	}
-	old.copyUntil(s, i, math.MaxInt64, version)
-	return old
 }
 
-// copyUntil copies the points of another series from position i that lie before an instant and were known as of a
-// version. It returns the position of that instant.
-func (s *Series) copyUntil(from *Series, i int, at, version int64) int {
-	for ; i < len(from.times) && from.times[i] < at; i++ {
-		if from.versions[i] > version {
-			continue
-		}
-		if len(s.ends) > 0 {
-			s.rows = append(s.rows, ',')
-		}
-		s.rows = append(s.rows, from.Row(i)...)
-		s.times = append(s.times, from.times[i])
-		s.values = append(s.values, from.values[i])
-		s.versions = append(s.versions, from.versions[i])
-		s.ends = append(s.ends, uint32(len(s.rows)))
-	}
-	return i
+// builder makes a series of points in order.
+type builder struct {
+	blocks []*block
+	open   points // those of the next block
 }
 
-// grownFrom reports whether the only change since a version is that points were added after the first n.
-func (s *Series) grownFrom(version int64) (n int, ok bool) {
-	newer := func(v int64) bool { return v > version }
-	n = slices.IndexFunc(s.versions, newer)
-	if n < 0 || len(s.hidden) > 0 {
-		return 0, false
+// builder returns one that has the first points of the series.
+func (s *Series) builder(length int) *builder {
+	whole := length / blockRows
+	b := &builder{blocks: slices.Clip(s.blocks[:whole])}
+	if rest := length % blockRows; rest > 0 {
+		s.blocks[whole].decode(&b.open)
+		s.blocks[whole].decodeVersions(&b.open)
+		b.open.count = rest
 	}
-	return n, !slices.ContainsFunc(s.versions[n:], func(v int64) bool { return !newer(v) })
+	return b
 }
 
-// AppendRow appends the JSON row of a point.
-func AppendRow(dst []byte, p assay.Point) []byte {
-	dst = append(dst, `{"timestamp":"`...)
-	dst = assay.AppendInstant(dst, p.At)
-	dst = append(dst, `","index_value":`...)
-	dst = p.Value.AppendJSON(dst)
-	return append(dst, '}')
+func (b *builder) add(p assay.Point, version int64) {
+	n := b.open.count
+	b.open.times[n], b.open.values[n], b.open.versions[n] = p.At, p.Value, version
+	if b.open.count++; b.open.count == blockRows {
+		b.close()
+	}
+}
+
+func (b *builder) close() {
+	b.blocks = append(b.blocks, newBlock(&b.open))
+	b.open.count = 0
+}
+
+func (b *builder) series() *Series {
+	s := emptySeries()
+	s.length = len(b.blocks)*blockRows + b.open.count
+	if b.open.count > 0 {
+		b.close()
+	}
+	s.blocks = slices.Clip(b.blocks)
+	return s
 }
 
 // Len returns the number of points.
-func (s *Series) Len() int { return len(s.times) }
+func (s *Series) Len() int { return s.length }
 
 // At returns point i.
-func (s *Series) At(i int) assay.Point { return assay.Point{At: s.times[i], Value: s.values[i]} }
-
-// Values returns the values of the points [i, j).
-func (s *Series) Values(i, j int) []assay.Nanos { return s.values[i:j] }
+func (s *Series) At(i int) assay.Point {
+	var values [blockRows]assay.Nanos
+	b, k := s.blocks[i/blockRows], i%blockRows
+	b.decodeValues(values[:k+1])
+	return assay.Point{At: b.time(k), Value: values[k]}
+}
 
 // Version returns the publication that changed the series last.
 func (s *Series) Version() int64 { return s.version }
@@ -243,65 +173,49 @@ func (s *Series) Modified() int64 { return s.modified }
 
 // Range returns the positions [i, j) of the points in [from, to].
 func (s *Series) Range(from, to int64) (i, j int) {
-	i = s.search(from)
-	j = sort.Search(len(s.times), func(i int) bool { return s.times[i] > to })
+	i, j = s.search(from), s.length
+	if to < math.MaxInt64 {
+		j = s.search(to + 1)
+	}
 	return i, max(i, j)
 }
 
 // search returns the position of the first point at or after an instant.
 func (s *Series) search(at int64) int {
-	return sort.Search(len(s.times), func(i int) bool { return s.times[i] >= at })
-}
-
-// Rows returns the JSON rows of the points [i, j), joined by commas.
-func (s *Series) Rows(i, j int) []byte {
-	if i >= j {
-		return nil
+	n := sort.Search(len(s.blocks), func(n int) bool { return s.blocks[n].last >= at })
+	if n == len(s.blocks) {
+		return s.length
 	}
-	return s.rows[s.start(i):s.ends[j-1]]
-}
-
-// Row returns the JSON row of point i.
-func (s *Series) Row(i int) []byte { return s.rows[s.start(i):s.ends[i]] }
-
-func (s *Series) start(i int) uint32 {
-	if i == 0 {
-		return 0
-	}
-	return s.ends[i-1] + 1
+	return n*blockRows + s.blocks[n].search(at)
 }
 
 // Find returns the position of the point at exactly this instant.
 func (s *Series) Find(at int64) (i int, ok bool) {
 	i = s.search(at)
-	return i, i < len(s.times) && s.times[i] == at
+	return i, i < s.length && s.time(i) == at
 }
+
+func (s *Series) time(i int) int64 { return s.blocks[i/blockRows].time(i % blockRows) }
 
 // Nearest returns the position of the point nearest to an instant, the earlier of two equally near ones. The series
 // must not be empty.
 func (s *Series) Nearest(at int64) int {
 	i := s.search(at)
-	if i == len(s.times) || i > 0 && at-s.times[i-1] <= s.times[i]-at {
+	if i == s.length || i > 0 && at-s.time(i-1) <= s.time(i)-at {
 		return i - 1
 	}
 	return i
 }
 
-// MemoKey identifies a response made from a series: what it is, for whom, and where its range begins. The range always
-// runs to the end of the series.
-type MemoKey struct {
-	Kind   string
-	Access assay.Access
-	From   int
+// accessLevels is how many there are, and so how many memos a series can have.
+const accessLevels = 4
+
+func newMemos() *cache.Cache[assay.Access, any] {
+	return cache.New[assay.Access](cache.Limits[any]{Entries: accessLevels})
 }
 
-// maxMemos bounds how many responses a series holds. Clients choose where their ranges begin, so there is no end to
-// what they could request.
-const maxMemos = 32
-
-// Memo returns the value of a key and computes it once, or returns nil if the series holds too many others. Values live
-// as long as the series: the next publication that changes it starts without them.
-func (s *Series) Memo(key MemoKey, compute func() any) any {
-	value, _ := s.memos.GetIfRoom(key, compute)
-	return value
+// Memo returns the response that is requested most, for an access level, and computes it once. It lives as long as the
+// series: the next publication that changes it starts without.
+func (s *Series) Memo(access assay.Access, compute func() any) any {
+	return s.memos.Get(access, compute)
 }

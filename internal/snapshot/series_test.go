@@ -143,33 +143,34 @@ func randomPoints(rng *rand.Rand, n int) []assay.Point {
 func TestSeries_RowsEqualEncodingJSON(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(8, 1))
-	points := randomPoints(rng, 500)
+	points := randomPoints(rng, 3*blockRows+50)
 	s := newSeries(made(1, points), 1, 1)
+	reader := s.Reader()
 	for range 1000 {
 		i := rng.IntN(len(points) + 1)
 		j := i + rng.IntN(len(points)-i+1)
-		if got, want := s.Rows(i, j), slowRows(t, points[i:j]); !bytes.Equal(got, want) {
-			t.Fatalf("rows %d to %d: got %s, want %s", i, j, got, want)
+		rows := s.Rows(i, j)
+		if got, want := rows.String(), slowRows(t, points[i:j]); got != string(want) || rows.Size() != len(want) {
+			t.Fatalf("rows %d to %d: got %s of %d, want %s", i, j, got, rows.Size(), want)
 		}
-		if got := s.Values(i, j); len(got) != j-i || len(got) > 0 && got[0] != points[i].Value {
-			t.Fatalf("values %d to %d: got %v", i, j, got)
+		got := reader.Values(i, j)
+		for k, p := range points[i:j] {
+			if len(got) != j-i || got[k] != p.Value {
+				t.Fatalf("values %d to %d: got %v", i, j, got)
+			}
 		}
 	}
-	for i, p := range points {
-		if got, want := s.Row(i), slowRows(t, []assay.Point{p}); !bytes.Equal(got, want) {
+	for range 5000 {
+		i := rng.IntN(len(points))
+		if got := s.At(i); got != points[i] || reader.At(i) != points[i] {
+			t.Fatalf("point %d: got %v, want %v", i, got, points[i])
+		}
+		if got, want := reader.AppendRow(nil, i), slowRows(t, points[i:i+1]); !bytes.Equal(got, want) {
 			t.Fatalf("row %d: got %s, want %s", i, got, want)
 		}
 	}
-	if got := s.Rows(3, 2); got != nil {
+	if got := s.Rows(3, 2); got.String() != "" || got.Size() != 0 {
 		t.Errorf("rows the wrong way round: %s", got)
-	}
-}
-
-func TestAppendRow_KeepsThePrefix(t *testing.T) {
-	t.Parallel()
-	got := string(AppendRow([]byte("kept:"), assay.Point{At: 0, Value: 2_350_000_000}))
-	if want := `kept:{"timestamp":"1970-01-01T00:00:00.000Z","index_value":2.35}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -178,7 +179,7 @@ func checkSeries(t *testing.T, what string, s *Series, want []assay.Point) {
 	t.Helper()
 	if got := pointsOf(s); !slices.Equal(got, want) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
-	} else if rows := s.Rows(0, s.Len()); !bytes.Equal(rows, slowRows(t, want)) {
+	} else if rows := s.Rows(0, s.Len()).String(); rows != string(slowRows(t, want)) {
 		t.Errorf("%s: got the rows %s", what, rows)
 	}
 }
@@ -196,32 +197,25 @@ func TestSeries_ExtendedLeavesTheOldOneAlone(t *testing.T) {
 
 func TestSeries_ExtendedShares(t *testing.T) {
 	t.Parallel()
-	old := newSeries(made(1, pointsAt(10)), 1, 1)
-	for at := int64(20); ; at += 10 {
-		next := old.extended(made(1, pointsAt(at)), 1, 1)
-		if at > 10_000 {
-			t.Fatal("every extension copied what was there")
-		}
-		if &next.times[0] == &old.times[0] && &next.values[0] == &old.values[0] && &next.rows[0] == &old.rows[0] &&
-			&next.ends[0] == &old.ends[0] && &next.versions[0] == &old.versions[0] {
-			return
-		}
-		old = next
+	points := randomPoints(rand.New(rand.NewPCG(8, 2)), 3*blockRows)
+	old := newSeries(made(1, points[:2*blockRows+10]), 1, 1)
+	next := old.extended(made(2, points[2*blockRows+10:]), 2, 2)
+	if old.blocks[0] != next.blocks[0] || old.blocks[1] != next.blocks[1] || len(next.blocks) != 3 {
+		t.Error("full blocks are not shared")
 	}
 }
 
-// Two series that extend the same one must not write into the same spare capacity.
+// Two series that extend the same one know nothing of each other.
 func TestSeries_TwoSuccessors(t *testing.T) {
 	t.Parallel()
-	base := seriesAt(10)
-	for at := int64(20); at < 100; at += 10 { // grown one by one, so that there is spare capacity
-		base = base.extended(made(1, pointsAt(at)), 1, 1)
+	for _, n := range []int{3, blockRows - 1, blockRows, blockRows + 1} {
+		points := randomPoints(rand.New(rand.NewPCG(8, 3)), n+4)
+		base := newSeries(made(1, points[:n]), 1, 1)
+		one, two := base.extended(made(2, points[n:n+2]), 2, 2), base.extended(made(2, points[n+2:]), 2, 2)
+		checkSeries(t, "the first", one, points[:n+2])
+		checkSeries(t, "the second", two, slices.Concat(points[:n], points[n+2:]))
+		checkSeries(t, "the base", base, points[:n])
 	}
-	before := pointsOf(base)
-	one, two := base.extended(made(2, pointsAt(200)), 2, 2), base.extended(made(2, pointsAt(300)), 2, 2)
-	checkSeries(t, "the first", one, slices.Concat(before, pointsAt(200)))
-	checkSeries(t, "the second", two, slices.Concat(before, pointsAt(300)))
-	checkSeries(t, "the base", base, before)
 }
 
 func TestSeries_Merged(t *testing.T) {
@@ -250,52 +244,32 @@ func TestSeries_Merged(t *testing.T) {
 	checkSeries(t, "far apart", seriesAt(10, 1<<33).merged(made(2, pointsAt(1<<32)), 2, 2), pointsAt(10, 1<<32, 1<<33))
 }
 
-func TestSeries_MemoIsMadeOnceForEachKey(t *testing.T) {
+func TestSeries_MemoIsMadeOnceForEachLevel(t *testing.T) {
 	t.Parallel()
 	s := seriesAt(10)
 	var made atomic.Int64
-	get := func(key MemoKey) any {
-		return s.Memo(key, func() any { return fmt.Sprint(key, " made as number ", made.Add(1)) })
+	get := func(access assay.Access) any {
+		return s.Memo(access, func() any { return fmt.Sprint(access, " made as number ", made.Add(1)) })
 	}
-	keys := []MemoKey{
-		{Kind: "history", Access: assay.AccessFull, From: 0},
-		{Kind: "history", Access: assay.AccessFull, From: 1},
-		{Kind: "history", Access: assay.AccessPremium, From: 0},
-		{Kind: "price", Access: assay.AccessFull, From: 0},
-	}
+	levels := []assay.Access{assay.Public3Months, assay.Public1Month, assay.AccessPremium, assay.AccessFull}
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			for _, key := range keys {
-				get(key)
+			for _, level := range levels {
+				get(level)
 			}
 		})
 	}
 	wg.Wait()
 	seen := map[any]bool{}
-	for _, key := range keys {
-		seen[get(key)] = true
+	for _, level := range levels {
+		seen[get(level)] = true
 	}
-	if made.Load() != int64(len(keys)) || len(seen) != len(keys) {
-		t.Errorf("%d were made and %d are different, want %d", made.Load(), len(seen), len(keys))
+	if made.Load() != int64(len(levels)) || len(seen) != len(levels) {
+		t.Errorf("%d were made and %d are different, want %d", made.Load(), len(seen), len(levels))
 	}
 	s = s.extended(nil, 2, 2)
-	if get(keys[0]); made.Load() != int64(len(keys))+1 {
+	if get(levels[0]); made.Load() != int64(len(levels))+1 {
 		t.Error("the next series shows what was made of the old one")
-	}
-}
-
-func TestSeries_MemoIsBounded(t *testing.T) {
-	t.Parallel()
-	s := seriesAt(10)
-	get := func(from int) any { return s.Memo(MemoKey{Kind: "history", From: from}, func() any { return from }) }
-	for from := range maxMemos {
-		get(from)
-	}
-	if got := get(maxMemos); got != nil {
-		t.Errorf("a full series made %v", got)
-	}
-	if got := get(0); got != 0 {
-		t.Errorf("what was kept is now %v", got)
 	}
 }

@@ -70,6 +70,7 @@ type Snapshot struct {
 	gpus         map[string]assay.GPU
 	lines        map[assay.Line]*Line
 	publications appendonly.List[publication]
+	restating    appendonly.List[assay.Publication] // those of the publications that have a reason
 	corrections  appendonly.List[Correction]
 	manifests    appendonly.List[manifest]
 	past         *pastLines
@@ -256,17 +257,20 @@ func (s *Snapshot) updateSeries(line *Line, change SeriesUpdate) []Correction {
 	series := line.series
 	series[change.Grain] = old.merged(revisions, change.Version, change.Published)
 	s.lines[change.Line] = line.withSeries(series)
-	if n := series[change.Grain].Len(); n > 0 {
-		s.Latest = max(s.Latest, series[change.Grain].times[n-1])
+	if blocks := series[change.Grain].blocks; len(blocks) > 0 {
+		s.Latest = max(s.Latest, blocks[len(blocks)-1].last)
 	}
 	return s.correctionsIn(old, change.Line, change.Grain, revisions)
 }
 
-// DropMemos drops the responses that were made from the snapshot. They are made again when they are requested.
+// DropMemos drops what was made from the snapshot for requests. It is made again when it is requested.
 func (s *Snapshot) DropMemos() {
 	for _, line := range s.lines {
 		for _, series := range line.series {
 			series.memos.Clear()
+			for _, b := range series.blocks {
+				b.piece.Store(nil)
+			}
 		}
 	}
 	s.past.Clear()

@@ -29,8 +29,8 @@ var encodings = [...]struct {
 	zstdEncoding: {"zstd", "-z"},
 }
 
-// negotiate picks the encoding that the caller prefers; zstd before gzip among equals.
-func negotiate(header []string) encoding {
+// negotiate picks the encoding that the caller prefers; among equals, the given one.
+func negotiate(header []string, among encoding) encoding {
 	best, bestQ := identity, 0.0
 	for _, line := range header {
 		for part := range strings.SplitSeq(line, ",") {
@@ -47,7 +47,7 @@ func negotiate(header []string) encoding {
 			default:
 				continue
 			}
-			if q > bestQ || q == bestQ && q > 0 && this > best {
+			if q > bestQ || q == bestQ && q > 0 && this == among {
 				best, bestQ = this, q
 			}
 		}

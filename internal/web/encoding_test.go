@@ -5,7 +5,7 @@ import "testing"
 func TestNegotiate(t *testing.T) {
 	f := func(want encoding, header ...string) {
 		t.Helper()
-		if got := negotiate(header); got != want {
+		if got := negotiate(header, zstdEncoding); got != want {
 			t.Errorf("%q: %d, want %d", header, got, want)
 		}
 	}
@@ -21,4 +21,10 @@ func TestNegotiate(t *testing.T) {
 	f(identity, "gzip;q=nonsense")
 	f(gzipEncoding, "*")
 	f(identity, "*;q=0")
+	if got := negotiate([]string{"gzip, deflate, br, zstd"}, gzipEncoding); got != gzipEncoding {
+		t.Errorf("among equals: %d, want gzip", got)
+	}
+	if got := negotiate([]string{"zstd, gzip;q=0.9"}, gzipEncoding); got != zstdEncoding {
+		t.Errorf("not among equals: %d, want zstd", got)
+	}
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // Response is what a handler returns. Its constructors make the only forms there are: a ready body, a text or rows in
-// one piece, rows appended one by one, an object that no cache may keep, a redirect.
+// one piece, rows in several pieces, rows appended one by one, an object that no cache may keep, a redirect.
 type Response struct {
 	form        responseForm
 	body        *Body // of ready and unstored
-	rows        rows  // of piece and appended
+	rows        rows  // of piece, pieced and appended
 	location    string
 	status      int    // of unstored
 	contentType string // empty: JSON
@@ -32,6 +32,7 @@ type responseForm uint8
 const (
 	ready responseForm = iota + 1
 	piece
+	pieced
 	appended
 	unstored
 	redirect
@@ -42,7 +43,18 @@ type rows struct {
 	head, text, tail []byte
 	count            int
 	row              func(dst []byte, k int) []byte
+	pieced           PiecedRows
 	version          Version
+}
+
+// PiecedRows are rows whose parts are ready, or made faster than by compressing their text.
+type PiecedRows interface {
+	// Size is how many bytes the text has, without compression.
+	Size() int
+	// Text calls yield with the text, part by part. A part that is not kept is valid until yield returns.
+	Text(yield func(part []byte, kept bool))
+	// Gzip calls yield with the parts of a gzip stream of a head, the rows and a tail. They are valid until yield returns.
+	Gzip(head, tail []byte, yield func(parts [][]byte))
 }
 
 // Version identifies the content of rows.
@@ -78,6 +90,11 @@ func ObjectBody(v any, modified int64) *Body {
 // Piece responds with rows whose text is ready.
 func Piece(v Version, head, text []byte) Response {
 	return Response{form: piece, rows: rows{version: v, head: head, text: text, tail: tail}}
+}
+
+// Pieces responds with rows in several pieces.
+func Pieces(v Version, head []byte, text PiecedRows) Response {
+	return Response{form: pieced, rows: rows{version: v, head: head, pieced: text, tail: tail}}
 }
 
 // Rows responds with count rows, each appended by row.
@@ -173,7 +190,12 @@ func (r *Request) send(a *Response) {
 	} else {
 		r.SetHeader("Cache-Control", r.server.cacheControl.header(r.now.Unix(), a.expires, a.shortLived, anonymous))
 	}
-	wanted := negotiate(r.http.Header["Accept-Encoding"])
+	accepted := r.http.Header["Accept-Encoding"]
+	if a.form == pieced {
+		r.sendPieces(&a.rows, negotiate(accepted, gzipEncoding)) // zstd would have to be compressed for this response
+		return
+	}
+	wanted := negotiate(accepted, zstdEncoding)
 	if a.form == ready {
 		r.sendReady(a.body, wanted)
 		return
@@ -232,15 +254,10 @@ func (r *Request) sendRows(a *rows, e encoding) {
 	if a.row == nil && size < compressFrom {
 		e = identity
 	}
-	if a.version.Modified != 0 {
-		r.SetHeader("Last-Modified", lastModified(a.version.Modified))
-	}
-	if r.notModified(etag(a.version.Tag, e)) {
+	if !r.beginRows(a, e) {
 		return
 	}
-	if e != identity {
-		r.SetHeader("Content-Encoding", encodings[e].name)
-	} else if a.row == nil {
+	if e == identity && a.row == nil {
 		r.out.headers.length = size
 	}
 	r.out.WriteHeader(http.StatusOK)
@@ -260,9 +277,112 @@ func (r *Request) sendRows(a *rows, e encoding) {
 	}
 }
 
+// beginRows sets the headers that all forms of rows have, and responds 304 when the caller has them already; false then.
+func (r *Request) beginRows(a *rows, e encoding) bool {
+	if a.version.Modified != 0 {
+		r.SetHeader("Last-Modified", lastModified(a.version.Modified))
+	}
+	if r.notModified(etag(a.version.Tag, e)) {
+		return false
+	}
+	if e != identity {
+		r.SetHeader("Content-Encoding", encodings[e].name)
+	}
+	return true
+}
+
+// sendPieces writes an envelope with rows that come in pieces.
+func (r *Request) sendPieces(a *rows, e encoding) {
+	size := len(a.head) + a.pieced.Size() + len(a.tail)
+	if size < compressFrom {
+		e = identity
+	}
+	if !r.beginRows(a, e) {
+		return
+	}
+	head := r.http.Method == http.MethodHead
+	switch e {
+	case identity:
+		r.out.headers.length = size
+		r.out.WriteHeader(http.StatusOK)
+		if !head {
+			r.writePieces(a, size)
+		}
+	case gzipEncoding:
+		a.pieced.Gzip(a.head, a.tail, func(parts [][]byte) { r.writeGzip(parts, head) })
+	case zstdEncoding:
+		r.out.WriteHeader(http.StatusOK)
+		if !head {
+			w, done := encoder(e, &r.out)
+			a.writeTo(w)
+			done()
+		}
+	}
+}
+
+// writeGzip writes the parts of a stream.
+func (r *Request) writeGzip(parts [][]byte, head bool) {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	r.out.headers.length = size
+	r.out.WriteHeader(http.StatusOK)
+	switch {
+	case head:
+	case size > pieceSize:
+		r.out.writeAll(parts...)
+	default: // one write costs less than copying a few kilobytes
+		buffer := buffers.Get().(*[]byte)
+		*buffer = (*buffer)[:0]
+		for _, part := range parts {
+			*buffer = append(*buffer, part...)
+		}
+		r.out.writeAll(*buffer)
+		buffers.Put(buffer)
+	}
+}
+
+// piecesAtOnce is how many pieces are written together.
+const piecesAtOnce = 32
+
+// writePieces writes the text: what is kept together, and what is not as soon as it is there.
+func (r *Request) writePieces(a *rows, size int) {
+	if size <= pieceSize {
+		buffer := buffers.Get().(*[]byte)
+		text := (*bytesWriter)(buffer)
+		*text = (*text)[:0]
+		a.writeTo(text)
+		r.out.writeAll(*text)
+		buffers.Put(buffer)
+		return
+	}
+	var waiting [piecesAtOnce][]byte
+	list := append(waiting[:0], a.head)
+	a.pieced.Text(func(part []byte, kept bool) {
+		if list = append(list, part); !kept || len(list) == piecesAtOnce-1 { // the tail always has room
+			r.out.writeAll(list...)
+			list = list[:0]
+		}
+	})
+	r.out.writeAll(append(list, a.tail)...)
+}
+
 // writeTo writes head, rows and tail in pieces of a bounded size. A failed write ends it; network failures are not ours
 // to report.
 func (a *rows) writeTo(w io.Writer) {
+	if a.pieced != nil {
+		_, err := w.Write(a.head)
+		a.pieced.Text(func(part []byte, _ bool) {
+			if err == nil {
+				_, err = w.Write(part)
+			}
+		})
+		if err == nil {
+			_, _ = w.Write(a.tail)
+		}
+		return
+	}
 	if a.row == nil {
 		for _, piece := range [...][]byte{a.head, a.text, a.tail} {
 			if _, err := w.Write(piece); err != nil {

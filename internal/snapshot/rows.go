@@ -1,0 +1,226 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/assaydata/assay/internal/jsonrows"
+)
+
+// Rows are the JSON rows of a range of a series, joined by commas.
+//
+// Of the text, a series keeps what KeepText says; the rest is written for each response. The compressed form of a whole
+// block is made when it is first requested, and kept with the block: some five bytes a point, and no more whatever
+// ranges are requested. Only the rows of the blocks that a range cuts are compressed for the response.
+type Rows struct {
+	series *Series
+	i, j   int
+}
+
+// Rows returns the rows of the points [i, j).
+func (s *Series) Rows(i, j int) Rows { return Rows{s, i, max(i, j)} }
+
+// span is a part of a block.
+type span struct {
+	*block
+	number   int // of the block
+	from, to int // positions in the block
+}
+
+// spans lists the parts of the blocks with the points [i, j).
+func (s *Series) spans(i, j int) func(yield func(span) bool) {
+	return func(yield func(span) bool) {
+		for n := i / blockRows; i < j; n++ {
+			first := n * blockRows
+			to := min(j-first, blockRows)
+			if !yield(span{s.blocks[n], n, i - first, to}) {
+				return
+			}
+			i = first + to
+		}
+	}
+}
+
+// Size is how many bytes the text has.
+func (r Rows) Size() (bytes int) {
+	for p := range r.series.spans(r.i, r.j) {
+		if p.to-p.from == int(p.count) {
+			bytes += int(p.size)
+		} else {
+			bytes += p.partSize()
+		}
+	}
+	return max(0, bytes-1) // the first row has no comma
+}
+
+func (p *span) partSize() (bytes int) {
+	if t := p.text.Load(); t != nil {
+		rows, _ := t.part(p.from, p.to)
+		return len(rows)
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	values := s.points.values[:p.to]
+	p.decodeValues(values)
+	for _, v := range values[p.from:] {
+		bytes += jsonrows.Size(v)
+	}
+	return bytes
+}
+
+// part returns the text of some rows, and where it begins in that of the block.
+func (t *blockText) part(from, to int) (rows []byte, start int) {
+	if from > 0 {
+		start = int(t.ends[from-1])
+	}
+	return t.rows[start:t.ends[to-1]], start
+}
+
+// scratch is what it takes to write the rows of a block and to put a response together.
+type scratch struct {
+	points   points
+	text     blockText
+	of       *block // whose text that is
+	ends     [blockRows]uint16
+	previous []byte
+	gzip     jsonrows.Gzip
+	parts    [][]byte
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+// textOf returns the text of a block, and whether it is kept. One that is not is valid until the next call.
+func (s *scratch) textOf(b *block) (t *blockText, kept bool) {
+	if t := b.text.Load(); t != nil {
+		return t, true
+	}
+	if s.of != b {
+		b.decode(&s.points)
+		s.text.rows = s.points.appendText(s.text.rows[:0], &s.text.ends)
+		s.of = b
+	}
+	return &s.text, false
+}
+
+// Text calls yield with the text, part by part. A part that is not kept is valid until yield returns.
+func (r Rows) Text(yield func(part []byte, kept bool)) {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	comma := 1 // the first row has none
+	for p := range r.series.spans(r.i, r.j) {
+		text, kept := s.textOf(p.block)
+		rows, _ := text.part(p.from, p.to)
+		yield(rows[comma:], kept)
+		comma = 0
+	}
+}
+
+// String returns the whole text.
+func (r Rows) String() string {
+	var b strings.Builder
+	r.Text(func(part []byte, _ bool) { b.Write(part) })
+	return b.String()
+}
+
+// Gzip calls yield with the parts of a gzip stream of a head, the rows and a tail. They are valid until yield returns.
+func (r Rows) Gzip(head, tail []byte, yield func(parts [][]byte)) {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	s.gzip.Begin()
+	s.gzip.Text(head)
+	if r.i < r.j {
+		s.firstRow(r)
+		s.otherRows(r)
+	}
+	s.gzip.Text(tail)
+	s.parts = s.gzip.End(s.parts[:0])
+	yield(s.parts)
+}
+
+// firstRow adds the first row of a response as it is: the others are compressed by what they have in common with the
+// one before.
+func (s *scratch) firstRow(r Rows) {
+	text, _ := s.textOf(r.series.blocks[r.i/blockRows])
+	row, _ := text.part(r.i%blockRows, r.i%blockRows+1)
+	s.previous = append(s.previous[:0], row...)
+	s.gzip.Text(row[1:])
+}
+
+// otherRows adds the rows after the first.
+func (s *scratch) otherRows(r Rows) {
+	for p := range r.series.spans(r.i+1, r.j) {
+		if p.isWhole() {
+			s.gzip.Add(r.series.piece(p.number))
+			continue
+		}
+		if p.from == 0 {
+			s.previous = r.series.appendRow(s.previous[:0], p.number*blockRows-1)
+		}
+		text, _ := s.textOf(p.block)
+		rows, start := text.part(p.from, p.to)
+		ends := s.ends[:p.to-p.from]
+		for k := range ends {
+			ends[k] = text.ends[p.from+k] - uint16(start)
+		}
+		s.gzip.Rows(s.previous, rows, ends)
+	}
+}
+
+// isWhole reports whether a part is all that the compressed form of its block has. That of the first block lacks the
+// first row of the series, which is always the first of a response.
+func (p *span) isWhole() bool {
+	if p.number == 0 {
+		return p.from == 1 && p.to == int(p.count)
+	}
+	return p.from == 0 && p.to == int(p.count)
+}
+
+// appendRow appends the row of point i.
+func (s *Series) appendRow(dst []byte, i int) []byte {
+	var e jsonrows.Encoder
+	return e.Append(dst, s.At(i))
+}
+
+// piece returns the compressed form of a block: of all its rows or, of the first block, all but the first row. It
+// follows on the row before, which every response has that contains the block.
+func (s *Series) piece(number int) *jsonrows.Piece {
+	b := s.blocks[number]
+	if p := b.piece.Load(); p != nil {
+		return p
+	}
+	scratch := scratches.Get().(*scratch)
+	defer scratches.Put(scratch)
+	text, _ := scratch.textOf(b)
+	var p *jsonrows.Piece
+	if number == 0 {
+		first, _ := text.part(0, 1)
+		rows, start := text.part(1, int(b.count))
+		ends := scratch.ends[:b.count-1]
+		for k := range ends {
+			ends[k] = text.ends[1+k] - uint16(start)
+		}
+		p = jsonrows.NewPiece(first, rows, ends)
+	} else {
+		previous := s.appendRow(nil, number*blockRows-1)
+		rows, _ := text.part(0, int(b.count))
+		p = jsonrows.NewPiece(previous, rows, text.ends[:b.count])
+	}
+	b.piece.Store(p)
+	return p
+}
+
+// KeepText keeps the text of the newest blocks ready, as far as it fits into so many bytes, and drops that of the
+// others. It returns how many bytes are kept.
+func (s *Series) KeepText(most int) (bytes int) {
+	for _, b := range slices.Backward(s.blocks) {
+		if bytes+b.textSize() > most {
+			most = 0 // no gaps
+			b.text.Store(nil)
+			continue
+		}
+		bytes += b.textSize()
+		b.keepText()
+	}
+	return bytes
+}
