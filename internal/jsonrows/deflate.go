@@ -13,26 +13,49 @@ import (
 // A row repeats the one before up to where the time differs, and again from there to where the value differs. The
 // bracket at its end is repeated together with the row after it.
 func Deflate(dst, previous, text []byte, ends []uint16) []byte {
-	w := bitWriter{slices.Grow(dst, len(codeHead)+len(text)+64), codeHeadRest, codeHeadBits}
+	w := newBlock(dst, len(text))
+	w.rows(previous, text, ends, true)
+	return w.finish()
+}
+
+// newBlock begins a block for rows whose text has so many bytes, which is more than they take.
+func newBlock(dst []byte, size int) *bitWriter {
+	w := &bitWriter{slices.Grow(dst, len(codeHead)+size+64), codeHeadRest, codeHeadBits}
 	w.out = append(w.out, codeHead...)
-	if previous[0] == ',' {
+	return w
+}
+
+// rows adds rows, the last without its bracket; first says that they are the first of their block.
+func (w *bitWriter) rows(previous, text []byte, ends []uint16, first bool) {
+	if len(ends) > 0 && previous[0] == ',' {
 		previous = previous[1:]
 	}
 	start := 0
-	for k, end := range ends {
+	for _, end := range ends {
 		row := text[start+1 : end]
 		again := len("},") // of the row before, which the match begins with
-		if k == 0 {
+		if first {
 			w.add(literals[','])
-			again = 0
+			again, first = 0, false
 		}
-		w = w.row(previous, row, again)
+		*w = w.row(previous, row, again)
 		previous, start = row, int(end)
 	}
-	w.add(literals['}'])
-	w.add(endOfBlock)
-	return w.finish()
 }
+
+// copy adds bits of another stream.
+func (w *bitWriter) copy(src []byte, from, to uint) {
+	for from < to {
+		var next [8]byte
+		copy(next[:], src[from/8:])
+		size := min(to-from, 32)
+		w.add(code{uint32(binary.LittleEndian.Uint64(next[:]) >> (from % 8) & (1<<size - 1)), uint8(size)})
+		from += size
+	}
+}
+
+// position is how many bits were added after the first so many bytes.
+func (w *bitWriter) position(start int) uint { return uint(len(w.out)-start)*8 + w.count }
 
 // row adds a row without its bracket. It takes and returns the writer by value, so that its fields stay in registers.
 func (w bitWriter) row(previous, row []byte, again int) bitWriter {
@@ -144,8 +167,10 @@ func (w *bitWriter) flush() {
 	w.count %= 8
 }
 
-// finish fills up the last byte, by an empty block of stored bytes.
+// finish adds the last bracket, ends the block, and fills up the last byte by an empty block of stored bytes.
 func (w *bitWriter) finish() []byte {
+	w.add(literals['}'])
+	w.add(endOfBlock)
 	w.add(code{0, 3}) // not the last block; stored
 	if w.count > 0 {
 		w.out = append(w.out, byte(w.held))

@@ -4,24 +4,61 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
+	"slices"
 )
 
 // Piece is the compressed form of rows, with what a stream needs to know of their text. It is immutable.
+//
+// Each row is compressed by itself, so a part of the rows has a part of the bits. Marks say where every 32nd row begins:
+// of a part that does not begin or end there, only the rows up to the next mark are compressed again.
 type Piece struct {
 	deflated []byte
-	sum      uint32 // the CRC-32 of the text
-	size     uint32 // of the text
+	marks    []mark // of the rows 0, 32, 64 and so on, and of the end
+	count    int    // of the rows
 	shift    shift  // of the text
 }
 
+// mark is where a row begins: in the bits, and in the text before it.
+type mark struct {
+	bit  uint32 // of the first row, 0: with the head of the block
+	size uint32 // of the text
+	sum  uint32 // its CRC-32
+}
+
+// markRows is how many rows there are from a mark to the next.
+const markRows = 32
+
 // NewPiece compresses rows; see Deflate.
 func NewPiece(previous, text []byte, ends []uint16) *Piece {
-	deflated := Deflate(make([]byte, 0, len(text)/8), previous, text, ends)
-	return &Piece{
-		deflated: append(make([]byte, 0, len(deflated)), deflated...), // without spare capacity
-		sum:      crc32.ChecksumIEEE(text), size: uint32(len(text)), shift: shiftOf(len(text)),
+	p := &Piece{count: len(ends), shift: shiftOf(len(text)), marks: make([]mark, 1, len(ends)/markRows+2)}
+	w := newBlock(nil, len(text))
+	var last mark
+	group := make([]uint16, markRows)
+	for from := 0; from < len(ends); from += markRows {
+		to := min(from+markRows, len(ends))
+		rows := text[last.size:ends[to-1]]
+		for k := range to - from {
+			group[k] = ends[from+k] - uint16(last.size)
+		}
+		w.rows(previous, rows, group[:to-from], from == 0)
+		last = mark{uint32(w.position(0)), uint32(ends[to-1]), crc32.Update(last.sum, crc32.IEEETable, rows)}
+		p.marks = append(p.marks, last)
+		previous = text[rowStart(ends, to-1):last.size]
 	}
+	p.deflated = slices.Clip(slices.Clone(w.finish()))
+	return p
 }
+
+// rowStart is where row k begins.
+func rowStart(ends []uint16, k int) int {
+	if k == 0 {
+		return 0
+	}
+	return int(ends[k-1])
+}
+
+// end is the mark of the end.
+func (p *Piece) end() mark { return p.marks[len(p.marks)-1] }
 
 // Size is how many bytes the compressed form has.
 func (p *Piece) Size() int { return len(p.deflated) }
@@ -87,8 +124,49 @@ func (g *Gzip) close() {
 func (g *Gzip) Add(p *Piece) {
 	g.close()
 	g.pieces = append(g.pieces, p)
-	g.sum = combine(g.sum, p.sum, p.shift)
-	g.size += p.size
+	g.sum = combine(g.sum, p.end().sum, p.shift)
+	g.size += p.end().size
+}
+
+// PartText returns some rows of a piece and the row before them, as Deflate takes them.
+type PartText func(from, to int) (previous, text []byte, ends []uint16)
+
+// AddPart adds the rows [from, to) of a piece. Like Rows, it comes before all pieces or after all of them. The text is
+// requested of the rows before the first mark and after the last.
+func (g *Gzip) AddPart(p *Piece, from, to int, part PartText) {
+	g.close()
+	// The marks between which the bits are those of the piece. A row that is the first of a block has other bits.
+	first, last := 0, to/markRows
+	if from > 0 {
+		first = from/markRows + 1
+	}
+	if to == p.count {
+		last = len(p.marks) - 1
+	}
+	if first >= last {
+		g.Rows(part(from, to))
+		return
+	}
+	a, b := p.marks[first], p.marks[last]
+	w := &bitWriter{out: slices.Grow(g.buffer, len(p.deflated)+2*markRows*LongestRow)}
+	if from > 0 {
+		w = newBlock(g.buffer, len(p.deflated)+2*markRows*LongestRow)
+	}
+	if middle := first * markRows; from < middle {
+		previous, text, ends := part(from, middle)
+		g.count(text)
+		w.rows(previous, text, ends, true)
+	}
+	w.copy(p.deflated, uint(a.bit), uint(b.bit))
+	between := shiftOf(int(b.size - a.size))
+	g.sum = combine(g.sum, combine(a.sum, b.sum, between), between)
+	g.size += b.size - a.size
+	if middle := last * markRows; middle < to {
+		previous, text, ends := part(middle, to)
+		g.count(text)
+		w.rows(previous, text, ends, false)
+	}
+	g.buffer = w.finish()
 }
 
 // End ends the stream, and appends its parts to a list. They are valid until the next Begin.

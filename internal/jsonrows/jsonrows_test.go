@@ -102,9 +102,12 @@ func streamOf(rng *rand.Rand, head string, points []assay.Point, tail string) []
 			group[k] = ends[at+k] - ends[at-1]
 		}
 		part := rows[from:ends[at+n-1]]
-		if pieces == 0 && rng.IntN(3) == 0 || at+n == len(points) {
+		switch {
+		case pieces == 0 && rng.IntN(3) == 0:
 			g.Rows(before, part, group)
-		} else {
+		case pieces == 0 && rng.IntN(2) == 0 || at+n == len(points):
+			addPart(rng, &g, rows, ends, at, at+n)
+		default:
 			g.Add(NewPiece(before, part, group))
 			pieces++
 		}
@@ -113,6 +116,19 @@ func streamOf(rng *rand.Rand, head string, points []assay.Point, tail string) []
 	}
 	g.Text([]byte(tail))
 	return bytes.Join(g.End(nil), nil)
+}
+
+// addPart adds the rows [from, to) as a part of the piece of some rows around them.
+func addPart(rng *rand.Rand, g *Gzip, rows []byte, ends []uint16, from, to int) {
+	first := from - rng.IntN(from)
+	last := to + rng.IntN(len(ends)-to+1)
+	part := func(i, j int) (before, text []byte, relative []uint16) {
+		for k := i; k < j; k++ {
+			relative = append(relative, ends[first+k]-ends[first+i-1])
+		}
+		return rows[rowStart(ends, first+i-1):ends[first+i-1]], rows[ends[first+i-1]:ends[first+j-1]], relative
+	}
+	g.AddPart(NewPiece(part(0, last-first)), from-first, to-first, part)
 }
 
 func TestGzip_DecompressesToTheText(t *testing.T) {
@@ -143,6 +159,29 @@ func TestGzip_DecompressesToTheText(t *testing.T) {
 	cmd.Stdin = &packed
 	if got, err := cmd.Output(); err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("the gzip command: %v, %d bytes", err, len(got))
+	}
+}
+
+// A part has the same bits whether it is cut out of a piece or compressed by itself.
+func TestGzip_PartsAreRows(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(6, 6))
+	rows, ends := text(hours(rng, 258))
+	for range 2000 {
+		from := 1 + rng.IntN(len(ends)-1)
+		to := from + 1 + rng.IntN(len(ends)-from)
+		var part, whole Gzip
+		part.Begin()
+		addPart(rng, &part, rows, ends, from, to)
+		whole.Begin()
+		relative := make([]uint16, to-from)
+		for k := range relative {
+			relative[k] = ends[from+k] - ends[from-1]
+		}
+		whole.Rows(rows[rowStart(ends, from-1):ends[from-1]], rows[ends[from-1]:ends[to-1]], relative)
+		if !bytes.Equal(bytes.Join(part.End(nil), nil), bytes.Join(whole.End(nil), nil)) {
+			t.Fatalf("the rows %d to %d have two streams", from, to)
+		}
 	}
 }
 
@@ -232,7 +271,7 @@ func BenchmarkRows(b *testing.B) {
 	b.Run("combine", func(b *testing.B) {
 		p := NewPiece(previous, rest, ends)
 		for b.Loop() {
-			combine(p.sum, p.sum, p.shift)
+			combine(p.end().sum, p.end().sum, p.shift)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 //
 // Of the text, a series keeps what KeepText says; the rest is written for each response. The compressed form of a whole
 // block is made when it is first requested, and kept with the block: some five bytes a point, and no more whatever
-// ranges are requested. Only the rows of the blocks that a range cuts are compressed for the response.
+// ranges are requested. Of the blocks that a range cuts, it takes a part, and only a few rows are compressed for it.
 type Rows struct {
 	series *Series
 	i, j   int
@@ -143,37 +143,51 @@ func (r Rows) Gzip(head, tail []byte, yield func(parts [][]byte)) {
 func (s *scratch) firstRow(r Rows) {
 	text, _ := s.textOf(r.series.blocks[r.i/blockRows])
 	row, _ := text.part(r.i%blockRows, r.i%blockRows+1)
-	s.previous = append(s.previous[:0], row...)
 	s.gzip.Text(row[1:])
 }
 
 // otherRows adds the rows after the first.
 func (s *scratch) otherRows(r Rows) {
 	for p := range r.series.spans(r.i+1, r.j) {
+		piece := r.series.piece(p.number)
 		if p.isWhole() {
-			s.gzip.Add(r.series.piece(p.number))
+			s.gzip.Add(piece)
 			continue
 		}
-		if p.from == 0 {
-			s.previous = r.series.appendRow(s.previous[:0], p.number*blockRows-1)
-		}
-		text, _ := s.textOf(p.block)
-		rows, start := text.part(p.from, p.to)
-		ends := s.ends[:p.to-p.from]
-		for k := range ends {
-			ends[k] = text.ends[p.from+k] - uint16(start)
-		}
-		s.gzip.Rows(s.previous, rows, ends)
+		skipped := p.skipped()
+		s.gzip.AddPart(piece, p.from-skipped, p.to-skipped, func(from, to int) (previous, rows []byte, ends []uint16) {
+			return s.rowsOf(r.series, p, from+skipped, to+skipped)
+		})
 	}
+}
+
+// rowsOf returns some rows of a block, and the row before them.
+func (s *scratch) rowsOf(series *Series, p span, from, to int) (previous, rows []byte, ends []uint16) {
+	text, _ := s.textOf(p.block)
+	if from > 0 {
+		previous, _ = text.part(from-1, from)
+	} else {
+		s.previous = series.appendRow(s.previous[:0], p.number*blockRows-1)
+		previous = s.previous
+	}
+	rows, start := text.part(from, to)
+	ends = s.ends[:to-from]
+	for k := range ends {
+		ends[k] = text.ends[from+k] - uint16(start)
+	}
+	return previous, rows, ends
 }
 
 // isWhole reports whether a part is all that the compressed form of its block has. That of the first block lacks the
 // first row of the series, which is always the first of a response.
-func (p *span) isWhole() bool {
+func (p *span) isWhole() bool { return p.from == p.skipped() && p.to == int(p.count) }
+
+// skipped is how many rows of the block its compressed form lacks.
+func (p *span) skipped() int {
 	if p.number == 0 {
-		return p.from == 1 && p.to == int(p.count)
+		return 1
 	}
-	return p.from == 0 && p.to == int(p.count)
+	return 0
 }
 
 // appendRow appends the row of point i.
@@ -191,23 +205,10 @@ func (s *Series) piece(number int) *jsonrows.Piece {
 	}
 	scratch := scratches.Get().(*scratch)
 	defer scratches.Put(scratch)
-	text, _ := scratch.textOf(b)
-	var p *jsonrows.Piece
-	if number == 0 {
-		first, _ := text.part(0, 1)
-		rows, start := text.part(1, int(b.count))
-		ends := scratch.ends[:b.count-1]
-		for k := range ends {
-			ends[k] = text.ends[1+k] - uint16(start)
-		}
-		p = jsonrows.NewPiece(first, rows, ends)
-	} else {
-		previous := s.appendRow(nil, number*blockRows-1)
-		rows, _ := text.part(0, int(b.count))
-		p = jsonrows.NewPiece(previous, rows, text.ends[:b.count])
-	}
-	b.piece.Store(p)
-	return p
+	p := span{block: b, number: number}
+	piece := jsonrows.NewPiece(scratch.rowsOf(s, p, p.skipped(), int(b.count)))
+	b.piece.Store(piece)
+	return piece
 }
 
 // KeepText keeps the text of the newest blocks ready, as far as it fits into so many bytes, and drops that of the

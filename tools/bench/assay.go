@@ -168,8 +168,20 @@ func (a *assayServer) post(ctx context.Context, path, cookie string, body any) (
 func (a *assayServer) fetchBodies(ctx context.Context, scenarios []scenario) error {
 	for i := range scenarios {
 		s := &scenarios[i]
-		if err := a.fetchBody(ctx, s); err != nil {
+		if err := a.fetchScenario(ctx, s); err != nil {
 			return a.Explain(fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	return nil
+}
+
+func (a *assayServer) fetchScenario(ctx context.Context, s *scenario) error {
+	if s.ranges == nil {
+		return a.fetchBody(ctx, s)
+	}
+	for i := range s.ranges {
+		if err := a.fetchBody(ctx, &s.ranges[i]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -66,6 +66,32 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+func TestScenarios_Ranges(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 1, 30, 0, 0, time.UTC)
+	all := newScenarios(apiKeys{Full: "f"}, now)
+	s := all[len(all)-1]
+	seen := map[string]bool{}
+	for _, r := range s.requests() {
+		file, err := r.file()
+		from, to, _ := strings.Cut(strings.TrimPrefix(file, "/"), "/")
+		to, path, _ := strings.Cut(to, "/")
+		if err != nil || path != "api/gpu/H100 SXM/index-history" || from > to || to > "2026-02-28T01:00:00Z" ||
+			!strings.Contains(r.path, "&startDate="+from+"&endDate="+to) || !r.gzip || r.key != "f" {
+			t.Fatalf("%s is in %s, %v", r.path, file, err)
+		}
+		seen[r.path] = true
+	}
+	if len(seen) != rangeCount || strings.Count(pathList(s), "\n") != rangeCount || pathList(all[0]) != "" {
+		t.Errorf("%d different ranges, want %d", len(seen), rangeCount)
+	}
+	s.ranges[3].body, s.ranges[4].body = []byte("abc"), []byte("de")
+	s.ranges = s.ranges[3:5]
+	if s.smallest() != 2 || all[0].smallest() != 0 {
+		t.Errorf("the smallest has %d bytes", s.smallest())
+	}
+}
+
 func TestNginxConfig(t *testing.T) {
 	t.Parallel()
 	sites := []site{{Addr: "127.0.0.1:1", Root: "www/0"}, {Addr: "127.0.0.1:2", Root: "www/1", Gzip: true}}

@@ -31,8 +31,13 @@ func startNginx(ctx context.Context, program, dir string, scenarios []scenario) 
 	sites := make([]site, len(scenarios))
 	for i, s := range scenarios {
 		sites[i] = site{Addr: process.Loopback(ports[i]), Root: "www/" + strconv.Itoa(i), Gzip: s.gzip}
-		if err := writeResponse(filepath.Join(home, sites[i].Root), s); err != nil {
-			return nil, err
+		for _, r := range s.requests() {
+			if err := writeResponse(filepath.Join(home, sites[i].Root), r); err != nil {
+				return nil, err
+			}
+		}
+		if s.ranges != nil {
+			sites[i].Root += "/$arg_startDate/$arg_endDate"
 		}
 	}
 	config := filepath.Join(home, "nginx.conf")
@@ -81,17 +86,19 @@ func writeResponse(root string, s scenario) error {
 
 // verify waits for nginx and makes sure that it sends the bytes Assay sent.
 func (n *nginxServer) verify(ctx context.Context, scenarios []scenario) error {
-	for i, s := range scenarios {
-		var got []byte
-		err := n.Await(ctx, 10*time.Second, func(ctx context.Context) (err error) {
-			got, err = fetch(ctx, n.bases[i], s)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(got, s.body) {
-			return fmt.Errorf("%s: nginx sends %d bytes that differ from Assay's %d", s.name, len(got), len(s.body))
+	for i, all := range scenarios {
+		for _, s := range all.requests() {
+			var got []byte
+			err := n.Await(ctx, 10*time.Second, func(ctx context.Context) (err error) {
+				got, err = fetch(ctx, n.bases[i], s)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(got, s.body) {
+				return fmt.Errorf("%s: nginx sends %d bytes that differ from Assay's %d", s.name, len(got), len(s.body))
+			}
 		}
 	}
 	return nil
@@ -132,7 +139,7 @@ http {
 	access_log off;
 	sendfile on;
 	tcp_nopush on;
-	open_file_cache max=100 inactive=1h;
+	open_file_cache max=1000 inactive=1h;
 	open_file_cache_valid 1h;
 	keepalive_requests 1000000;
 	default_type application/json;

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"time"
@@ -15,8 +16,29 @@ type scenario struct {
 	gzip    bool    // request the compressed response
 	floor   float64 // least share of nginx's requests per second; zero is reported, not judged
 
+	ranges []scenario // requested at random instead of the path; nil for none
+
 	body  []byte // as sent
 	plain []byte // the same, decompressed
+}
+
+// requests are what the scenario requests.
+func (s *scenario) requests() []scenario {
+	if s.ranges != nil {
+		return s.ranges
+	}
+	return []scenario{*s}
+}
+
+// smallest is the size of the smallest response.
+func (s *scenario) smallest() int {
+	size := len(s.body)
+	for i, r := range s.ranges {
+		if i == 0 || len(r.body) < size {
+			size = len(r.body)
+		}
+	}
+	return size
 }
 
 // newScenarios lists what is measured. The 90 days include today and stay inside the free window of three months.
@@ -34,7 +56,31 @@ func newScenarios(k apiKeys, now time.Time) []scenario {
 		{name: "90 days, Premium key", path: days, key: k.Premium},
 		{name: "hourly, all, raw", path: hourly, key: k.Full},
 		{name: "hourly, all, gzip", path: hourly, key: k.Full, gzip: true, floor: 0.6},
+		withRanges(scenario{name: "hourly, arbitrary range, raw", path: hourly, key: k.Full, floor: 0.5}, now),
+		withRanges(scenario{name: "hourly, arbitrary range, gzip", path: hourly, key: k.Full, gzip: true, floor: 0.5}, now),
 	}
+}
+
+// rangeCount is how many ranges are requested: more than any client would have asked for before, and few enough for the
+// files that nginx serves.
+const rangeCount = 150
+
+// withRanges returns the scenario with ranges of the demo's two years, always the same ones: from any hour to any later
+// one.
+func withRanges(s scenario, now time.Time) scenario {
+	rng := rand.New(rand.NewPCG(1, 1))
+	const span = 720 * 24
+	first := now.UTC().Truncate(time.Hour).Add(-(span + 24) * time.Hour)
+	s.ranges = make([]scenario, rangeCount)
+	for i := range s.ranges {
+		from, to := rng.IntN(span), rng.IntN(span)
+		hour := func(n int) string { return first.Add(time.Duration(n) * time.Hour).Format(time.RFC3339) }
+		r := s
+		r.ranges = nil
+		r.path += "&startDate=" + hour(min(from, to)) + "&endDate=" + hour(max(from, to))
+		s.ranges[i] = r
+	}
+	return s
 }
 
 // distinctScenarios keeps the scenarios of a short run: one that needs no key, one that needs a key and one with gzip.
@@ -64,11 +110,16 @@ func (s scenario) headers() []header {
 	return h
 }
 
-// file is the path below its root from which a server of static files serves the response.
+// file is the path below its root from which a server of static files serves the response. That of a range has a folder
+// for its start and its end.
 func (s scenario) file() (string, error) {
 	u, err := url.Parse(s.path)
 	if err != nil {
 		return "", err
 	}
-	return u.Path, nil
+	q := u.Query()
+	if !q.Has("endDate") {
+		return u.Path, nil
+	}
+	return "/" + q.Get("startDate") + "/" + q.Get("endDate") + u.Path, nil
 }

@@ -40,6 +40,9 @@ func newLoader(program, dir string) (loader, error) {
 func (l loader) load(ctx context.Context, base string, s scenario, d time.Duration) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, d+30*time.Second)
 	defer cancel()
+	if err := os.WriteFile(l.paths(), []byte(pathList(s)), 0o600); err != nil {
+		return sample{}, err
+	}
 	cmd := exec.CommandContext(ctx, l.program, l.args(base, s, d)...)
 	cmd.SysProcAttr = process.EndWithParent(syscall.SIGKILL, nil)
 	var out, errOut bytes.Buffer
@@ -51,7 +54,18 @@ func (l loader) load(ctx context.Context, base string, s scenario, d time.Durati
 	if err != nil {
 		return sample{}, err
 	}
-	return t.sample(), t.check(len(s.body))
+	return t.sample(), t.check(s.smallest())
+}
+
+// paths is the file of the paths that wrk.lua requests at random.
+func (l loader) paths() string { return l.script + ".paths" }
+
+// pathList are the paths of a scenario with ranges, one a line.
+func pathList(s scenario) (list string) {
+	for _, r := range s.ranges {
+		list += r.path + "\n"
+	}
+	return list
 }
 
 func (l loader) args(base string, s scenario, d time.Duration) []string {
@@ -63,6 +77,9 @@ func (l loader) args(base string, s scenario, d time.Duration) []string {
 		"--latency",
 		"-s", l.script,
 		base + s.path, "--",
+	}
+	if s.ranges != nil {
+		args = append(args, "@"+l.paths())
 	}
 	for _, h := range s.headers() {
 		args = append(args, h.name+": "+h.value)

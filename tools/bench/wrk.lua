@@ -6,7 +6,7 @@
 
 local span = 32768
 local threads = 0
-local head, tail
+local heads, tails = {}, {}
 local octet = {}
 local sent = 0
 local floor = math.floor
@@ -16,23 +16,34 @@ function setup(thread)
 	threads = threads + 1
 end
 
--- Arguments are the headers, "Name: value" each.
+-- Arguments are the headers, "Name: value" each, and "@file" for a file of paths, one a line, which are requested at
+-- random instead of the one on the command line.
 function init(args)
-	for _, header in ipairs(args) do
-		local name, value = header:match("^([^:]+): (.*)$")
-		wrk.headers[name] = value
+	local paths = {}
+	for _, arg in ipairs(args) do
+		if arg:sub(1, 1) == "@" then
+			for path in io.lines(arg:sub(2)) do paths[#paths + 1] = path end
+		else
+			local name, value = arg:match("^([^:]+): (.*)$")
+			wrk.headers[name] = value
+		end
 	end
 	wrk.headers["X-Forwarded-For"] = "@ADDRESS@"
-	local text = wrk.format()
-	local from, to = text:find("@ADDRESS@", 1, true)
-	head, tail = text:sub(1, from - 1) .. "10.", text:sub(to + 1)
+	if #paths == 0 then paths[1] = wrk.path end
+	for i, path in ipairs(paths) do
+		local text = wrk.format(nil, path)
+		local from, to = text:find("@ADDRESS@", 1, true)
+		heads[i], tails[i] = text:sub(1, from - 1) .. "10.", text:sub(to + 1)
+	end
+	math.randomseed(first + 1)
 	for i = 0, 255 do octet[i] = tostring(i) end
 end
 
 function request()
 	local a = first + sent
 	sent = (sent + 1) % span
-	return head .. octet[floor(a / 65536)] .. "." .. octet[floor(a / 256) % 256] .. "." .. octet[a % 256] .. tail
+	local n = #heads > 1 and math.random(#heads) or 1
+	return heads[n] .. octet[floor(a / 65536)] .. "." .. octet[floor(a / 256) % 256] .. "." .. octet[a % 256] .. tails[n]
 end
 
 -- One line for the program that runs this script; wrk.go parses it.
