@@ -9,8 +9,8 @@ import (
 
 // Piece is the compressed form of rows, with what a stream needs to know of their text. It is immutable.
 //
-// Each row is compressed by itself, so a part of the rows has a part of the bits. Marks say where every 32nd row begins:
-// of a part that does not begin or end there, only the rows up to the next mark are compressed again.
+// Each row is compressed by itself, so a part of the rows has a part of the bits. Marks say where every 32nd row
+// begins: of a part that does not begin or end there, only the rows up to the next mark are compressed again.
 type Piece struct {
 	deflated []byte
 	marks    []mark // of the rows 0, 32, 64 and so on, and of the end

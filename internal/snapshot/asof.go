@@ -162,8 +162,8 @@ type pastKey struct {
 	version int64
 }
 
-// maxPastLines bounds how many old lines a snapshot holds. A restated line with three years of hours takes about 200 KB;
-// most share what they can with the current line.
+// maxPastLines bounds how many old lines a snapshot holds. A restated line with three years of hours takes about
+// 200 KB; most share what they can with the current line.
 const maxPastLines = 16
 
 type pastLines = cache.Cache[pastKey, *Line]

@@ -72,8 +72,8 @@ func edges(n int) (ranges [][2]int) {
 	return ranges
 }
 
-// TestRows_GzipIsTheText: whatever the range, the stream decompresses to the text of a plain implementation, whether the
-// text is kept or not.
+// TestRows_GzipIsTheText: whatever the range, the stream decompresses to the text of a plain implementation, whether
+// the text is kept or not.
 func TestRows_GzipIsTheText(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(21, 1))
