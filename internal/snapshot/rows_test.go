@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	klauspost "github.com/klauspost/compress/gzip"
+
 	"github.com/assaydata/assay"
 )
 
@@ -287,7 +289,7 @@ func TestBlock_ReadsBackWhatWasWritten(t *testing.T) {
 }
 
 // BenchmarkRows measures a range that no one has requested before: 8,000 hours from the middle of a block to the middle
-// of another one.
+// of another one. For comparison it also compresses their text.
 func BenchmarkRows(b *testing.B) {
 	s := newSeries(made(1, hoursOf(rand.New(rand.NewPCG(28, 1)), 26_280)), 1, 1)
 	run := func(name string, f func(Rows)) {
@@ -306,6 +308,15 @@ func BenchmarkRows(b *testing.B) {
 	s.KeepText(1 << 30)
 	run("gzip, text kept", compressed)
 	run("text kept", text)
+	w, err := klauspost.NewWriterLevel(io.Discard, klauspost.BestSpeed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	run("text compressed", func(r Rows) {
+		w.Reset(io.Discard)
+		r.Text(func(part []byte, _ bool) { _, _ = w.Write(part) })
+		_ = w.Close()
+	})
 }
 
 // BenchmarkSnapshot_Memory builds snapshots of a market with many lines, and reports what they take: as they are, and

@@ -277,7 +277,7 @@ func (r *Request) sendRows(a *rows, e encoding) {
 	}
 }
 
-// beginRows sets the headers that all forms of rows have, and responds 304 when the caller has them already; false then.
+// beginRows sets the headers that all forms of rows have. It responds 304, and returns false, when the caller has them.
 func (r *Request) beginRows(a *rows, e encoding) bool {
 	if a.version.Modified != 0 {
 		r.SetHeader("Last-Modified", lastModified(a.version.Modified))
