@@ -119,8 +119,8 @@ func TestRows_GzipIsTheText(t *testing.T) {
 	}
 }
 
-// TestRows_SameBytesOnEveryNode: equal ETags promise equal bytes, so a stream may depend on the points alone, not on how
-// the series was made: at once, point by point, with restatements in its middle, or as of a version.
+// TestRows_SameBytesOnEveryNode: equal ETags promise equal bytes, so a stream may depend on the points alone, not on
+// how the series was made: at once, point by point, with restatements in its middle, or as of a version.
 func TestRows_SameBytesOnEveryNode(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(22, 1))
