@@ -139,7 +139,7 @@ var packages = map[string]struct {
 	"internal/redact":    {may: "", why: "hiding keys in a text needs nothing but the text"},
 	"internal/cache":     {may: "", why: "it keeps values of any type"},
 	"internal/files":     {may: "", why: "how a file is opened does not depend on what is in it"},
-	"internal/http1": {may: "", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
+	"internal/http1":     {may: "", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
 	"internal/web": {
 		may: ". internal/access internal/cache internal/http1 internal/limit internal/limit/sharedlimit internal/redact",
 		why: "the transport knows no market data and cannot reach the database",

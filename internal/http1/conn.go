@@ -201,12 +201,12 @@ func (c *conn) flush() {
 	}
 }
 
-// send sends what waits to be sent, and a piece of a body after it.
-func (c *conn) send(piece []byte) {
+// send sends what waits to be sent, and pieces of a body after it.
+func (c *conn) send(pieces [][]byte) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	if c.err == nil {
-		c.err = c.socket.write(c.out[c.skip:], piece)
+		c.err = c.socket.write(c.out[c.skip:], pieces)
 	}
 	c.response.sent = true
 	c.earlier, c.skip = nil, 0

@@ -22,8 +22,8 @@ import (
 // inputs is how many connections TestDifferential compares; make fuzz-http compares many more.
 var inputs = flag.Int("inputs", 40_000, "connections that TestDifferential compares")
 
-// TestDifferential serves the same bytes twice, by net/http alone and with this package before it, and compares what the
-// handler saw and what came back. Most bytes are requests that were damaged in some way.
+// TestDifferential serves the same bytes twice, by net/http alone and with this package before it, and compares what
+// the handler saw and what came back. Most bytes are requests that were damaged in some way.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -141,11 +141,12 @@ func draw(random *rand.Rand) []byte {
 			at = random.IntN(min(len(text), 80) + 1)
 		}
 		rest := bytes.Clone(text[at:])
+		fragment := fragments[random.IntN(len(fragments))]
 		switch random.IntN(5) {
 		case 0:
-			text = append(append(text[:at], fragments[random.IntN(len(fragments))]...), rest...)
+			text = append(append(text[:at], fragment...), rest...)
 		case 1: // in place of some
-			text = append(append(text[:at], fragments[random.IntN(len(fragments))]...), rest[min(len(rest), random.IntN(12)):]...)
+			text = append(append(text[:at], fragment...), rest[min(len(rest), random.IntN(12)):]...)
 		case 2:
 			text = append(text[:at], rest[min(len(rest), 1+random.IntN(8)):]...)
 		case 3:

@@ -17,6 +17,7 @@ type Response struct {
 	length  int64 // that the handler has promised; -1 for none
 	written int64 // of the body
 	sent    bool  // some of it has left
+	piece   [1][]byte
 }
 
 // bodyForm is how the body is sent.
@@ -179,11 +180,29 @@ func (w *Response) Write(p []byte) (int, error) {
 }
 
 func (w *Response) writePiece(p []byte) {
-	if len(p) <= maxCopied {
+	if len(p) <= maxCopied && len(w.conn.out)+len(p) <= maxOut {
 		w.conn.out = append(w.conn.out, p...)
 		return
 	}
-	w.conn.send(p)
+	w.piece[0] = p
+	w.conn.send(w.piece[:])
+	w.piece[0] = nil
+}
+
+// WriteAll writes several parts of a body. It is Write for each of them, in one system call if they are large.
+func (w *Response) WriteAll(parts [][]byte) {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	if w.form != sized || size <= maxCopied || w.written+int64(size) > w.length {
+		for _, part := range parts {
+			_, _ = w.Write(part) // a network failure ends the connection
+		}
+		return
+	}
+	w.written += int64(size)
+	w.conn.send(parts)
 }
 
 func (w *Response) writeChunk(p []byte) {

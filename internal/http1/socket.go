@@ -6,14 +6,14 @@ import "net"
 type socket interface {
 	// read waits for bytes and adds them to c.in.
 	read(c *conn) error
-	// write writes two pieces, one after the other. The second may be empty.
-	write(head, body []byte) error
+	// write writes a head and the pieces of a body after it.
+	write(head []byte, body [][]byte) error
 }
 
 // anySocket is any connection.
 type anySocket struct {
 	nc      net.Conn
-	pieces  [2][]byte
+	pieces  [][]byte // the memory of buffers
 	buffers net.Buffers
 }
 
@@ -26,10 +26,10 @@ func (s *anySocket) read(c *conn) error {
 	return err
 }
 
-func (s *anySocket) write(head, body []byte) error {
-	s.pieces = [2][]byte{head, body}
-	s.buffers = s.pieces[:]
+func (s *anySocket) write(head []byte, body [][]byte) error {
+	s.pieces = append(append(s.pieces[:0], head), body...)
+	s.buffers = s.pieces
 	_, err := s.buffers.WriteTo(s.nc)
-	s.pieces = [2][]byte{}
+	clear(s.pieces)
 	return err
 }

@@ -27,7 +27,7 @@ type rawSocket struct {
 	// For the functions that raw calls, which are made once.
 	conn        *conn
 	errno       syscall.Errno
-	pieces      [2]syscall.Iovec
+	pieces      []syscall.Iovec
 	count, sent int
 	readable    func(fd uintptr) bool
 	writable    func(fd uintptr) bool
@@ -80,27 +80,47 @@ func call(trap, fd uintptr, at unsafe.Pointer, count int) (n int, errno syscall.
 	}
 }
 
-func (s *rawSocket) write(head, body []byte) error {
-	s.count = 0
-	for _, piece := range [...][]byte{head, body} {
-		if len(piece) > 0 {
-			s.pieces[s.count].Base = &piece[0]
-			s.pieces[s.count].SetLen(len(piece))
-			s.count++
-		}
+// maxPieces is how many pieces the kernel takes in one call.
+const maxPieces = 1024
+
+func (s *rawSocket) write(head []byte, body [][]byte) error {
+	s.add(head)
+	size := len(head)
+	for _, piece := range body {
+		size += len(piece)
+		s.add(piece)
 	}
+	s.count = min(len(s.pieces), maxPieces)
 	err := s.raw.Write(s.writable)
-	s.pieces = [2]syscall.Iovec{}
+	clear(s.pieces)
+	s.pieces = s.pieces[:0]
 	switch {
 	case err != nil:
 		return err
 	case s.errno != 0 && s.errno != syscall.EAGAIN:
 		return os.NewSyscallError("write", s.errno)
-	case s.sent < len(head)+len(body): // the client has to read first
-		fromHead := min(s.sent, len(head))
-		return (&anySocket{nc: s.nc}).write(head[fromHead:], body[s.sent-fromHead:])
+	case s.sent < size: // the client has to read first
+		return s.writeRest(head, body)
 	}
 	return nil
+}
+
+func (s *rawSocket) add(piece []byte) {
+	if len(piece) > 0 {
+		s.pieces = append(s.pieces, syscall.Iovec{Base: &piece[0], Len: uint64(len(piece))})
+	}
+}
+
+// writeRest writes what tryWrite has left, and waits for the client as long as that takes.
+func (s *rawSocket) writeRest(head []byte, body [][]byte) error {
+	rest := append(net.Buffers{head}, body...)
+	for s.sent >= len(rest[0]) {
+		s.sent -= len(rest[0])
+		rest = rest[1:]
+	}
+	rest[0] = rest[0][s.sent:]
+	_, err := rest.WriteTo(s.nc)
+	return err
 }
 
 // tryWrite writes once, as much as there is room for.

@@ -21,11 +21,12 @@ var exposed = []string{
 	"Retry-After", "ETag", "Deprecation", "Sunset", "Link",
 }
 
-// exposedLine is the header that names them, as the middleware writes it: sorted and in lower case.
-var exposedLine = func() string {
+// anyOrigin are the header lines that let any origin read, as the middleware writes them: the names sorted and in lower
+// case.
+var anyOrigin = func() string {
 	names := strings.Split(strings.ToLower(strings.Join(exposed, ",")), ",")
 	slices.Sort(names)
-	return strings.Join(names, ",")
+	return "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: " + strings.Join(names, ",") + "\r\n"
 }()
 
 func newCORS(origins []string) (c crossOrigin, err error) {
@@ -56,8 +57,7 @@ func (c *crossOrigin) serve(r *Request, found *resource) error {
 		return serveThrough(c.anonymous, r, found)
 	case !keyed || found != nil && found.public:
 		// Also without an origin: a shared cache may serve the response to a request that has one.
-		r.SetHeader("Access-Control-Allow-Origin", "*")
-		r.SetHeader("Access-Control-Expose-Headers", exposedLine)
+		r.out.headers.lines = append(r.out.headers.lines, anyOrigin...)
 	}
 	return serveFound(r, found)
 }

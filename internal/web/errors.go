@@ -79,6 +79,6 @@ func (r *Request) fail(err error) {
 	}
 	r.out.WriteHeader(Status(e.Kind))
 	if r.http.Method != http.MethodHead {
-		r.out.writeAll(raw)
+		_, _ = r.out.Write(raw) // a network failure is not ours to report
 	}
 }

@@ -29,7 +29,7 @@ func (h *headers) add(name, value string) { h.lines = appendLine(h.lines, name, 
 // appendLine appends a header line. A line end in the value would begin another header, so it becomes a space.
 func appendLine(dst []byte, name, value string) []byte {
 	dst = append(append(dst, name...), ": "...)
-	if strings.ContainsAny(value, "\r\n") {
+	if strings.IndexByte(value, '\n') >= 0 || strings.IndexByte(value, '\r') >= 0 {
 		value = strings.NewReplacer("\r", " ", "\n", " ").Replace(value)
 	}
 	return append(append(dst, value...), "\r\n"...)
@@ -101,6 +101,13 @@ func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // writeAll writes a body. A network failure is not ours to report.
 func (w *writer) writeAll(pieces ...[]byte) {
+	if w.fast != nil && w.status != 0 {
+		w.fast.WriteAll(pieces)
+		for _, piece := range pieces {
+			w.bytes += int64(len(piece))
+		}
+		return
+	}
 	for _, piece := range pieces {
 		_, _ = w.Write(piece)
 	}

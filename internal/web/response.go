@@ -244,7 +244,7 @@ func (r *Request) sendForm(status int, f *form, e encoding) {
 	r.out.headers.length = len(f.payload)
 	r.out.WriteHeader(status)
 	if r.http.Method != http.MethodHead {
-		r.out.writeAll(f.payload)
+		_, _ = r.out.Write(f.payload) // a network failure is not ours to report
 	}
 }
 
@@ -272,7 +272,7 @@ func (r *Request) sendRows(a *rows, e encoding) {
 	default: // one write costs less than copying a few kilobytes
 		buffer := buffers.Get().(*[]byte)
 		*buffer = append(append(append((*buffer)[:0], a.head...), a.text...), a.tail...)
-		r.out.writeAll(*buffer)
+		_, _ = r.out.Write(*buffer)
 		buffers.Put(buffer)
 	}
 }
@@ -338,7 +338,7 @@ func (r *Request) writeGzip(parts [][]byte, head bool) {
 		for _, part := range parts {
 			*buffer = append(*buffer, part...)
 		}
-		r.out.writeAll(*buffer)
+		_, _ = r.out.Write(*buffer)
 		buffers.Put(buffer)
 	}
 }
@@ -353,7 +353,7 @@ func (r *Request) writePieces(a *rows, size int) {
 		text := (*bytesWriter)(buffer)
 		*text = (*text)[:0]
 		a.writeTo(text)
-		r.out.writeAll(*text)
+		_, _ = r.out.Write(*text)
 		buffers.Put(buffer)
 		return
 	}
