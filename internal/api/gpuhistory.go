@@ -86,7 +86,7 @@ func (h *gpuHistory) version(kind string, head []byte, other *snapshot.Series) w
 	b = strconv.AppendInt(append(b, '.'), newest.Modified(), 36)
 	b = strconv.AppendInt(append(b, '.'), int64(h.i), 36)
 	b = strconv.AppendBool(append(b, '.'), h.desc)
-	return web.Version{Tag: web.Tag([]byte(kind), head, b), Modified: newest.Modified()}
+	return web.NewVersion(newest.Modified(), []byte(kind), head, b)
 }
 
 // recorded is the instant under which a point is filed: for a daily one, midnight UTC of its settlement date.
@@ -115,15 +115,21 @@ func (q *query) points(gpuName string, form historyForm) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	head := h.appendHead(make([]byte, 0, 256), nil)
+	head := h.appendHead(q.Scratch(), nil)
 	version := h.version("points", head, h.series)
-	if !h.desc {
-		return web.Pieces(version, head, h.series.Rows(h.i, h.j)), nil
+	if h.desc {
+		return h.newestFirst(version, head), nil
 	}
+	return web.Pieces(version, head, h.series, h.i, h.j), nil
+}
+
+// newestFirst serves the range row by row. It has a copy of the history: the response keeps it, and one in the order of
+// the series should cost no allocation.
+func (h gpuHistory) newestFirst(version web.Version, head []byte) web.Response {
 	reader := h.series.Reader()
 	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
 		return reader.AppendRow(dst, h.at(k))
-	}), nil
+	})
 }
 
 // keptText is how many bytes of the text of rows a node keeps ready: that of the newest points worldwide, as much of

@@ -121,5 +121,5 @@ func (h *history) modelVersion(kind string, head []byte, received, modified int6
 	rest := strconv.AppendInt(nil, received, 36)
 	rest = strconv.AppendInt(append(rest, '.'), int64(h.i), 36)
 	rest = strconv.AppendBool(append(rest, '.'), h.desc)
-	return web.Version{Tag: web.Tag([]byte(kind), head, rest), Modified: modified}
+	return web.NewVersion(modified, []byte(kind), head, rest)
 }

@@ -15,7 +15,7 @@ func TestRespond_CachedOrNot(t *testing.T) {
 	for i := range series.Len() {
 		got := r.Get("full", "/api/gpu/H200/index-history?startDate="+string(assay.AppendInstant(nil, series.At(i).At)))
 		head := fmt.Sprintf(`{"success":true,"gpu_type":"H200","region":"global","access":"full","granularity":"daily","count":%d,"has_more":false,"data":[`, series.Len()-i)
-		if got.Text != head+series.Rows(i, series.Len()).String()+"]}" {
+		if got.Text != head+string(series.AppendText(nil, i, series.Len()))+"]}" {
 			t.Fatalf("from row %d: %.200s", i, got.Text)
 		}
 	}

@@ -33,7 +33,7 @@ func realtime(q query) (web.Response, error) {
 	latest := prints[len(prints)-1]
 	prints = prints[len(printsUntil(prints, q.moment-int64(minutes)*assay.Minute)):]
 	head := appendRealtimeHead(make([]byte, 0, 512), line.Line, grant.Access, latest, len(prints))
-	version := web.Version{Tag: web.Tag([]byte("realtime"), head, []byte(order)), Modified: latest.At}
+	version := web.NewVersion(latest.At, []byte("realtime"), head, []byte(order))
 	return web.Rows(version, head, len(prints), func(dst []byte, k int) []byte {
 		if order == "desc" {
 			k = len(prints) - 1 - k

@@ -142,9 +142,9 @@ func neocloudSites(q query) (web.Response, error) {
 }
 
 // version identifies a response about some of the sites. The head shows what was requested, and the time of the newest
-// site which sites existed.
-func (m *siteModel) version(head []byte) web.Version {
-	return web.Version{Tag: web.Tag(head, strconv.AppendInt(nil, m.Received, 10)), Modified: m.Received}
+// site which sites existed; more is what both do not tell.
+func (m *siteModel) version(head []byte, more ...[]byte) web.Version {
+	return web.NewVersion(m.Received, append([][]byte{head, strconv.AppendInt(nil, m.Received, 10)}, more...)...)
 }
 
 func (q *query) siteQuery() (find sites.Query, echo siteQuery, err error) {
@@ -335,10 +335,8 @@ func (m *siteModel) mapOf(find sites.Query, form int) web.Response {
 	}
 	found, _ := m.Find(find)
 	head := mapHead(form, len(found))
-	version := m.version(head)
-	requested := fmt.Appendf(nil, "%d %q %v", find.Scope, find.Country, find.Box) // which the head does not tell
-	version.Tag = web.Tag([]byte(version.Tag), requested)
-	return web.RowsWithTail(version, head, len(found), func(dst []byte, k int) []byte {
+	requested := fmt.Appendf(nil, "%d %q %v", find.Scope, find.Country, find.Box)
+	return web.RowsWithTail(m.version(head, requested), head, len(found), func(dst []byte, k int) []byte {
 		return m.AppendFeature(dst, found[k])
 	}, mapForms[form].tail)
 }

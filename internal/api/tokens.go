@@ -272,8 +272,7 @@ func (v *tokenView) respond(kind string, head []byte, modified int64) web.Respon
 	begins := strconv.AppendBool(append(strconv.AppendInt(nil, int64(v.i), 36), '.'), v.desc)
 	begins = strconv.AppendBool(append(begins, '.'), v.filter.free)
 	lab, family := []byte(v.filter.lab), []byte(v.filter.family)
-	tag := web.Tag([]byte(kind), head, []byte(v.rows.digest), begins, lab, family)
-	version := web.Version{Tag: tag, Modified: modified}
+	version := web.NewVersion(modified, []byte(kind), head, []byte(v.rows.digest), begins, lab, family)
 	var response web.Response
 	if v.every() && !v.desc {
 		response = web.Piece(version, head, v.rows.piece(v.i, v.j)).ShortLived()

@@ -52,7 +52,7 @@ func volumeMetrics(q query) (web.Response, error) {
 	h.j = len(rows)
 	h.cut()
 	head := h.appendHead(make([]byte, 0, 256), nil)
-	version := web.Version{Tag: sharesTag(head, rows[h.i:h.j], h.desc), Modified: modified}
+	version := sharesVersion(modified, head, rows[h.i:h.j], h.desc)
 	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {
 		return appendShare(dst, &rows[h.at(k)])
 	}).ShortLived(), nil
@@ -79,8 +79,8 @@ func (q *query) utilization(line *snapshot.Line, from, to int64) iter.Seq[utiliz
 	return q.snap.Utilization.Capacities(line.Line, from, to, q.known(), utilization.CarryBy(q.schedule()))
 }
 
-// sharesTag is the tag of rows, whose readings have no version.
-func sharesTag(head []byte, rows []shareRow, desc bool) string {
+// sharesVersion identifies rows, whose readings have no version.
+func sharesVersion(modified int64, head []byte, rows []shareRow, desc bool) web.Version {
 	t := web.NewTagger()
 	t.Add([]byte("volume-metrics"))
 	t.Add(head)
@@ -96,7 +96,7 @@ func sharesTag(head []byte, rows []shareRow, desc bool) string {
 		}
 		t.Add(b[:])
 	}
-	return t.Tag()
+	return t.Version(modified)
 }
 
 func appendShare(dst []byte, row *shareRow) []byte {

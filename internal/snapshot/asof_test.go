@@ -145,7 +145,7 @@ func TestLineAsOf_EqualsWhatWasServed(t *testing.T) {
 					if got.Version() != want.Version() || got.Modified() != want.Modified() {
 						t.Errorf("%s: version %d, modified %d; served were %d, %d", what, got.Version(), got.Modified(), want.Version(), want.Modified())
 					}
-					if got.Rows(0, got.Len()).String() != want.Rows(0, want.Len()).String() {
+					if string(got.AppendText(nil, 0, got.Len())) != string(want.AppendText(nil, 0, want.Len())) {
 						t.Errorf("%s: other rows than were served", what)
 					}
 				}

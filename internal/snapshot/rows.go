@@ -2,24 +2,16 @@ package snapshot
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/assaydata/assay/internal/jsonrows"
 )
 
-// Rows are the JSON rows of a range of a series, joined by commas.
+// The rows of a series are the JSON of its points, joined by commas.
 //
 // Of the text, a series keeps what KeepText says; the rest is written for each response. The compressed form of a whole
 // block is made when it is first requested, and kept with the block: some five bytes a point, and no more whatever
 // ranges are requested. Of the blocks that a range cuts, it takes a part, and only a few rows are compressed for it.
-type Rows struct {
-	series *Series
-	i, j   int
-}
-
-// Rows returns the rows of the points [i, j).
-func (s *Series) Rows(i, j int) Rows { return Rows{s, i, max(i, j)} }
 
 // span is a part of a block.
 type span struct {
@@ -42,9 +34,9 @@ func (s *Series) spans(i, j int) func(yield func(span) bool) {
 	}
 }
 
-// Size is how many bytes the text has.
-func (r Rows) Size() (bytes int) {
-	for p := range r.series.spans(r.i, r.j) {
+// TextSize is how many bytes the rows of the points [i, j) have.
+func (s *Series) TextSize(i, j int) (bytes int) {
+	for p := range s.spans(i, j) {
 		if p.to-p.from == int(p.count) {
 			bytes += int(p.size)
 		} else {
@@ -103,60 +95,69 @@ func (s *scratch) textOf(b *block) (t *blockText, kept bool) {
 	return &s.text, false
 }
 
-// Text calls yield with the text, part by part. A part that is not kept is valid until yield returns.
-func (r Rows) Text(yield func(part []byte, kept bool)) {
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
+// Text calls yield with the rows of the points [i, j), part by part. A part that is not kept is valid until yield
+// returns.
+func (s *Series) Text(i, j int, yield func(part []byte, kept bool)) {
+	memory := scratches.Get().(*scratch)
+	defer scratches.Put(memory)
 	comma := 1 // the first row has none
-	for p := range r.series.spans(r.i, r.j) {
-		text, kept := s.textOf(p.block)
+	for p := range s.spans(i, j) {
+		text, kept := memory.textOf(p.block)
 		rows, _ := text.part(p.from, p.to)
 		yield(rows[comma:], kept)
 		comma = 0
 	}
 }
 
-// String returns the whole text.
-func (r Rows) String() string {
-	var b strings.Builder
-	r.Text(func(part []byte, _ bool) { b.Write(part) })
-	return b.String()
+// AppendText appends the rows of the points [i, j).
+func (s *Series) AppendText(dst []byte, i, j int) []byte {
+	memory := scratches.Get().(*scratch)
+	defer scratches.Put(memory)
+	comma := 1
+	for p := range s.spans(i, j) {
+		text, _ := memory.textOf(p.block)
+		rows, _ := text.part(p.from, p.to)
+		dst = append(dst, rows[comma:]...)
+		comma = 0
+	}
+	return dst
 }
 
-// Gzip calls yield with the parts of a gzip stream of a head, the rows and a tail. They are valid until yield returns.
-func (r Rows) Gzip(head, tail []byte, yield func(parts [][]byte)) {
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	s.gzip.Begin()
-	s.gzip.Text(head)
-	if r.i < r.j {
-		s.firstRow(r)
-		s.otherRows(r)
+// Gzip writes the parts of a gzip stream of a head, the rows of the points [i, j) and a tail. They are valid until the
+// writer returns.
+func (s *Series) Gzip(head []byte, i, j int, tail []byte, to interface{ WriteParts(parts [][]byte) }) {
+	memory := scratches.Get().(*scratch)
+	defer scratches.Put(memory)
+	memory.gzip.Begin()
+	memory.gzip.Text(head)
+	if i < j {
+		memory.firstRow(s, i)
+		memory.otherRows(s, i+1, j)
 	}
-	s.gzip.Text(tail)
-	s.parts = s.gzip.End(s.parts[:0])
-	yield(s.parts)
+	memory.gzip.Text(tail)
+	memory.parts = memory.gzip.End(memory.parts[:0])
+	to.WriteParts(memory.parts)
 }
 
 // firstRow adds the first row of a response as it is: the others are compressed by what they have in common with the
 // one before.
-func (s *scratch) firstRow(r Rows) {
-	text, _ := s.textOf(r.series.blocks[r.i/blockRows])
-	row, _ := text.part(r.i%blockRows, r.i%blockRows+1)
+func (s *scratch) firstRow(series *Series, i int) {
+	text, _ := s.textOf(series.blocks[i/blockRows])
+	row, _ := text.part(i%blockRows, i%blockRows+1)
 	s.gzip.Text(row[1:])
 }
 
 // otherRows adds the rows after the first.
-func (s *scratch) otherRows(r Rows) {
-	for p := range r.series.spans(r.i+1, r.j) {
-		piece := r.series.piece(p.number)
+func (s *scratch) otherRows(series *Series, i, j int) {
+	for p := range series.spans(i, j) {
+		piece := series.piece(p.number)
 		if p.isWhole() {
 			s.gzip.Add(piece)
 			continue
 		}
 		skipped := p.skipped()
 		s.gzip.AddPart(piece, p.from-skipped, p.to-skipped, func(from, to int) (previous, rows []byte, ends []uint16) {
-			return s.rowsOf(r.series, p, from+skipped, to+skipped)
+			return s.rowsOf(series, p, from+skipped, to+skipped)
 		})
 	}
 }

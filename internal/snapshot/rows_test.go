@@ -36,10 +36,16 @@ func hoursOf(rng *rand.Rand, n int) []assay.Point {
 const testHead, testTail = `{"success":true,"data":[`, "]}"
 
 // gzipOf is the stream of some rows.
-func gzipOf(s *Series, i, j int) (stream []byte) {
-	s.Rows(i, j).Gzip([]byte(testHead), []byte(testTail), func(parts [][]byte) { stream = bytes.Join(parts, nil) })
+func gzipOf(s *Series, i, j int) []byte {
+	var stream joined
+	s.Gzip([]byte(testHead), i, j, []byte(testTail), &stream)
 	return stream
 }
+
+// joined collects a stream.
+type joined []byte
+
+func (b *joined) WriteParts(parts [][]byte) { *b = bytes.Join(parts, nil) }
 
 // gunzip reads one member, and wants nothing behind it.
 func gunzip(t *testing.T, stream []byte) string {
@@ -101,9 +107,14 @@ func TestRows_GzipIsTheText(t *testing.T) {
 				if got := gunzip(t, stream); got != text {
 					t.Fatalf("%d %s, rows %v: another text", n, kind, r)
 				}
-				got := s.Rows(r[0], r[1])
-				if testHead+got.String()+testTail != text || got.Size() != len(text)-len(testHead+testTail) {
-					t.Fatalf("%d %s, rows %v: got %d bytes %s", n, kind, r, got.Size(), got)
+				got, size := s.AppendText([]byte(testHead), r[0], r[1]), s.TextSize(r[0], r[1])
+				if string(got)+testTail != text || size != len(text)-len(testHead+testTail) {
+					t.Fatalf("%d %s, rows %v: got %s, %d bytes announced", n, kind, r, got, size)
+				}
+				var parts []byte
+				s.Text(r[0], r[1], func(part []byte, _ bool) { parts = append(parts, part...) })
+				if !bytes.HasSuffix(got, parts) || len(parts) != size {
+					t.Fatalf("%d %s, rows %v: got %s in parts", n, kind, r, parts)
 				}
 				if k%20 == 0 {
 					all.Write(stream)
@@ -188,7 +199,7 @@ func TestRows_HostileRanges(t *testing.T) {
 		i := rng.IntN(s.Len())
 		j := i + 1 + rng.IntN(min(s.Len()-i, 2000))
 		if rng.IntN(10) == 0 {
-			_ = s.Rows(i, j).String()
+			_ = string(s.AppendText(nil, i, j))
 			continue
 		}
 		gzipOf(s, i, j)
@@ -237,7 +248,7 @@ func TestRows_Concurrently(t *testing.T) {
 			for range 60 {
 				i := rng.IntN(len(points))
 				j := i + 1 + rng.IntN(len(points)-i)
-				text := s.Rows(i, j).String()
+				text := string(s.AppendText(nil, i, j))
 				if !bytes.Contains(whole, []byte(text)) || gunzip(t, gzipOf(s, i, j)) != testHead+text+testTail {
 					t.Errorf("rows %d to %d are others", i, j)
 					return
@@ -292,17 +303,17 @@ func TestBlock_ReadsBackWhatWasWritten(t *testing.T) {
 // of another one. For comparison it also compresses their text.
 func BenchmarkRows(b *testing.B) {
 	s := newSeries(made(1, hoursOf(rand.New(rand.NewPCG(28, 1)), 26_280)), 1, 1)
-	run := func(name string, f func(Rows)) {
+	run := func(name string, f func(i, j int)) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				i := n * 7919 % 18_000
-				f(s.Rows(i, i+8000))
+				f(i, i+8000)
 			}
 		})
 	}
-	compressed := func(r Rows) { r.Gzip(nil, nil, func([][]byte) {}) }
-	text := func(r Rows) { r.Text(func([]byte, bool) {}) }
+	compressed := func(i, j int) { s.Gzip(nil, i, j, nil, noParts{}) }
+	text := func(i, j int) { s.Text(i, j, func([]byte, bool) {}) }
 	run("gzip", compressed)
 	run("text", text)
 	s.KeepText(1 << 30)
@@ -312,9 +323,9 @@ func BenchmarkRows(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	run("text compressed", func(r Rows) {
+	run("text compressed", func(i, j int) {
 		w.Reset(io.Discard)
-		r.Text(func(part []byte, _ bool) { _, _ = w.Write(part) })
+		s.Text(i, j, func(part []byte, _ bool) { _, _ = w.Write(part) })
 		_ = w.Close()
 	})
 }
@@ -326,3 +337,8 @@ func BenchmarkSnapshot_Memory(b *testing.B) {
 		b.Run(fmt.Sprintf("%d million values", millions), func(b *testing.B) { measureMemory(b, millions*1_000_000) })
 	}
 }
+
+// noParts drops a stream.
+type noParts struct{}
+
+func (noParts) WriteParts([][]byte) {}

@@ -149,9 +149,9 @@ func TestSeries_RowsEqualEncodingJSON(t *testing.T) {
 	for range 1000 {
 		i := rng.IntN(len(points) + 1)
 		j := i + rng.IntN(len(points)-i+1)
-		rows := s.Rows(i, j)
-		if got, want := rows.String(), slowRows(t, points[i:j]); got != string(want) || rows.Size() != len(want) {
-			t.Fatalf("rows %d to %d: got %s of %d, want %s", i, j, got, rows.Size(), want)
+		text, want := s.AppendText(nil, i, j), slowRows(t, points[i:j])
+		if !bytes.Equal(text, want) || s.TextSize(i, j) != len(want) {
+			t.Fatalf("rows %d to %d: got %s of %d, want %s", i, j, text, s.TextSize(i, j), want)
 		}
 		got := reader.Values(i, j)
 		for k, p := range points[i:j] {
@@ -169,7 +169,7 @@ func TestSeries_RowsEqualEncodingJSON(t *testing.T) {
 			t.Fatalf("row %d: got %s, want %s", i, got, want)
 		}
 	}
-	if got := s.Rows(3, 2); got.String() != "" || got.Size() != 0 {
+	if got := s.AppendText(nil, 3, 2); len(got) != 0 || s.TextSize(3, 2) != 0 {
 		t.Errorf("rows the wrong way round: %s", got)
 	}
 }
@@ -179,7 +179,7 @@ func checkSeries(t *testing.T, what string, s *Series, want []assay.Point) {
 	t.Helper()
 	if got := pointsOf(s); !slices.Equal(got, want) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
-	} else if rows := s.Rows(0, s.Len()).String(); rows != string(slowRows(t, want)) {
+	} else if rows := string(s.AppendText(nil, 0, s.Len())); rows != string(slowRows(t, want)) {
 		t.Errorf("%s: got the rows %s", what, rows)
 	}
 }

@@ -64,6 +64,16 @@ func (b *Body) form(wanted encoding) (*form, encoding) {
 	return &b.forms[wanted], wanted
 }
 
+// addLastModified adds the header, unless the instant is 0.
+func (r *Request) addLastModified(ms int64) {
+	if ms == 0 {
+		return
+	}
+	lines := append(r.out.headers.lines, "Last-Modified: "...)
+	lines = time.UnixMilli(ms).UTC().AppendFormat(lines, http.TimeFormat)
+	r.out.headers.lines = append(lines, "\r\n"...)
+}
+
 func lastModified(ms int64) string {
 	if ms == 0 {
 		return ""

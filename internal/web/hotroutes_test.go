@@ -22,7 +22,8 @@ import (
 func TestAllocations_OfHotRoutes(t *testing.T) {
 	r := hotRig(t)
 	for _, target := range []string{
-		"/api/gpu/H100%20SXM", "/api/gpu/H200", "/api/gpu-types", "/api/regions",
+		"/api/gpu/H100%20SXM", "/api/gpu/H200", "/api/gpu-types", "/api/regions", "/api/gpu/H200/index-history",
+		"/api/gpu/H200/index-history?startDate=2026-01-01", "/api/gpu/H200/index-history?granularity=hourly",
 	} {
 		for _, encoding := range []string{"identity", "gzip"} {
 			conn := newRepeating(r, target, "Authorization: Bearer "+r.Keys["full"]+"\r\nAccept-Encoding: "+encoding+"\r\n")

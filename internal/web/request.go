@@ -34,6 +34,7 @@ type Request struct {
 	params     []param // of the query; parsed when first needed
 	paramsErr  error
 	logLine    []byte // reused for the log line
+	scratch    [512]byte
 }
 
 func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data DataState) {
@@ -80,6 +81,9 @@ func (r *Request) Client() netip.Addr { return r.client }
 
 // Rule says who may call the route.
 func (r *Request) Rule() access.Rule { return r.route.Rule }
+
+// Scratch is an empty text with some room, whose memory is that of the request.
+func (r *Request) Scratch() []byte { return r.scratch[:0] }
 
 // Header returns the values of a request header, whose name is in canonical form.
 func (r *Request) Header(name string) []string { return r.http.Header[name] }

@@ -44,24 +44,24 @@ type rows struct {
 	count            int
 	row              func(dst []byte, k int) []byte
 	pieced           PiecedRows
+	i, j             int // of pieced
 	version          Version
 }
 
-// PiecedRows are rows whose parts are ready, or made faster than by compressing their text.
+// PiecedRows are rows of which any range [i, j) has its parts ready, or made faster than by compressing its text.
 type PiecedRows interface {
-	// Size is how many bytes the text has, without compression.
-	Size() int
+	// TextSize is how many bytes the text has, without compression.
+	TextSize(i, j int) int
 	// Text calls yield with the text, part by part. A part that is not kept is valid until yield returns.
-	Text(yield func(part []byte, kept bool))
-	// Gzip calls yield with the parts of a gzip stream of a head, the rows and a tail. They are valid until yield returns.
-	Gzip(head, tail []byte, yield func(parts [][]byte))
+	Text(i, j int, yield func(part []byte, kept bool))
+	// AppendText appends the text.
+	AppendText(dst []byte, i, j int) []byte
+	// Gzip writes the parts of a gzip stream of a head, the rows and a tail. They are valid until the writer returns.
+	Gzip(head []byte, i, j int, tail []byte, to PartsWriter)
 }
 
-// Version identifies the content of rows.
-type Version struct {
-	Tag      string // the ETag, without quotes and encoding
-	Modified int64  // an instant, or 0
-}
+// PartsWriter writes the parts of a stream.
+type PartsWriter = interface{ WriteParts(parts [][]byte) }
 
 // Ready responds with a body.
 func Ready(b *Body) Response { return Response{form: ready, body: b} }
@@ -69,7 +69,7 @@ func Ready(b *Body) Response { return Response{form: ready, body: b} }
 // Once responds with a text that was made for this request, so it is compressed only if and as this caller wants it;
 // modified is an instant, or 0.
 func Once(text []byte, modified int64) Response {
-	return Response{form: piece, rows: rows{version: Version{Tag(text), modified}, text: text}}
+	return Response{form: piece, rows: rows{version: NewVersion(modified, text), text: text}}
 }
 
 // Object responds with the JSON of a small value; modified is an instant, or 0.
@@ -92,9 +92,9 @@ func Piece(v Version, head, text []byte) Response {
 	return Response{form: piece, rows: rows{version: v, head: head, text: text, tail: tail}}
 }
 
-// Pieces responds with rows in several pieces.
-func Pieces(v Version, head []byte, text PiecedRows) Response {
-	return Response{form: pieced, rows: rows{version: v, head: head, pieced: text, tail: tail}}
+// Pieces responds with the rows [i, j) in several pieces.
+func Pieces(v Version, head []byte, text PiecedRows, i, j int) Response {
+	return Response{form: pieced, rows: rows{version: v, head: head, pieced: text, i: i, j: j, tail: tail}}
 }
 
 // Rows responds with count rows, each appended by row.
@@ -149,7 +149,7 @@ func (r Response) Cached(bodies *BodyCache) Response {
 	if bodies == nil || r.form != piece && r.form != appended {
 		return r
 	}
-	if body, ok := bodies.GetIfRoom(r.rows.version.Tag, r.rows.body); ok {
+	if body, ok := bodies.GetIfRoom(r.rows.version.tag(), r.rows.body); ok {
 		r.body, r.form, r.rows = body, ready, rows{}
 	}
 	return r
@@ -159,7 +159,7 @@ func (r Response) Cached(bodies *BodyCache) Response {
 func (a *rows) body() *Body {
 	var raw bytesWriter
 	a.writeTo(&raw)
-	return newTaggedBody(raw, a.version.Tag, a.version.Modified)
+	return newTaggedBody(raw, a.version.tag(), a.version.Modified)
 }
 
 // bytesWriter collects what is written.
@@ -279,10 +279,11 @@ func (r *Request) sendRows(a *rows, e encoding) {
 
 // beginRows sets the headers that all forms of rows have. It responds 304, and returns false, when the caller has them.
 func (r *Request) beginRows(a *rows, e encoding) bool {
-	if a.version.Modified != 0 {
-		r.SetHeader("Last-Modified", lastModified(a.version.Modified))
-	}
-	if r.notModified(etag(a.version.Tag, e)) {
+	r.addLastModified(a.version.Modified)
+	switch given := r.http.Header["If-None-Match"]; {
+	case given == nil:
+		r.out.headers.lines = a.version.appendETagLine(r.out.headers.lines, e)
+	case r.notModified(etag(a.version.tag(), e)):
 		return false
 	}
 	if e != identity {
@@ -293,7 +294,7 @@ func (r *Request) beginRows(a *rows, e encoding) bool {
 
 // sendPieces writes an envelope with rows that come in pieces.
 func (r *Request) sendPieces(a *rows, e encoding) {
-	size := len(a.head) + a.pieced.Size() + len(a.tail)
+	size := len(a.head) + a.pieced.TextSize(a.i, a.j) + len(a.tail)
 	if size < compressFrom {
 		e = identity
 	}
@@ -309,7 +310,7 @@ func (r *Request) sendPieces(a *rows, e encoding) {
 			r.writePieces(a, size)
 		}
 	case gzipEncoding:
-		a.pieced.Gzip(a.head, a.tail, func(parts [][]byte) { r.writeGzip(parts, head) })
+		a.pieced.Gzip(a.head, a.i, a.j, a.tail, (*partsWriter)(r))
 	case zstdEncoding:
 		r.out.WriteHeader(http.StatusOK)
 		if !head {
@@ -320,16 +321,19 @@ func (r *Request) sendPieces(a *rows, e encoding) {
 	}
 }
 
-// writeGzip writes the parts of a stream.
-func (r *Request) writeGzip(parts [][]byte, head bool) {
-	size := 0
+// partsWriter is a request that gets a stream as its response.
+type partsWriter Request
+
+// WriteParts writes the whole response.
+func (w *partsWriter) WriteParts(parts [][]byte) {
+	r, size := (*Request)(w), 0
 	for _, part := range parts {
 		size += len(part)
 	}
 	r.out.headers.length = size
 	r.out.WriteHeader(http.StatusOK)
 	switch {
-	case head:
+	case r.http.Method == http.MethodHead:
 	case size > pieceSize:
 		r.out.writeAll(parts...)
 	default: // one write costs less than copying a few kilobytes
@@ -346,20 +350,23 @@ func (r *Request) writeGzip(parts [][]byte, head bool) {
 // piecesAtOnce is how many pieces are written together.
 const piecesAtOnce = 32
 
-// writePieces writes the text: what is kept together, and what is not as soon as it is there.
+// writePieces writes the text.
 func (r *Request) writePieces(a *rows, size int) {
 	if size <= pieceSize {
 		buffer := buffers.Get().(*[]byte)
-		text := (*bytesWriter)(buffer)
-		*text = (*text)[:0]
-		a.writeTo(text)
-		_, _ = r.out.Write(*text)
+		*buffer = append(a.pieced.AppendText(append((*buffer)[:0], a.head...), a.i, a.j), a.tail...)
+		_, _ = r.out.Write(*buffer)
 		buffers.Put(buffer)
 		return
 	}
+	r.writeLong(a)
+}
+
+// writeLong writes a text that is too long to be copied: what is kept together, and what is not as soon as it is there.
+func (r *Request) writeLong(a *rows) {
 	var waiting [piecesAtOnce][]byte
 	list := append(waiting[:0], a.head)
-	a.pieced.Text(func(part []byte, kept bool) {
+	a.pieced.Text(a.i, a.j, func(part []byte, kept bool) {
 		if list = append(list, part); !kept || len(list) == piecesAtOnce-1 { // the tail always has room
 			r.out.writeAll(list...)
 			list = list[:0]
@@ -373,7 +380,7 @@ func (r *Request) writePieces(a *rows, size int) {
 func (a *rows) writeTo(w io.Writer) {
 	if a.pieced != nil {
 		_, err := w.Write(a.head)
-		a.pieced.Text(func(part []byte, _ bool) {
+		a.pieced.Text(a.i, a.j, func(part []byte, _ bool) {
 			if err == nil {
 				_, err = w.Write(part)
 			}

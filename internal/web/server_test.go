@@ -226,7 +226,7 @@ func TestServe_PanicInTheBody(t *testing.T) {
 					t.Parallel()
 					var logs lockedBuffer
 					url, stop := smallServer(t, standardOnly, &logs, nil, false, func(*web.Request) (web.Response, error) {
-						return web.Rows(web.Version{Tag: "x"}, []byte("["), rows+1, func(dst []byte, k int) []byte {
+						return web.Rows(web.NewVersion(0, []byte("x")), []byte("["), rows+1, func(dst []byte, k int) []byte {
 							if k == rows {
 								panic("a bug")
 							}
