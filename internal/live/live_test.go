@@ -204,7 +204,7 @@ func describeLine(b *strings.Builder, line *snapshot.Line, version int64) {
 	for _, grain := range assay.Grains {
 		series := line.Series(grain)
 		fmt.Fprintln(b, version, grain, series.Version(), series.Modified(), series.Len(),
-			series.Rows(0, series.Len()).String())
+			string(series.AppendText(nil, 0, series.Len())))
 	}
 }
 
@@ -240,7 +240,7 @@ func testLoadBuilds(t *testing.T, db *store.DB) {
 	const want = `{"timestamp":"1970-01-01T01:00:00.000Z","index_value":0},` +
 		`{"timestamp":"1970-01-01T02:00:00.000Z","index_value":0.000000001},` +
 		`{"timestamp":"1970-01-01T03:00:00.000Z","index_value":0.000000002}`
-	if got := series.Rows(0, series.Len()).String(); got != want {
+	if got := string(series.AppendText(nil, 0, series.Len())); got != want {
 		t.Errorf("the rows are\n%s, want\n%s", got, want)
 	}
 	if series.Version() != 3 || series.Modified() != 1002 {
@@ -447,7 +447,7 @@ func days(n int64, line assay.Line) store.SeriesRecords {
 // rows are the hourly rows of the global line as of a version.
 func rows(s *snapshot.Snapshot, version int64) string {
 	series := s.LineAsOf(global.GPU, global.Region, version).Series(assay.Hourly)
-	return series.Rows(0, series.Len()).String()
+	return string(series.AppendText(nil, 0, series.Len()))
 }
 
 // A restated value replaces the one that is shown, one that is taken back leaves it out; the old ones can be read as of
@@ -745,7 +745,7 @@ func TestLoad_ReadersNeverSeeHalf(t *testing.T) {
 		a := seen.Line(global.GPU, global.Region).Series(assay.Hourly)
 		b := seen.Line(east.GPU, east.Region).Series(assay.Hourly)
 		n := int(seen.Version)
-		if a.Len() != n || a.Rows(0, n).String() != b.Rows(0, b.Len()).String() {
+		if a.Len() != n || string(a.AppendText(nil, 0, n)) != string(b.AppendText(nil, 0, b.Len())) {
 			t.Errorf("version %d has %d and %d points", n, a.Len(), b.Len())
 		}
 		if end := seen.Version * assay.Hour; seen.Covered != end || seen.Latest != end {
