@@ -34,7 +34,8 @@ func (g *gapGuard) limit(ctx context.Context, covered int64) (limit int64, reaso
 	if g.p.TrustClock {
 		return noLimit, "", nil
 	}
-	if time.Since(g.last) > longestGap { // also in the first pass
+	// The first pass asks, too, and one after a clock was set back that had made the gap longer than it is.
+	if time.Since(g.last) > longestGap || g.gap.To > g.p.Now().UnixMilli() {
 		if g.gap, err = g.find(ctx, covered); err != nil {
 			return 0, "", err
 		}

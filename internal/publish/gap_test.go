@@ -129,6 +129,36 @@ func TestRun_NoGap(t *testing.T) {
 	}
 }
 
+// A machine that starts with a clock three days ahead, and is corrected, has missed only the time that it was down.
+func TestRun_GapOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		down   time.Duration
+		state  State
+		reason string
+	}{
+		{"restarted", 2 * time.Minute, Current, ""},
+		{"was down", 20 * time.Minute, Held, "Nothing was published from 2026-03-05T09:10:00.000Z to 2026-03-05T09:30:10.000Z"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := served(t)
+				g.waitMost = 10 * time.Second
+				<-time.After(test.down)
+				g.ahead.Add(int64(72 * time.Hour))
+				g.start(t)
+				g.want(t, Held, "to 2026-03-08T09:", instant(5, 9, 0))
+				g.ahead.Add(-int64(72 * time.Hour))
+				<-time.After(11 * time.Second)
+				g.want(t, test.state, test.reason, instant(5, 9, 0))
+				g.end(t)
+			})
+		})
+	}
+}
+
 // A database that was away is a gap, too, although the publisher ran.
 func TestRun_GapOfTheDatabase(t *testing.T) {
 	t.Parallel()
