@@ -1,11 +1,13 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +27,14 @@ func openLimits(t *testing.T) *sharedlimit.Redis {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = redis.Close() })
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { _ = redis.Run(ctx) })
+		t.Cleanup(func() {
+			stop()
+			running.Wait()
+			_ = redis.Close()
+		})
 		if redis.Mode() == sharedlimit.Shared {
 			redis.Wait = time.Minute // this is not about waiting
 			return redis

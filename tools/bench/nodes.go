@@ -301,7 +301,7 @@ func (c comparison) checkSane() error {
 	return nil
 }
 
-// measureLimits loads a node that counts every request in Redis, and one that counts in its own memory.
+// measureLimits loads a node that counts in Redis, by leases, and one that counts in its own memory.
 func (n *nodesRun) measureLimits(ctx context.Context, wrk loader, r *reads, alone *assayServer) error {
 	shared, err := n.onServer.start(ctx, "redis", n.keyFolder(), "read", "--limits", n.redis)
 	if err != nil {

@@ -15,6 +15,7 @@ const (
 	delayLimit          = time.Second
 	leastEqual          = 0.95 // share of SQLite's requests per second that counts as equal
 	mostEqual           = 1.05
+	leastShared         = 0.80 // share of the requests per second of a node that counts alone
 )
 
 // nodesReport is the result of one run of nodes.
@@ -40,6 +41,8 @@ func (r nodesReport) judge(v *verdicts) {
 		v.add(c.ratio >= leastEqual && c.ratio <= mostEqual, "%s: %.2f of SQLite's requests a second, %.2f to %.2f",
 			c.scenario.name, c.ratio, leastEqual, mostEqual)
 	}
+	v.add(r.reads.limits.ratio >= leastShared, "limits in Redis: %.2f of the requests a second without, at least %.2f",
+		r.reads.limits.ratio, leastShared)
 }
 
 func (r nodesReport) print(w io.Writer) {

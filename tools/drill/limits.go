@@ -19,25 +19,45 @@ const (
 	limitRequests = 60 // the public limit, by address
 	greedyPause   = 40 * time.Millisecond
 	greedyAddress = "198.51.100.7"
+
+	movingAddress = "198.51.100.8"
+	movingBurst   = 45 // requests of the moving client to one node: less than the limit, so that the node gets leases
+	movingRest    = 8 * time.Second
 )
 
 // admission is a request that was admitted: the node decided on it somewhere between the two times.
 type admission struct{ sent, answered time.Time }
 
 // exceedLimit sends far more requests than the limit from one client to all nodes in turn, and returns what was
-// admitted. Live nodes either admit a request or respond 429.
+// admitted.
 func (d *drill) exceedLimit(work context.Context) (admitted []admission) {
 	for i := 0; pause(work, greedyPause); i++ {
-		r, sent := d.readNodes[i%len(d.readNodes)], time.Now()
-		before := r.lifecycle.Load()
-		a, err := r.get(work, "/api/gpu-types", "", greedyAddress)
-		switch {
-		case work.Err() != nil:
-		case err == nil && a.status == http.StatusOK:
-			admitted = append(admitted, admission{sent, time.Now()})
-		case before%2 == 1 && r.lifecycle.Load() == before && a.status != http.StatusTooManyRequests:
-			d.journal.recordRead(fmt.Sprintf("%s to a client beyond its limit: status %d, %v", r.name, a.status, err))
+		admitted = d.sendLimited(work, d.readNodes[i%len(d.readNodes)], greedyAddress, admitted)
+	}
+	return admitted
+}
+
+// exceedLimitMoving sends bursts from one client that stays with a node for one burst and then moves to the next one,
+// so that the nodes have leases for it when something breaks. It returns what was admitted.
+func (d *drill) exceedLimitMoving(work context.Context) (admitted []admission) {
+	for i := 0; pause(work, movingRest); i++ {
+		for range movingBurst {
+			admitted = d.sendLimited(work, d.readNodes[i%len(d.readNodes)], movingAddress, admitted)
 		}
+	}
+	return admitted
+}
+
+// sendLimited sends one request, and appends it if it was admitted. Live nodes either admit a request or respond 429.
+func (d *drill) sendLimited(work context.Context, r *readNode, address string, admitted []admission) []admission {
+	sent, before := time.Now(), r.lifecycle.Load()
+	a, err := r.get(work, "/api/gpu-types", "", address)
+	switch {
+	case work.Err() != nil:
+	case err == nil && a.status == http.StatusOK:
+		return append(admitted, admission{sent, time.Now()})
+	case before%2 == 1 && r.lifecycle.Load() == before && a.status != http.StatusTooManyRequests:
+		d.journal.recordRead(fmt.Sprintf("%s to a client beyond its limit: status %d, %v", r.name, a.status, err))
 	}
 	return admitted
 }
@@ -58,10 +78,12 @@ func overshoots(admitted []admission) []int {
 // countOvershoots notes the largest overshoot of each phase, and what the documentation allows: nothing while Redis
 // counts. If a node began to count alone within the window, each node may have admitted the limit; a node that
 // restarted in the window has lost its counts, and counts as one more.
-func (j *journal) countOvershoots(admitted []admission, fallbacks, restarts []time.Time) {
-	for i, over := range overshoots(admitted) {
-		p := j.phaseAt(admitted[i].answered)
-		p.overshoot = max(p.overshoot, over)
+func (j *journal) countOvershoots(clients [][]admission, fallbacks, restarts []time.Time) {
+	for _, admitted := range clients {
+		for i, over := range overshoots(admitted) {
+			p := j.phaseAt(admitted[i].answered)
+			p.overshoot = max(p.overshoot, over)
+		}
 	}
 	for i, p := range j.phases {
 		during := func(at time.Time) bool {

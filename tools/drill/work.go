@@ -22,8 +22,9 @@ func (d *drill) runUnderLoad(ctx context.Context) (*results, error) {
 		load.Go(func() { d.readRepeatedly(work, i) })
 		load.Go(func() { d.checkRepeatedly(work, r) })
 	}
-	var admitted []admission
-	load.Go(func() { admitted = d.exceedLimit(work) })
+	var greedy, moving []admission
+	load.Go(func() { greedy = d.exceedLimit(work) })
+	load.Go(func() { moving = d.exceedLimitMoving(work) })
 	operators, running := errgroup.WithContext(ctx)
 	patient, giveUp := context.WithCancel(running)
 	defer giveUp()
@@ -43,7 +44,7 @@ func (d *drill) runUnderLoad(ctx context.Context) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.journal.countOvershoots(admitted, fallbacks, d.starts[readNodeCount:])
+	d.journal.countOvershoots([][]admission{greedy, moving}, fallbacks, d.starts[readNodeCount:])
 	return d.evaluate(ctx)
 }
 

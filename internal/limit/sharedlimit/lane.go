@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/assaydata/assay/internal/limit"
 )
 
 const (
@@ -20,6 +18,8 @@ const (
 	// batchSize bounds what one round trip decides. A server takes a millisecond for that many, so the first of a burst
 	// need not wait for the last.
 	batchSize = 64
+	// backgroundSize bounds what a round trip does that no request waits for: the server makes the others wait meanwhile.
+	backgroundSize = 32
 	// ownDelay is how late a node may notice the end of a wait and still blame Redis for it.
 	ownDelay = 5 * time.Millisecond
 	// maxLateTrips is how many round trips in a row may be late although other replies came meanwhile.
@@ -35,21 +35,23 @@ type lane struct {
 	lastReply atomic.Int64                 // when the server last replied, on the clock of Redis.since
 	lateTrips atomic.Int64                 // late round trips since the last that was in time
 
-	mu      sync.Mutex
-	waiting []*call // guarded by mu
+	mu         sync.Mutex
+	waiting    []*call // guarded by mu
+	background []*call // that no request waits for; guarded by mu
+	posting    bool    // a sender is busy with those, and the others are for requests; guarded by mu
 }
 
-// call is the call of the script for one request. The sender writes the result and then done; a caller that has
+// call is one call of the script. The sender writes the result and then done, or passes it to finish; a caller that has
 // stopped waiting reads neither.
 type call struct {
-	name      string
 	request   request
 	abandoned atomic.Bool // the caller has decided without Redis
 
-	decision limit.Decision
-	err      error
-	done     chan struct{}
-	timer    *time.Timer
+	reply  reply
+	err    error
+	done   chan struct{}
+	timer  *time.Timer
+	finish func(reply, error) // of a call in the background
 }
 
 func newCall() any {
@@ -96,11 +98,11 @@ func (r *Redis) newLane(address string) any {
 	return known
 }
 
-// allow waits for the decision of Redis, at most as long as a request may.
-func (l *lane) allow(name string, q request) (limit.Decision, error) {
+// ask waits for the reply of Redis, at most so long.
+func (l *lane) ask(q request, most time.Duration) (reply, error) {
 	c := l.redis.calls.Get().(*call)
-	c.name, c.request = name, q
-	c.timer.Reset(l.redis.Wait)
+	c.request = q
+	c.timer.Reset(most)
 	l.mu.Lock()
 	l.waiting = append(l.waiting, c)
 	l.mu.Unlock()
@@ -108,13 +110,27 @@ func (l *lane) allow(name string, q request) (limit.Decision, error) {
 	select {
 	case <-c.done:
 		c.timer.Stop()
-		decision, err := c.decision, c.err
+		reply, err := c.reply, c.err
 		l.redis.calls.Put(c)
-		return decision, err
+		return reply, err
 	case <-c.timer.C:
 		c.abandoned.Store(true) // and not reused: a sender may hold it
-		return limit.Decision{}, errLate
+		return reply{}, errLate
 	}
+}
+
+// post makes a call in the background. finish gets the reply. An urgent call is one that a request at another node
+// waits for.
+func (l *lane) post(q request, urgent bool, finish func(reply, error)) {
+	c := &call{request: q, finish: finish}
+	l.mu.Lock()
+	if urgent {
+		l.waiting = append(l.waiting, c)
+	} else {
+		l.background = append(l.background, c)
+	}
+	l.mu.Unlock()
+	l.wakeSender()
 }
 
 // wakeSender wakes a sender, if one sleeps.
@@ -129,8 +145,8 @@ func (l *lane) wakeSender() {
 func (l *lane) send() {
 	var buffer [batchSize]*call
 	for {
-		batch := l.take(buffer[:0])
-		if len(batch) == 0 {
+		batch, posting := l.take(buffer[:0])
+		if len(batch) == 0 && !posting {
 			select {
 			case <-l.redis.open.Done():
 				return
@@ -139,25 +155,54 @@ func (l *lane) send() {
 			continue
 		}
 		if l.redis.Mode() == Shared {
-			l.roundTrip(batch)
+			l.roundTrip(batch, posting)
 		} else {
 			for _, c := range batch {
 				c.err = errLost
 			}
 		}
+		if posting {
+			l.mu.Lock()
+			l.posting = false
+			l.mu.Unlock()
+		}
 		for _, c := range batch {
-			c.done <- struct{}{}
+			c.deliver()
 		}
 	}
 }
 
-// take appends the calls that have waited longest to the batch, and wakes another sender if more are left.
-func (l *lane) take(batch []*call) []*call {
+// deliver passes the result on to who made the call.
+func (c *call) deliver() {
+	if c.finish != nil {
+		c.finish(c.reply, c.err)
+		return
+	}
+	c.done <- struct{}{}
+}
+
+// take appends the calls that have waited longest to the batch: those in the background unless another sender is busy
+// with them, else those of requests. It wakes another sender if more are left.
+func (l *lane) take(batch []*call) (taken []*call, posting bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.background) > 0 && !l.posting {
+		l.posting, posting = true, true
+		batch = takeFrom(&l.background, batch, backgroundSize)
+	} else {
+		batch = takeFrom(&l.waiting, batch, batchSize)
+	}
+	if len(l.waiting) > 0 || len(l.background) > 0 && !l.posting {
+		l.wakeSender()
+	}
+	return batch, posting
+}
+
+// takeFrom moves calls from the front of a queue to the batch, until that is full. It leaves abandoned ones out.
+func takeFrom(queue *[]*call, batch []*call, full int) []*call {
 	taken := 0
-	for _, c := range l.waiting {
-		if len(batch) == batchSize {
+	for _, c := range *queue {
+		if len(batch) == full {
 			break
 		}
 		taken++
@@ -165,30 +210,32 @@ func (l *lane) take(batch []*call) []*call {
 			batch = append(batch, c)
 		}
 	}
-	left := copy(l.waiting, l.waiting[taken:])
-	clear(l.waiting[left:])
-	l.waiting = l.waiting[:left]
-	if left > 0 {
-		l.wakeSender()
-	}
+	left := copy(*queue, (*queue)[taken:])
+	clear((*queue)[left:])
+	*queue = (*queue)[:left]
 	return batch
 }
 
-// roundTrip sends a whole batch at once, and judges by the replies whether Redis can be relied on.
-func (l *lane) roundTrip(batch []*call) {
-	ctx, cancel := context.WithTimeout(l.redis.open, l.redis.Wait)
+// roundTrip sends a whole batch at once, and judges by the replies whether Redis can be relied on. Calls that no
+// request waits for have more time.
+func (l *lane) roundTrip(batch []*call, posting bool) {
+	wait := l.redis.Wait
+	if posting {
+		wait = max(wait, dialTimeout)
+	}
+	ctx, cancel := context.WithTimeout(l.redis.open, wait)
 	defer cancel()
 	sent := l.redis.since()
 	commands := make([]redis.Cmder, len(batch))
 	for i, c := range batch {
-		commands[i] = l.redis.command(ctx, c.name, c.request)
+		commands[i] = l.redis.command(ctx, c.request)
 	}
 	sendAll(ctx, l.client.Load(), commands)
 	l.redis.retryUndecided(ctx, commands)
 	var late, failed error
 	replied := false
 	for i, c := range batch {
-		c.decision, c.err = decision(commands[i].(*redis.IntSliceCmd))
+		c.reply, c.err = readReply(commands[i].(*redis.IntSliceCmd))
 		switch {
 		case c.err == nil:
 			replied = true
@@ -198,16 +245,18 @@ func (l *lane) roundTrip(batch []*call) {
 			failed = c.err
 		}
 	}
-	l.judge(sent, replied, late, failed)
+	l.judge(sent, wait, replied, late, failed)
 }
 
-// judge makes the node fall back if a round trip shows that Redis is slow or away. sent is when the round trip began.
-func (l *lane) judge(sent time.Duration, replied bool, late, failed error) {
+// judge makes the node fall back if a round trip shows that Redis is slow or away. sent is when the round trip began,
+// and wait how long it was allowed to take.
+func (l *lane) judge(sent, wait time.Duration, replied bool, late, failed error) {
 	now := l.redis.since()
 	if replied {
 		l.lastReply.Store(int64(now))
 	}
 	if failed != nil {
+		l.redis.epoch.Add(1) // the server may have restarted without its data; one that is only slow has not
 		l.redis.fallBack(failed)
 		return
 	}
@@ -216,7 +265,7 @@ func (l *lane) judge(sent time.Duration, replied bool, late, failed error) {
 		return
 	}
 	silent := l.lastReply.Load() < int64(sent)
-	if silent && now-sent < l.redis.Wait+ownDelay || l.lateTrips.Add(1) >= maxLateTrips {
+	if silent && now-sent < wait+ownDelay || l.lateTrips.Add(1) >= maxLateTrips {
 		l.lateTrips.Store(0)
 		l.redis.fallBack(late)
 	}

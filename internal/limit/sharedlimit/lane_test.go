@@ -26,7 +26,7 @@ func TestLane_WaitIsBounded(t *testing.T) {
 		for range 512 {
 			go func() {
 				began := time.Now()
-				_, err := l.allow("ada", request{60, time.Minute, 1})
+				_, err := l.ask(request{name: "ada", most: 60, window: time.Minute, cost: 1}, l.redis.Wait)
 				if took := time.Since(began); !errors.Is(err, errLate) || took != callTimeout {
 					t.Errorf("error %v after %v", err, took)
 				}
@@ -35,7 +35,7 @@ func TestLane_WaitIsBounded(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(callTimeout) // of the fake clock, as in the tests below: it takes no real time
 		synctest.Wait()
-		if batch := l.take(nil); len(batch) != 0 || len(l.waiting) != 0 {
+		if batch, _ := l.take(nil); len(batch) != 0 || len(l.waiting) != 0 {
 			t.Errorf("%d abandoned calls are sent, %d wait", len(batch), len(l.waiting))
 		}
 	})
@@ -55,7 +55,7 @@ func TestLane_TakesBatches(t *testing.T) {
 		{first: 1 + batchSize, size: batchSize},
 		{first: 1 + 2*batchSize, size: 9},
 	} {
-		batch := l.take(nil)
+		batch, _ := l.take(nil)
 		if len(batch) != want.size || batch[0].request.most != want.first {
 			t.Errorf("%d from number %d, want %d from number %d", len(batch), batch[0].request.most, want.size, want.first)
 		}
@@ -77,7 +77,7 @@ func TestLane_LostRedisIsNotCalled(t *testing.T) {
 	l.redis.Wait = patience
 	l.redis.fallBack(errLate)
 	l.redis.senders.Go(l.send)
-	if _, err := l.allow("ada", request{60, time.Minute, 1}); !errors.Is(err, errLost) {
+	if _, err := l.ask(request{name: "ada", most: 60, window: time.Minute, cost: 1}, l.redis.Wait); !errors.Is(err, errLost) {
 		t.Errorf("error %v", err)
 	}
 	l.redis.end()
@@ -103,7 +103,7 @@ func TestLane_Judge(t *testing.T) {
 					time.Sleep(time.Second)
 					sent := l.redis.since()
 					time.Sleep(trip.took)
-					l.judge(sent, trip.replied, trip.late, trip.failed)
+					l.judge(sent, callTimeout, trip.replied, trip.late, trip.failed)
 				}
 				if l.redis.Mode() != want {
 					t.Errorf("mode %s, want %s", l.redis.Mode(), want)
@@ -133,9 +133,9 @@ func TestLane_AnotherReplyMeanwhile(t *testing.T) {
 		time.Sleep(time.Second)
 		sent := l.redis.since()
 		time.Sleep(time.Millisecond)
-		l.judge(sent, true, nil, nil)
+		l.judge(sent, callTimeout, true, nil, nil)
 		time.Sleep(callTimeout)
-		l.judge(sent, false, errLate, nil)
+		l.judge(sent, callTimeout, false, errLate, nil)
 		if l.redis.Mode() != Shared {
 			t.Error("one late reply among others made the node fall back")
 		}

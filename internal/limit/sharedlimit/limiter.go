@@ -3,17 +3,34 @@
 //
 // # One window
 //
-// Each client has one window in Redis, and each request is one call of one script (window.lua) that decides and
-// counts in one step. The rule is that of package limit: a list of the times of admitted requests, so that no span of
-// the window admits one too many. The times are those of the Redis server, so the nodes' clocks do not matter. The
-// server deletes unused windows. Names are hashed: Redis shows no address and no account, but a hash of an IPv4
-// address can be found by trying all of them.
+// Each client has one window in Redis, and one script (window.lua) decides and counts in one step. The rule is that of
+// package limit: a list of the times of admitted requests, so that no span of the window admits one too many. The times
+// are those of the Redis server, so the nodes' clocks do not matter. The server deletes unused windows. Names are
+// hashed: Redis shows no address and no account, but a hash of an IPv4 address can be found by trying all of them.
+//
+// # Leases
+//
+// Most requests do not call Redis. From its second request on, a client that stays with a node gives that node a lease:
+// so many requests, at most a quarter of the limit, that count as used in Redis before the node admits them. The node
+// then admits them by itself, and tells Redis in the background when it did so, before the lease is used up or ends.
+// Redis enters the true times into the window, and extends the lease. So at any moment the window and the leases
+// together are within the limit, and that every span of the window is follows.
+//
+// When another node sees the client, the script asks the nodes that have leases to give them back, by a message to
+// each, and the other node repeats its call a moment later. So a client may move between nodes at any time, and is
+// admitted and refused as by a single node. A client that is spread over several nodes has no lease, or under a high
+// limit small ones, a 64th of what it has left, which are asked for only when they matter.
+//
+// A lease lasts a minute at most. A node stops using it an eighth earlier on its own clock, which therefore may run
+// faster or slower but is never compared with another. If a node dies, what it had on lease counts as used until the
+// lease ends and for one window more: its clients lose that much, and no client gets too much. Leases are void when the
+// connection to Redis is lost, which may have lost its data.
 //
 // # Batches
 //
-// A request does not make its own round trip. Each server has a lane with a few senders, and requests that arrive
-// while the senders are busy are sent together. So a burst of hundreds costs a handful of round trips, and no request
-// needs a connection.
+// A request that needs Redis does not make its own round trip. Each server has a lane with a few senders, and calls
+// that arrive while the senders are busy are sent together. So a burst of hundreds costs a handful of round trips, and
+// no request needs a connection.
 //
 // # Falling back
 //
@@ -29,11 +46,11 @@
 // Waiting requests are then released, and later ones do not call Redis until a probe in the background has been
 // answered in time. So no client is locked out, and a failure delays only the requests that were under way.
 //
-// The node's own limiters also count what Redis admits through this node, and a request must pass both. Normally they
-// agree, because Redis counts all that they count, and a client that floods one node is refused there without a call
-// to Redis. It matters around a failure: a client never gets more than the limit from one node in any window, whether
-// Redis, the node or both counted it. So while nodes fall back or return, a client can get at most the limit times
-// the number of nodes in a window.
+// The node's own limiters also count what is admitted by Redis or by lease through this node, and a request must pass
+// both. Normally they agree, because Redis counts all that they count, and a client that floods one node is refused
+// there without a call to Redis. It matters around a failure: a client never gets more than the limit from one node in
+// any window, whether Redis, the node or both counted it. So while nodes fall back or return, a client can get at most
+// the limit times the number of nodes in a window.
 package sharedlimit
 
 import (
@@ -48,6 +65,7 @@ import (
 // is safe for concurrent use.
 type Limiter[K comparable] struct {
 	local  *limit.Limiter[K]
+	leases *table[K] // nil without Redis
 	redis  *Redis
 	prefix string
 	text   func(K) string
@@ -58,12 +76,17 @@ type Limiter[K comparable] struct {
 func New[K comparable](
 	redis *Redis, name string, most int, window time.Duration, maxKeys int, text func(K) string,
 ) *Limiter[K] {
-	return &Limiter[K]{
+	l := &Limiter[K]{
 		local:  limit.New[K](most, window, maxKeys, nil),
 		redis:  redis,
 		prefix: "assay:limit:" + name + ":",
 		text:   text,
 	}
+	if redis != nil {
+		l.leases = newTable[K](redis, l.local.Window())
+		redis.addTable(l.leases.each)
+	}
+	return l
 }
 
 // Allow decides on a request of key at now, in nanoseconds of this node's monotonic clock, and counts it if it is
@@ -82,24 +105,101 @@ func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) limit.Decision 
 		l.redis.countAlone(nil)
 		return l.local.AllowUpTo(key, now, cost, most)
 	}
-	if d, refused := l.local.RefusedUpTo(key, now, cost, most); refused {
+	e := l.leases.find(key)
+	if d, ok := l.spend(e, key, now, cost, most); ok {
 		return d
 	}
-	sent := time.Now()
-	d, err := l.redis.allow(l.name(key), request{most, l.local.Window(), cost})
-	if err != nil {
-		l.redis.countAlone(err)
-		return l.local.AllowUpTo(key, now, cost, most)
+	here, refused := l.local.RefusedUpTo(key, now, cost, most)
+	if refused {
+		return here
+	}
+	name := ""
+	if e != nil {
+		name = e.name
+	} else {
+		name = l.name(key)
+		if here.Remaining < most { // not its first request: more may come
+			e = l.leases.open(key, name, most)
+		}
+	}
+	return l.ask(e, key, now, request{name: name, most: most, window: l.local.Window(), cost: cost})
+}
+
+// spend admits a request by a lease, which may be nil. The decision is that of the node's own limiter if that knows all
+// requests of the client.
+func (l *Limiter[K]) spend(e *lease, key K, now int64, cost, most int) (limit.Decision, bool) {
+	if e == nil {
+		return limit.Decision{}, false
+	}
+	d, alone, fresh, ok := e.spend(cost, most)
+	if !ok {
+		return d, false
+	}
+	here := l.local.AllowUpTo(key, now, cost, most)
+	if !here.Allowed {
+		e.giveBack(cost)
+		return here, true
 	}
 	l.redis.counts.shared.Add(1)
+	if fresh {
+		alone = here.Remaining <= d.Remaining
+		e.setAlone(alone)
+	}
+	if alone || here.Remaining < d.Remaining || d.Reset <= 0 {
+		d.Remaining, d.Reset = min(here.Remaining, d.Remaining), here.Reset
+		if alone {
+			d.Remaining = here.Remaining
+		}
+	}
+	return d, true
+}
+
+// ask lets Redis decide on a request, together with what there is to say about the client's lease, which may be nil.
+func (l *Limiter[K]) ask(e *lease, key K, now int64, q request) limit.Decision {
+	for began := time.Now(); ; {
+		var settles, grows bool
+		q.lease = settlement{}
+		if e != nil {
+			q.lease, settles, grows = e.begin(q.most)
+		}
+		waited := time.Since(began)
+		q.hurry = waited > l.redis.Wait/3*2
+		sent := l.redis.now()
+		r, err := l.redis.ask(q, l.redis.Wait-waited)
+		if settles {
+			e.finish(sent, r, err)
+		}
+		switch {
+		case err != nil:
+			l.redis.countAlone(err)
+			return l.local.AllowUpTo(key, now, q.cost, q.most)
+		case r.recalls:
+			time.Sleep(recallPause)
+		case !r.Allowed && grows: // what it lacks may just have been put on lease to this node
+		default:
+			return l.decide(e, key, now+int64(time.Since(began)), q, r, settles)
+		}
+		if d, ok := l.spend(e, key, now, q.cost, q.most); ok {
+			return d
+		}
+	}
+}
+
+// decide counts what Redis has admitted.
+func (l *Limiter[K]) decide(e *lease, key K, now int64, q request, r reply, settles bool) limit.Decision {
+	l.redis.counts.shared.Add(1)
+	d := r.Decision
+	if e != nil {
+		d.Remaining += e.leftNow(r.Remaining, settles)
+	}
 	if !d.Allowed {
 		return d
 	}
 	// Counted here at the time of the reply, which is not before Redis counted it. So when this node says that a request
 	// has left its window, it has left that of Redis too.
-	local := l.local.AllowUpTo(key, now+int64(time.Since(sent)), cost, most)
-	if local.Remaining < d.Remaining || !local.Allowed {
-		return local
+	here := l.local.AllowUpTo(key, now, q.cost, q.most)
+	if here.Remaining < d.Remaining || !here.Allowed {
+		return here
 	}
 	return d
 }
@@ -116,9 +216,13 @@ func (l *Limiter[K]) RefusedUpTo(key K, now int64, cost, most int) (d limit.Deci
 // does not respond in time, the request stays counted there.
 func (l *Limiter[K]) Refund(key K) {
 	l.local.Refund(key)
-	if l.redis.Mode() == Shared {
-		l.redis.refund(l.name(key))
+	if l.redis.Mode() == Local {
+		return
 	}
+	if e := l.leases.find(key); e != nil && e.giveBack(1) {
+		return
+	}
+	l.redis.refund(l.name(key))
 }
 
 // name is the key's name in Redis. The braces make a cluster choose the server by the hash alone.

@@ -2,14 +2,16 @@ package sharedlimit
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/assaydata/assay/internal/limit"
 )
 
 const (
@@ -52,6 +54,17 @@ type Redis struct {
 
 	calls sync.Pool // calls whose callers have read the result
 
+	id, digits string               // of this node, for Redis; several nodes may have the same digits
+	now        func() time.Duration // the clock of the leases, which is monotonic
+	sequence   atomic.Int64         // of calls about leases
+	hears      atomic.Bool          // other nodes can ask for leases
+	epoch      atomic.Int64         // grows when Redis may have lost its data: earlier leases are void
+	byName     sync.Map             // name of a window → *lease
+	posted     atomic.Int64         // calls in the background that are not finished
+	delivered  chan struct{}        // holds one entry when such a call has finished
+	tablesMu   sync.Mutex
+	tables     []func(func(*lease) bool) // calls a function for the leases of each limiter; guarded by tablesMu
+
 	open context.Context // ends with Close
 	end  context.CancelFunc
 }
@@ -79,7 +92,10 @@ func connect(ctx context.Context, options *redis.UniversalOptions, log *slog.Log
 		lost:        make(chan struct{}, 1),
 		opened:      time.Now(),
 		calls:       sync.Pool{New: newCall},
+		delivered:   make(chan struct{}, 1),
 	}
+	r.now = r.since
+	r.id, r.digits = newID()
 	r.open, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.probe(ctx); err != nil {
 		r.lost <- struct{}{}
@@ -90,12 +106,21 @@ func connect(ctx context.Context, options *redis.UniversalOptions, log *slog.Log
 	return r
 }
 
+// newID returns a name that no other node has, and three digits for the entries of a list, which are short.
+func newID() (id, digits string) {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	n := binary.LittleEndian.Uint64(random[:])
+	return strconv.FormatUint(n, 36), fmt.Sprintf("%03d", 1+n%999)
+}
+
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// Close ends the connections. No limiter may be used any more.
+// Close gives the leases back and ends the connections. No limiter may be used any more.
 func (r *Redis) Close() error {
+	r.releaseAll()
 	r.end()
 	r.senders.Wait()
 	return r.client.Close()
@@ -112,8 +137,13 @@ func (r *Redis) Mode() Mode {
 	return Local
 }
 
-// Run probes Redis whenever it was lost, until it responds in time. It returns when the context ends.
+// Run looks after the leases, and probes Redis whenever it was lost, until it responds in time. It returns when the
+// context ends.
 func (r *Redis) Run(ctx context.Context) error {
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { r.listen(ctx) })
+	others.Go(func() { r.sweepRepeatedly(ctx) })
 	pause, regained := firstPause, time.Now()
 	for {
 		select {
@@ -156,26 +186,32 @@ func (r *Redis) probe(ctx context.Context) error {
 	if err := r.load(patient); err != nil {
 		return err
 	}
-	const name = "assay:limit:{probe}"
-	one := request{most: 1, window: time.Millisecond, cost: 1}
-	if _, err := r.decide(patient, name, one); err != nil {
+	one := request{name: "assay:limit:{probe}", most: 1, window: time.Millisecond, cost: 1}
+	if err := r.try(patient, one); err != nil {
 		return err
 	}
 	quick, cancel := context.WithTimeout(ctx, r.Wait)
 	defer cancel()
-	_, err := r.decide(quick, name, one)
+	return r.try(quick, one)
+}
+
+// try makes a round trip for one call.
+func (r *Redis) try(ctx context.Context, q request) error {
+	command := r.command(ctx, q)
+	_ = r.client.Process(ctx, command)
+	_, err := readReply(command)
 	return err
 }
 
-// allow decides on a request within Wait. It does not depend on the request's context: a caller that leaves says
-// nothing about Redis. After an error the node has to decide.
-func (r *Redis) allow(name string, q request) (limit.Decision, error) {
-	l, err := r.lane(name)
+// ask waits for the reply to a call, at most so long. It does not depend on the request's context: a caller that leaves
+// says nothing about Redis. After an error the node has to decide.
+func (r *Redis) ask(q request, most time.Duration) (reply, error) {
+	l, err := r.lane(q.name)
 	if err != nil {
 		r.fallBack(err)
-		return limit.Decision{}, err
+		return reply{}, err
 	}
-	return l.allow(name, q)
+	return l.ask(q, most)
 }
 
 // refund removes the newest time of a window.
@@ -183,11 +219,4 @@ func (r *Redis) refund(name string) {
 	ctx, cancel := context.WithTimeout(r.open, r.Wait)
 	defer cancel()
 	_ = r.client.RPop(ctx, name).Err() // whether Redis can be relied on, the decisions show
-}
-
-// decide makes a round trip for one decision.
-func (r *Redis) decide(ctx context.Context, name string, q request) (limit.Decision, error) {
-	command := r.command(ctx, name, q)
-	_ = r.client.Process(ctx, command)
-	return decision(command)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,32 +15,81 @@ import (
 //go:embed window.lua
 var windowScript string
 
-// request is what the script decides on: a request that counts as cost requests, of which a window admits most.
+// recallChannel is the channel on which a node is asked to give leases back, without the node's name. The script has it
+// too.
+const recallChannel = "assay:limit:recall:"
+
+// request is a call of the script: a request that counts as cost requests, of which a window admits most, and what the
+// node says about its lease.
 type request struct {
+	name   string
 	most   int
 	window time.Duration
-	cost   int
+	cost   int  // 0 if the call is only about the lease
+	hurry  bool // decide now, and count what other nodes have on lease as used
+	lease  settlement
 }
 
-// command is the call of the script for one request.
-func (r *Redis) command(ctx context.Context, name string, q request) *redis.IntSliceCmd {
-	return redis.NewIntSliceCmd(ctx, "evalsha", r.script.Hash(), 1, name, q.most, q.window.Microseconds(), q.cost)
+// settlement is what a node reports about a lease. The zero settlement is of a call that is not about the lease.
+type settlement struct {
+	sequence int64
+	left     int // requests that the node may still admit
+	want     int // how many it would like to have instead
+	length   time.Duration
+	ages     string // of the requests that it has admitted, in microseconds, with a space after each
 }
 
-// decision reads the script's reply.
-func decision(command *redis.IntSliceCmd) (limit.Decision, error) {
-	reply, err := command.Result()
+// reply is the script's reply.
+type reply struct {
+	limit.Decision
+	recalls   bool // the other nodes are asked for their leases: the request is to be repeated
+	overtaken bool // a later call about the lease came first: this one has had no effect
+	growth    int  // of the node's lease
+}
+
+// command is the call of the script.
+func (r *Redis) command(ctx context.Context, q request) *redis.IntSliceCmd {
+	recall := "yes"
+	if _, single := r.client.(*redis.Client); !single {
+		recall = "cluster"
+	}
+	if q.hurry {
+		recall = "no"
+	}
+	args := []any{
+		"evalsha", r.script.Hash(), 2, q.name, q.name + ":leases",
+		q.most, q.window.Microseconds(), q.cost, r.id, r.digits, recall, q.lease.sequence,
+	}
+	if s := q.lease; s.sequence != 0 {
+		args = append(args, s.left, s.want, s.length.Microseconds(), s.ages)
+	}
+	return redis.NewIntSliceCmd(ctx, args...)
+}
+
+// readReply reads the script's reply.
+func readReply(command *redis.IntSliceCmd) (reply, error) {
+	n, err := command.Result()
 	if err != nil {
-		return limit.Decision{}, err
+		return reply{}, err
 	}
-	if len(reply) != 3 {
-		return limit.Decision{}, fmt.Errorf("the script replied with %d numbers, not 3", len(reply))
+	if len(n) != 4 {
+		return reply{}, fmt.Errorf("the script replied with %d numbers, not 4", len(n))
 	}
-	return limit.Decision{
-		Allowed:   reply[0] == 1,
-		Remaining: int(reply[1]),
-		Reset:     time.Duration(reply[2]) * time.Microsecond,
+	return reply{
+		Decision: limit.Decision{
+			Allowed:   n[0] == 1,
+			Remaining: int(n[1]),
+			Reset:     time.Duration(n[2]) * time.Microsecond,
+		},
+		recalls:   n[0] == 2,
+		overtaken: n[0] == 3,
+		growth:    int(n[3]),
 	}, nil
+}
+
+// appendAge appends the age of an admitted request to those of a settlement.
+func appendAge(ages []byte, age time.Duration) []byte {
+	return append(strconv.AppendInt(ages, max(0, age.Microseconds()), 10), ' ')
 }
 
 // sendAll sends commands together. Each command then holds its own error.

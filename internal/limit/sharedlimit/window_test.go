@@ -25,7 +25,7 @@ type timed struct {
 
 func newTimed(t *testing.T) *timed {
 	t.Helper()
-	const clock, given = "redis.call('TIME')", "{ ARGV[4], ARGV[5] }"
+	const clock, given = "redis.call('TIME')", "{ ARGV[#ARGV - 1], ARGV[#ARGV] }"
 	if strings.Count(windowScript, clock) != 1 {
 		t.Fatalf("the script reads the clock %d times", strings.Count(windowScript, clock))
 	}
@@ -58,7 +58,8 @@ func (s *timed) callsOf(cost func(i int) int, most int, window int64, times ...i
 	pipe := s.client.Pipeline()
 	for i, at := range times {
 		at += year2026
-		s.script.EvalSha(s.t.Context(), pipe, []string{s.key}, most, window, cost(i), at/second, at%second)
+		keys := []string{s.key, s.key + ":leases"}
+		s.script.EvalSha(s.t.Context(), pipe, keys, most, window, cost(i), "node", "007", "yes", 0, at/second, at%second)
 	}
 	replies, err := pipe.Exec(s.t.Context())
 	if err != nil {
