@@ -77,7 +77,8 @@ func TestLane_LostRedisIsNotCalled(t *testing.T) {
 	l.redis.Wait = patience
 	l.redis.fallBack(errLate)
 	l.redis.senders.Go(l.send)
-	if _, err := l.ask(request{name: "ada", most: 60, window: time.Minute, cost: 1}, l.redis.Wait); !errors.Is(err, errLost) {
+	_, err := l.ask(request{name: "ada", most: 60, window: time.Minute, cost: 1}, l.redis.Wait)
+	if !errors.Is(err, errLost) {
 		t.Errorf("error %v", err)
 	}
 	l.redis.end()

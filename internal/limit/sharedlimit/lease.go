@@ -42,6 +42,7 @@ type lease struct {
 	spent    []time.Duration // when requests were admitted that Redis has not heard of, oldest first
 	reported int             // how many of spent are in the call under way
 	busy     bool            // a call about the lease is under way
+	growing  bool            // that call may extend it
 	unsure   bool            // a call got no reply: Redis may have granted what this node does not know of
 	recalled bool            // another node needs it: it must be given back when the call under way has returned
 	used     bool            // since the last call
@@ -112,7 +113,7 @@ func (e *lease) begin(most int) (s settlement, ok, grows bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.busy || e.dropped {
-		return s, false, e.busy && e.free >= leastFree
+		return s, false, e.busy && e.growing
 	}
 	want := 0
 	if e.redis.hears.Load() && (e.most != most || e.free >= leastFree) {
@@ -128,7 +129,7 @@ func (e *lease) settleLocked(now time.Duration, keep, want int) settlement {
 	if e.epoch != epoch {
 		e.epoch, keep = epoch, 0
 	}
-	e.busy, e.used, e.left, e.reported = true, false, keep, len(e.spent)
+	e.busy, e.growing, e.used, e.left, e.reported = true, want > 0, false, keep, len(e.spent)
 	ages := make([]byte, 0, 8*len(e.spent))
 	for _, at := range e.spent {
 		ages = appendAge(ages, now-at)

@@ -199,3 +199,20 @@ func BenchmarkLease(b *testing.B) {
 		l.Allow("ada", 0)
 	}
 }
+
+// TestLease_RefusedWhileItGrows has a request that Redis refuses while another call may have put the rest of the limit
+// on lease to the same node: that refusal is not final.
+func TestLease_RefusedWhileItGrows(t *testing.T) {
+	t.Parallel()
+	s := newSimulation(t, 1, 1, 60)
+	n := s.nodes[0]
+	s.take(n, "ada", 2)
+	e := n.l.leases.find("ada")
+	if _, first, grows := e.begin(60); !first || grows {
+		t.Fatalf("a call is under way: %t, %t", !first, grows)
+	}
+	e.leftNow(0, false) // requests have used up the rest meanwhile
+	if _, second, grows := e.begin(60); second || !grows {
+		t.Errorf("a second call about the lease: %t; the first may extend it: %t", second, grows)
+	}
+}
