@@ -151,8 +151,7 @@ func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) Decision {
 	}
 }
 
-// Refused reports whether AllowMany would refuse a request of key at now, and its decision if so; else the decision
-// says only what remains. It counts nothing.
+// Refused reports whether AllowMany would refuse a request of key at now, and its decision if so. It counts nothing.
 func (l *Limiter[K]) Refused(key K, now int64, cost int) (d Decision, refused bool) {
 	return l.RefusedUpTo(key, now, cost, l.limit)
 }
@@ -166,7 +165,7 @@ func (l *Limiter[K]) RefusedUpTo(key K, now int64, cost, most int) (d Decision, 
 	s.clock = max(s.clock, l.tick.floor(now))
 	e := s.entries[key]
 	if e == nil {
-		return Decision{Allowed: true, Remaining: most}, false
+		return Decision{}, false
 	}
 	gone := 0
 	for gone < e.seen.count && expired(e.seen.at(gone, l.tick), s.clock, l.window) {
@@ -174,7 +173,7 @@ func (l *Limiter[K]) RefusedUpTo(key K, now int64, cost, most int) (d Decision, 
 	}
 	remaining := most - (e.seen.count - gone)
 	if cost <= remaining {
-		return Decision{Allowed: true, Remaining: remaining}, false
+		return Decision{}, false
 	}
 	last := e.seen.at(gone+cost-remaining-1, l.tick) // that has to leave the window
 	return Decision{Remaining: max(0, remaining), Reset: time.Duration(last + l.window - now)}, true

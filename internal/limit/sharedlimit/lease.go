@@ -12,9 +12,9 @@ const (
 	// longestLease is how long a node may use a lease, at most: what a dead node had on lease counts as used until then,
 	// and a window longer.
 	longestLease = time.Minute
-	// leastWindow is that of the limits that have leases. What was admitted must be reported in time, and sweep comes
-	// only once a sweepPause.
-	leastWindow = 10 * time.Second
+	// leastWindow is that of the limits that have leases. What was admitted must be reported in time, and a lease is
+	// looked at only once in sweepParts times sweepPause.
+	leastWindow = 30 * time.Second
 	// leastLimit is that of the clients that have leases: a quarter of it is the smallest lease that the script grants.
 	leastLimit = 16
 	// largestLease bounds what a lease allows, and so what a report lists.
@@ -23,7 +23,8 @@ const (
 	leastFree = 8
 
 	sweepPause  = time.Second
-	leaseShards = 64 // as package limit has
+	sweepParts  = 4
+	leaseShards = 64 // as package limit has; sweepParts divides it
 )
 
 // lease is what this node may admit of one client without a call to Redis. What it allows was counted in Redis before.
@@ -240,6 +241,7 @@ type table[K comparable] struct {
 	redis  *Redis
 	window time.Duration
 	length time.Duration
+	most   int // leases of each shard; the clients beyond have none
 	seed   maphash.Seed
 	shards [leaseShards]tableShard[K]
 }
@@ -249,8 +251,11 @@ type tableShard[K comparable] struct {
 	leases map[K]*lease // guarded by mu
 }
 
-func newTable[K comparable](redis *Redis, window time.Duration) *table[K] {
-	t := &table[K]{redis: redis, window: window, length: leaseLength(window), seed: maphash.MakeSeed()}
+func newTable[K comparable](redis *Redis, window time.Duration, maxKeys int) *table[K] {
+	t := &table[K]{
+		redis: redis, window: window, length: leaseLength(window),
+		most: max(1, maxKeys/leaseShards), seed: maphash.MakeSeed(),
+	}
 	for i := range t.shards {
 		t.shards[i].leases = map[K]*lease{}
 	}
@@ -270,7 +275,7 @@ func (t *table[K]) find(key K) *lease {
 }
 
 // open returns the lease of a client, which may be a new one that allows nothing yet. It is nil for a limit that has no
-// leases.
+// leases, and if there are too many of them.
 func (t *table[K]) open(key K, name string, most int) *lease {
 	if t.length == 0 || most < leastLimit || !t.redis.hears.Load() {
 		return nil
@@ -279,7 +284,7 @@ func (t *table[K]) open(key K, name string, most int) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.leases[key]
-	if e == nil {
+	if e == nil && len(s.leases) < t.most {
 		e = &lease{redis: t.redis, name: name, window: t.window, length: t.length, most: most, free: most}
 		s.leases[key] = e
 		t.redis.byName.Store(name, e)
@@ -287,9 +292,9 @@ func (t *table[K]) open(key K, name string, most int) *lease {
 	return e
 }
 
-// each calls f for every lease, and forgets those for which it is true.
-func (t *table[K]) each(f func(*lease) bool) {
-	for i := range t.shards {
+// each calls f for every lease in one of sweepParts parts, and forgets those for which it is true.
+func (t *table[K]) each(part int, f func(*lease) bool) {
+	for i := part; i < len(t.shards); i += sweepParts {
 		s := &t.shards[i]
 		s.mu.Lock()
 		for key, e := range s.leases {

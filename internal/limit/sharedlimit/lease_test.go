@@ -95,7 +95,7 @@ func TestLease_DeadNode(t *testing.T) {
 	s := newSimulation(t, 1, 2, 60)
 	s.take(s.nodes[0], "ada", 5)
 	s.nodes[0].stop()
-	if got := s.take(s.nodes[1], "ada", 100); got != 60-1-1-15 { // counted one by one, and the lease
+	if got := s.take(s.nodes[1], "ada", 100); got != 60-1-15 { // the first request and the lease
 		t.Errorf("%d admitted", got)
 	}
 	s.check()
@@ -214,5 +214,29 @@ func TestLease_RefusedWhileItGrows(t *testing.T) {
 	e.leftNow(0, false) // requests have used up the rest meanwhile
 	if _, second, grows := e.begin(60); second || !grows {
 		t.Errorf("a second call about the lease: %t; the first may extend it: %t", second, grows)
+	}
+}
+
+// TestLease_Bounded floods a node with clients: it keeps no more leases than it may, and the clients beyond are counted
+// one by one.
+func TestLease_Bounded(t *testing.T) {
+	t.Parallel()
+	n := openSharedPatient(t, anyServer(t))
+	(&simulated{node: n}).awaitHearing()
+	l := New(n.Redis, newName(), 60, time.Hour, 2*leaseShards, itself)
+	for i := range 5 * leaseShards {
+		if d := l.Allow(strconv.Itoa(i), 0); !d.Allowed || d.Remaining != 59 {
+			t.Fatalf("client %d: %+v", i, d)
+		}
+	}
+	leases := 0
+	for part := range sweepParts {
+		n.eachLease(part, func(*lease) bool {
+			leases++
+			return false
+		})
+	}
+	if leases > 2*leaseShards {
+		t.Errorf("%d leases, want at most %d", leases, 2*leaseShards)
 	}
 }

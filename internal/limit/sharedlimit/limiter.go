@@ -10,11 +10,11 @@
 //
 // # Leases
 //
-// Most requests do not call Redis. From its second request on, a client that stays with a node gives that node a lease:
-// so many requests, at most a quarter of the limit, that count as used in Redis before the node admits them. The node
-// then admits them by itself, and tells Redis in the background when it did so, before the lease is used up or ends.
-// Redis enters the true times into the window, and extends the lease. So at any moment the window and the leases
-// together are within the limit, and that every span of the window is follows.
+// Most requests do not call Redis. With a client's first request a node takes a lease: so many more requests, at most a
+// quarter of the limit, that count as used in Redis before the node admits them. The node then admits them by itself,
+// and tells Redis in the background when it did so, before the lease is used up or ends. Redis enters the true times
+// into the window, and extends the lease. So the window and the leases together are within the limit at any moment, and
+// what was admitted stays in the window for its whole span: no span of the window admits one too many.
 //
 // When another node sees the client, the script asks the nodes that have leases to give them back, by a message to
 // each, and the other node repeats its call a moment later. So a client may move between nodes at any time, and is
@@ -83,8 +83,8 @@ func New[K comparable](
 		text:   text,
 	}
 	if redis != nil {
-		l.leases = newTable[K](redis, l.local.Window())
-		redis.addTable(l.leases.each)
+		l.leases = newTable[K](redis, l.local.Window(), maxKeys)
+		redis.addTable(l.leases)
 	}
 	return l
 }
@@ -118,9 +118,7 @@ func (l *Limiter[K]) AllowUpTo(key K, now int64, cost, most int) limit.Decision 
 		name = e.name
 	} else {
 		name = l.name(key)
-		if here.Remaining < most { // not its first request: more may come
-			e = l.leases.open(key, name, most)
-		}
+		e = l.leases.open(key, name, most)
 	}
 	return l.ask(e, key, now, request{name: name, most: most, window: l.local.Window(), cost: cost})
 }
@@ -219,10 +217,15 @@ func (l *Limiter[K]) Refund(key K) {
 	if l.redis.Mode() == Local {
 		return
 	}
-	if e := l.leases.find(key); e != nil && e.giveBack(1) {
+	e := l.leases.find(key)
+	if e != nil && e.giveBack(1) {
 		return
 	}
-	l.redis.refund(l.name(key))
+	q := request{name: l.name(key), most: l.local.Limit(), window: l.local.Window(), cost: -1}
+	r, err := l.redis.ask(q, l.redis.Wait)
+	if e != nil && err == nil { // whether Redis can be relied on, the decisions show
+		e.leftNow(r.Remaining, false)
+	}
 }
 
 // name is the key's name in Redis. The braces make a cluster choose the server by the hash alone.

@@ -67,44 +67,49 @@ func (r *Redis) subscribe(ctx context.Context) (subscribed bool) {
 	}
 }
 
-// sweepRepeatedly looks after the leases until the context ends.
+// leaseSet is the leases of a limiter, in sweepParts parts.
+type leaseSet interface {
+	each(part int, f func(*lease) (forget bool))
+}
+
+// sweepRepeatedly looks after the leases until the context ends, one part after the other.
 func (r *Redis) sweepRepeatedly(ctx context.Context) {
 	ticks := time.NewTicker(sweepPause)
 	defer ticks.Stop()
-	for {
+	for part := 0; ; part = (part + 1) % sweepParts {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
-			r.sweep()
+			r.sweep(part)
 		}
 	}
 }
 
-// sweep looks after all leases once.
-func (r *Redis) sweep() {
+// sweep looks after one part of all leases.
+func (r *Redis) sweep(part int) {
 	if r.Mode() != Shared {
 		return // what they allow is not used meanwhile
 	}
 	now := r.now()
-	r.eachLease(func(e *lease) bool { return e.sweep(now) })
+	r.eachLease(part, func(e *lease) bool { return e.sweep(now) })
 }
 
-// eachLease calls f for the leases of all limiters, and forgets those for which it is true.
-func (r *Redis) eachLease(f func(*lease) bool) {
+// eachLease calls f for the leases of all limiters in one part, and forgets those for which it is true.
+func (r *Redis) eachLease(part int, f func(*lease) bool) {
 	r.tablesMu.Lock()
 	tables := r.tables
 	r.tablesMu.Unlock()
-	for _, each := range tables {
-		each(f)
+	for _, leases := range tables {
+		leases.each(part, f)
 	}
 }
 
-// addTable makes the leases of a limiter known. each calls a function for all of them.
-func (r *Redis) addTable(each func(func(*lease) bool)) {
+// addTable makes the leases of a limiter known.
+func (r *Redis) addTable(leases leaseSet) {
 	r.tablesMu.Lock()
 	defer r.tablesMu.Unlock()
-	r.tables = append(r.tables, each)
+	r.tables = append(r.tables, leases)
 }
 
 // releaseAll gives all leases back, so that no client misses them when the node ends. It does not wait long for Redis.
@@ -112,10 +117,12 @@ func (r *Redis) releaseAll() {
 	if r.Mode() != Shared {
 		return
 	}
-	r.eachLease(func(e *lease) bool {
-		e.release()
-		return false
-	})
+	for part := range sweepParts {
+		r.eachLease(part, func(e *lease) bool {
+			e.release()
+			return false
+		})
+	}
 	late := time.NewTimer(dialTimeout)
 	defer late.Stop()
 	for r.posted.Load() > 0 {

@@ -63,7 +63,7 @@ type Redis struct {
 	posted     atomic.Int64         // calls in the background that are not finished
 	delivered  chan struct{}        // holds one entry when such a call has finished
 	tablesMu   sync.Mutex
-	tables     []func(func(*lease) bool) // calls a function for the leases of each limiter; guarded by tablesMu
+	tables     []leaseSet // one for each limiter; guarded by tablesMu
 
 	open context.Context // ends with Close
 	end  context.CancelFunc
@@ -212,11 +212,4 @@ func (r *Redis) ask(q request, most time.Duration) (reply, error) {
 		return reply{}, err
 	}
 	return l.ask(q, most)
-}
-
-// refund removes the newest time of a window.
-func (r *Redis) refund(name string) {
-	ctx, cancel := context.WithTimeout(r.open, r.Wait)
-	defer cancel()
-	_ = r.client.RPop(ctx, name).Err() // whether Redis can be relied on, the decisions show
 }

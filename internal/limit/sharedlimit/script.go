@@ -25,7 +25,7 @@ type request struct {
 	name   string
 	most   int
 	window time.Duration
-	cost   int  // 0 if the call is only about the lease
+	cost   int  // 0 if the call is only about the lease, -1 to take back the request that was counted last
 	hurry  bool // decide now, and count what other nodes have on lease as used
 	lease  settlement
 }
@@ -57,7 +57,7 @@ func (r *Redis) command(ctx context.Context, q request) *redis.IntSliceCmd {
 		recall = "no"
 	}
 	args := []any{
-		"evalsha", r.script.Hash(), 2, q.name, q.name + ":leases",
+		"evalsha", r.script.Hash(), 1, q.name,
 		q.most, q.window.Microseconds(), q.cost, r.id, r.digits, recall, q.lease.sequence,
 	}
 	if s := q.lease; s.sequence != 0 {

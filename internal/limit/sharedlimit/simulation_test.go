@@ -266,9 +266,16 @@ func (s *simulation) live(bursts int) {
 		s.advance(time.Duration(s.rng.Int64N(int64(pace))))
 		if s.rng.IntN(3) == 0 {
 			for _, n := range s.nodes {
-				n.sweep()
+				n.sweepAll()
 			}
 		}
+	}
+}
+
+// sweepAll looks after all leases of a node.
+func (n *simulated) sweepAll() {
+	for part := range sweepParts {
+		n.sweep(part)
 	}
 }
 
@@ -291,7 +298,7 @@ func TestSimulation_Moving(t *testing.T) {
 				}
 				s.quiet()
 				if i%3 == 0 {
-					n.sweep()
+					n.sweepAll()
 				}
 			}
 			s.check()
@@ -318,7 +325,7 @@ func TestSimulation_Hammering(t *testing.T) {
 				}
 				s.quiet()
 				for _, n := range s.nodes {
-					n.sweep()
+					n.sweepAll()
 				}
 			}
 			s.check()

@@ -58,8 +58,8 @@ func (s *timed) callsOf(cost func(i int) int, most int, window int64, times ...i
 	pipe := s.client.Pipeline()
 	for i, at := range times {
 		at += year2026
-		keys := []string{s.key, s.key + ":leases"}
-		s.script.EvalSha(s.t.Context(), pipe, keys, most, window, cost(i), "node", "007", "yes", 0, at/second, at%second)
+		s.script.EvalSha(s.t.Context(), pipe, []string{s.key}, most, window, cost(i), "node", "007", "yes", 0,
+			at/second, at%second)
 	}
 	replies, err := pipe.Exec(s.t.Context())
 	if err != nil {
