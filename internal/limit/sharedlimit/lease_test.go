@@ -73,7 +73,7 @@ func TestLease_VoidAfterRestart(t *testing.T) {
 	epoch := a.epoch.Load()
 	s.server.kill()
 	s.server.restart()
-	s.advance(s.window)
+	s.advance(0)
 	for a.epoch.Load() == epoch || !a.hears.Load() || !b.hears.Load() {
 		runtime.Gosched()
 	}
