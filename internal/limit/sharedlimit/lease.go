@@ -287,7 +287,7 @@ func (t *table[K]) open(key K, name string, most int) *lease {
 	if e == nil && len(s.leases) < t.most {
 		e = &lease{redis: t.redis, name: name, window: t.window, length: t.length, most: most, free: most}
 		s.leases[key] = e
-		t.redis.byName.Store(name, e)
+		t.redis.byName.add(e)
 	}
 	return e
 }
@@ -300,9 +300,46 @@ func (t *table[K]) each(part int, f func(*lease) bool) {
 		for key, e := range s.leases {
 			if f(e) {
 				delete(s.leases, key)
-				t.redis.byName.Delete(e.name)
+				t.redis.byName.remove(e)
 			}
 		}
 		s.mu.Unlock()
 	}
+}
+
+// leaseIndex finds leases by the names of their windows. It has hashes of the names, because each pointer makes work
+// for the garbage collector, and there may be a hundred thousand of them. If two names have the same hash, one of the
+// leases is not found, and is not given back before it ends.
+type leaseIndex struct {
+	mu     sync.Mutex
+	leases map[uint64]*lease // guarded by mu
+}
+
+var nameSeed = maphash.MakeSeed()
+
+func (x *leaseIndex) add(e *lease) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.leases == nil {
+		x.leases = map[uint64]*lease{}
+	}
+	x.leases[maphash.String(nameSeed, e.name)] = e
+}
+
+func (x *leaseIndex) remove(e *lease) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if hash := maphash.String(nameSeed, e.name); x.leases[hash] == e {
+		delete(x.leases, hash)
+	}
+}
+
+// find returns the lease of that name, or nil.
+func (x *leaseIndex) find(name string) *lease {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if e := x.leases[maphash.String(nameSeed, name)]; e != nil && e.name == name {
+		return e
+	}
+	return nil
 }

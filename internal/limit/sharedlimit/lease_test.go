@@ -61,7 +61,9 @@ func (r *Redis) forget() {
 	r.tablesMu.Lock()
 	defer r.tablesMu.Unlock()
 	r.tables = nil
-	r.byName.Clear()
+	r.byName.mu.Lock()
+	defer r.byName.mu.Unlock()
+	clear(r.byName.leases)
 }
 
 // TestLease_VoidAfterRestart restarts Redis without its data. The leases that it has forgotten are not used.

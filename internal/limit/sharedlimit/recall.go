@@ -52,8 +52,8 @@ func (r *Redis) subscribe(ctx context.Context) (subscribed bool) {
 			subscribed = true
 			r.hears.Store(true)
 		case *redis.Message:
-			if e, ok := r.byName.Load(message.Payload); ok {
-				e.(*lease).recall()
+			if e := r.byName.find(message.Payload); e != nil {
+				e.recall()
 			}
 		}
 		switch {

@@ -59,9 +59,9 @@ type Redis struct {
 	sequence   atomic.Int64         // of calls about leases
 	hears      atomic.Bool          // other nodes can ask for leases
 	epoch      atomic.Int64         // grows when Redis may have lost its data: earlier leases are void
-	byName     sync.Map             // name of a window → *lease
-	posted     atomic.Int64         // calls in the background that are not finished
-	delivered  chan struct{}        // holds one entry when such a call has finished
+	byName     leaseIndex
+	posted     atomic.Int64  // calls in the background that are not finished
+	delivered  chan struct{} // holds one entry when such a call has finished
 	tablesMu   sync.Mutex
 	tables     []leaseSet // one for each limiter; guarded by tablesMu
 
