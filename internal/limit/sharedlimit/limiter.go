@@ -61,6 +61,9 @@ import (
 	"github.com/assaydata/assay/internal/limit"
 )
 
+// keyPrefix begins the names of all windows. The number is that of the format: a node that does not know it would fail.
+const keyPrefix = "assay:limit:2:"
+
 // Limiter admits at most limit requests of each key in any span of window, on all nodes that use the same Redis. It
 // is safe for concurrent use.
 type Limiter[K comparable] struct {
@@ -79,7 +82,7 @@ func New[K comparable](
 	l := &Limiter[K]{
 		local:  limit.New[K](most, window, maxKeys, nil),
 		redis:  redis,
-		prefix: "assay:limit:" + name + ":",
+		prefix: keyPrefix + name + ":",
 		text:   text,
 	}
 	if redis != nil {

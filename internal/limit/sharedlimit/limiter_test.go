@@ -158,7 +158,7 @@ func TestLimiter_WhatRedisHolds(t *testing.T) {
 	if err != nil || len(keys) != 1 {
 		t.Fatalf("%q, %v; want one key", keys, err)
 	}
-	before, after := strings.HasPrefix(keys[0], "assay:limit:"+name+":{"), strings.HasSuffix(keys[0], "}")
+	before, after := strings.HasPrefix(keys[0], keyPrefix+name+":{"), strings.HasSuffix(keys[0], "}")
 	if strings.Contains(keys[0], "203.0.113") || !before || !after { // the name is random and may contain 203
 		t.Errorf("the key is %s", keys[0])
 	}

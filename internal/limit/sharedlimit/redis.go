@@ -186,7 +186,7 @@ func (r *Redis) probe(ctx context.Context) error {
 	if err := r.load(patient); err != nil {
 		return err
 	}
-	one := request{name: "assay:limit:{probe}", most: 1, window: time.Millisecond, cost: 1}
+	one := request{name: keyPrefix + "{probe}", most: 1, window: time.Millisecond, cost: 1}
 	if err := r.try(patient, one); err != nil {
 		return err
 	}
