@@ -56,9 +56,11 @@ var packages = map[string]struct {
 	},
 	"internal/access": {may: ".", why: "access is a function of its arguments"},
 	"internal/snapshot": {
-		may: ". internal/appendonly internal/cache internal/family internal/jsonrows internal/registry internal/utilization",
+		may: ". internal/appendonly internal/cache internal/family internal/jsonrows internal/memfile internal/registry " +
+			"internal/utilization",
 		why: "the read model is memory; live decides where its points come from",
 	},
+	"internal/memfile":  {may: "", why: "a file holds bytes, whatever they are"},
 	"internal/jsonrows": {may: ".", why: "rows and their compressed form depend on the points alone"},
 	"internal/sites":    {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
 	"internal/limit":    {may: "", why: "a limiter counts keys of any type"},
@@ -139,9 +141,10 @@ var packages = map[string]struct {
 	"internal/redact":    {may: "", why: "hiding keys in a text needs nothing but the text"},
 	"internal/cache":     {may: "", why: "it keeps values of any type"},
 	"internal/files":     {may: "", why: "how a file is opened does not depend on what is in it"},
-	"internal/http1":     {may: "", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
+	"internal/http1":     {may: "internal/memfile", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
 	"internal/web": {
-		may: ". internal/access internal/cache internal/http1 internal/limit internal/limit/sharedlimit internal/redact",
+		may: ". internal/access internal/cache internal/http1 internal/limit internal/limit/sharedlimit internal/memfile " +
+			"internal/redact",
 		why: "the transport knows no market data and cannot reach the database",
 	},
 	"internal/api": {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/assaydata/assay/internal/memfile"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -18,9 +19,11 @@ func descriptorLimit() int {
 	return int(limit.Cur)
 }
 
-// reservedDescriptors are kept for the database, the publisher, Redis and files. A pool of connections to PostgreSQL
-// grows with the cores.
-func reservedDescriptors() int { return 64 + 4*runtime.GOMAXPROCS(0) }
+// reservedDescriptors are kept for the database, the publisher, Redis and files, of so many. A pool of connections to
+// PostgreSQL grows with the cores.
+func reservedDescriptors(descriptors int) int {
+	return 64 + 4*runtime.GOMAXPROCS(0) + memfile.Most(descriptors)
+}
 
 // leastConnections are served however few descriptors there are.
 const leastConnections = 16
@@ -28,7 +31,7 @@ const leastConnections = 16
 // withinDescriptors lowers the limits of connections if there are too few descriptors, so that clients never take those
 // that the database and the publisher need, and one address never takes most of the rest.
 func withinDescriptors(limits web.ConnectionLimits, descriptors int, log *slog.Logger) web.ConnectionLimits {
-	available := max(leastConnections, descriptors-reservedDescriptors())
+	available := max(leastConnections, descriptors-reservedDescriptors(descriptors))
 	if limits.Total <= available {
 		return limits
 	}

@@ -28,12 +28,12 @@ func TestWithinDescriptors(t *testing.T) {
 			t.Errorf("with %d descriptors: %+v, want %+v; the log is %s", descriptors, got, want, log.String())
 		}
 	}
-	reserved := reservedDescriptors()
+	reserved := reservedDescriptors(10_000)
 	limits := web.ConnectionLimits{Total: 10_000, PerAddress: 256}
 	f(20_000, 10_000, 256, false, limits)
 	f(10_000+reserved, 10_000, 256, false, limits)
 	f(9_999+reserved, 9_999, 256, true, limits)
-	f(100+reserved, 100, 25, true, limits)
+	f(200, 200-reservedDescriptors(200), (200-reservedDescriptors(200))/4, true, limits)
 	f(10, leastConnections, leastConnections/4, true, limits)
 	f(100+reserved, 100, 90, false, web.ConnectionLimits{Total: 100, PerAddress: 90})
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/assaydata/assay/internal/memfile"
 )
 
 // conn is a connection.
@@ -16,6 +18,7 @@ type conn struct {
 	server *Server
 	nc     net.Conn
 	socket socket
+	files  fileSocket  // the same if it can send files, else nil
 	idle   atomic.Bool // it waits for a request, or for the rest of one
 
 	*buffers // nil while it is idle and nothing was read
@@ -57,6 +60,7 @@ var bufferPool = sync.Pool{New: func() any {
 
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{server: s, nc: nc, socket: newSocket(nc)}
+	c.files, _ = c.socket.(fileSocket)
 	c.response.conn = c
 	c.newContext()
 	return c
@@ -208,6 +212,21 @@ func (c *conn) send(pieces [][]byte) {
 	if c.err == nil {
 		c.err = c.socket.write(c.out[c.skip:], pieces)
 	}
+	c.sentLocked()
+}
+
+// sendFile sends what waits to be sent, and a file after it.
+func (c *conn) sendFile(f *memfile.File) {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	if c.err == nil {
+		c.err = c.files.writeFile(c.out[c.skip:], f)
+	}
+	c.sentLocked()
+}
+
+// sentLocked notes that everything was sent.
+func (c *conn) sentLocked() {
 	c.response.sent = true
 	c.earlier, c.skip = nil, 0
 	c.out = c.out[:0]

@@ -10,10 +10,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/assaydata/assay/internal/memfile"
 )
 
 // running is a server on loopback.
@@ -154,6 +158,62 @@ func TestServer_SlowReader(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d, or others", path, len(body), len(content))
 		}
 	}
+}
+
+// A file is sent as the body: to a HEAD request only its length, between other responses in their order, and to a client
+// that reads slowly even when no one else refers to the file any more.
+func TestServer_File(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // more than the kernel takes
+	var file atomic.Pointer[memfile.File]
+	newFile := func() { file.Store(memfile.New([][]byte{content[:1], content[1:]})) }
+	if newFile(); file.Load() == nil {
+		t.Skip("this system has no such files")
+	}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hello" {
+			echo(w, r)
+			return
+		}
+		out := w.(*Response)
+		if !out.WritesFiles() {
+			t.Error("a connection that takes no files")
+		}
+		f := file.Swap(nil)
+		out.Start(http.StatusOK, []byte("Content-Type: text/plain\r\n"), f.Size())
+		out.WriteFile(f)
+	})
+	const get, head = "GET /file HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /file HTTP/1.1\r\nHost: a\r\n\r\n"
+	client, reader := s.dial(t)
+	send(t, client, head)
+	response, err := http.ReadResponse(reader, &http.Request{Method: http.MethodHead})
+	if err != nil || response.ContentLength != int64(len(content)) {
+		t.Fatalf("%v, %+v", err, response)
+	}
+
+	newFile()
+	send(t, client, hello+get+hello)
+	if _, body := receive(t, reader); body != "/hello" {
+		t.Errorf("before it comes %q", body)
+	}
+	if _, err := reader.Peek(1); err != nil { // it is being sent
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.GC()
+	if _, body := receive(t, reader); body != string(content) {
+		t.Errorf("%d bytes of %d, or others", len(body), len(content))
+	}
+	if _, body := receive(t, reader); body != "/hello" {
+		t.Errorf("after it comes %q", body)
+	}
+
+	newFile()
+	send(t, client, get)
+	if _, err := reader.Peek(1); err != nil {
+		t.Fatal(err)
+	}
+	client.Close() // serve's cleanup waits for the connection to end
 }
 
 // The context of a request ends when its client goes away, and not when the client sends its next request.

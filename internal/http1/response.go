@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/assaydata/assay/internal/memfile"
 )
 
 // Response writes the response to a request. It is the http.ResponseWriter of handlers; one that knows it can start the
@@ -203,6 +205,18 @@ func (w *Response) WriteAll(parts [][]byte) {
 	}
 	w.written += int64(size)
 	w.conn.send(parts)
+}
+
+// WritesFiles reports whether WriteFile can be called.
+func (w *Response) WritesFiles() bool { return w.conn.files != nil }
+
+// WriteFile writes a file as the whole body, whose length was given to Start. The file is not copied.
+func (w *Response) WriteFile(f *memfile.File) {
+	if w.form != sized || w.length != int64(f.Size()) {
+		return // no body is wanted, or finish notices that there is none
+	}
+	w.written = w.length
+	w.conn.sendFile(f)
 }
 
 func (w *Response) writeChunk(p []byte) {

@@ -1,6 +1,10 @@
 package http1
 
-import "net"
+import (
+	"net"
+
+	"github.com/assaydata/assay/internal/memfile"
+)
 
 // socket reads and writes a connection.
 type socket interface {
@@ -8,6 +12,12 @@ type socket interface {
 	read(c *conn) error
 	// write writes a head and the pieces of a body after it.
 	write(head []byte, body [][]byte) error
+}
+
+// fileSocket is a socket that sends files without copying them.
+type fileSocket interface {
+	// writeFile writes a head and a file after it.
+	writeFile(head []byte, f *memfile.File) error
 }
 
 // anySocket is any connection.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"unsafe"
+
+	"github.com/assaydata/assay/internal/memfile"
 )
 
 // newSocket returns the fastest way to use a connection.
@@ -29,13 +31,18 @@ type rawSocket struct {
 	errno       syscall.Errno
 	pieces      []syscall.Iovec
 	count, sent int
+	flags       int
+	message     syscall.Msghdr
+	file        *memfile.File
+	offset      int64 // in the file
 	readable    func(fd uintptr) bool
 	writable    func(fd uintptr) bool
+	sendable    func(fd uintptr) bool
 }
 
 func newRawSocket(nc net.Conn, raw syscall.RawConn) *rawSocket {
 	s := &rawSocket{nc: nc, raw: raw}
-	s.readable, s.writable = s.tryRead, s.tryWrite
+	s.readable, s.writable, s.sendable = s.tryRead, s.tryWrite, s.trySendFile
 	return s
 }
 
@@ -83,14 +90,17 @@ func call(trap, fd uintptr, at unsafe.Pointer, count int) (n int, errno syscall.
 // maxPieces is how many pieces the kernel takes in one call.
 const maxPieces = 1024
 
-func (s *rawSocket) write(head []byte, body [][]byte) error {
+func (s *rawSocket) write(head []byte, body [][]byte) error { return s.writeAll(head, body, 0) }
+
+// writeAll is write with flags of the system call.
+func (s *rawSocket) writeAll(head []byte, body [][]byte, flags int) error {
 	s.add(head)
 	size := len(head)
 	for _, piece := range body {
 		size += len(piece)
 		s.add(piece)
 	}
-	s.count = min(len(s.pieces), maxPieces)
+	s.count, s.flags = min(len(s.pieces), maxPieces), flags
 	err := s.raw.Write(s.writable)
 	clear(s.pieces)
 	s.pieces = s.pieces[:0]
@@ -125,6 +135,45 @@ func (s *rawSocket) writeRest(head []byte, body [][]byte) error {
 
 // tryWrite writes once, as much as there is room for.
 func (s *rawSocket) tryWrite(fd uintptr) bool {
-	s.sent, s.errno = call(syscall.SYS_WRITEV, fd, unsafe.Pointer(&s.pieces[0]), s.count) //nolint:gosec // G103: ours
+	s.message.Iov, s.message.Iovlen = &s.pieces[0], uint64(s.count)
+	s.sent, s.errno = call(syscall.SYS_SENDMSG, fd, unsafe.Pointer(&s.message), s.flags) //nolint:gosec // G103: ours
+	s.message.Iov = nil
+	return true
+}
+
+// msgMore says that more follows at once, so that a packet need not be sent before it is full.
+const msgMore = 0x8000
+
+// writeFile waits for the client as long as it takes. Meanwhile it keeps nothing but the file.
+func (s *rawSocket) writeFile(head []byte, f *memfile.File) error {
+	if err := s.writeAll(head, nil, msgMore); err != nil {
+		return err
+	}
+	s.file, s.offset = f, 0
+	err := s.raw.Write(s.sendable)
+	s.file = nil
+	if err == nil && s.errno != 0 {
+		err = os.NewSyscallError("sendfile", s.errno)
+	}
+	return err
+}
+
+// trySendFile sends as much as there is room for. It reports whether that was all, or failed.
+func (s *rawSocket) trySendFile(fd uintptr) bool {
+	from, at := uintptr(s.file.Descriptor()), unsafe.Pointer(&s.offset) //nolint:gosec // G103: ours
+	for s.errno = 0; s.offset < int64(s.file.Size()); {
+		n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDFILE, fd, from, uintptr(at), uintptr(s.file.Size()), 0, 0)
+		switch {
+		case errno == syscall.EAGAIN:
+			return false
+		case errno == syscall.EINTR:
+		case errno != 0:
+			s.errno = errno
+			return true
+		case n == 0:
+			s.errno = syscall.EIO // the file is shorter than it was
+			return true
+		}
+	}
 	return true
 }

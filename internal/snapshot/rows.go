@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 
 	"github.com/assaydata/assay/internal/jsonrows"
+	"github.com/assaydata/assay/internal/memfile"
 )
 
 // The rows of a series are the JSON of its points, joined by commas.
@@ -12,6 +14,7 @@ import (
 // Of the text, a series keeps what KeepText says; the rest is written for each response. The compressed form of a whole
 // block is made when it is first requested, and kept with the block: some five bytes a point, and no more whatever
 // ranges are requested. Of the blocks that a range cuts, it takes a part, and only a few rows are compressed for it.
+// The response with all rows of a long series is also kept in a file, until the series changes.
 
 // span is a part of a block.
 type span struct {
@@ -123,9 +126,27 @@ func (s *Series) AppendText(dst []byte, i, j int) []byte {
 	return dst
 }
 
-// Gzip writes the parts of a gzip stream of a head, the rows of the points [i, j) and a tail. They are valid until the
-// writer returns.
-func (s *Series) Gzip(head []byte, i, j int, tail []byte, to interface{ WriteParts(parts [][]byte) }) {
+// StreamWriter writes a stream: a file that has it, or its parts, which are valid until WriteParts returns.
+type StreamWriter = interface {
+	// WritesFiles reports whether WriteFile can be called, and costs less than WriteParts.
+	WritesFiles() bool
+	WriteFile(f *memfile.File)
+	WriteParts(parts [][]byte)
+}
+
+// Gzip writes a gzip stream of a head, the rows of the points [i, j) and a tail.
+func (s *Series) Gzip(head []byte, i, j int, tail []byte, to StreamWriter) {
+	if i == 0 && j == s.length && j >= wholeRows && to.WritesFiles() {
+		if f := s.wholeFile(head, tail); f != nil {
+			to.WriteFile(f)
+			return
+		}
+	}
+	s.withParts(head, i, j, tail, to.WriteParts)
+}
+
+// withParts calls use with the parts of the stream.
+func (s *Series) withParts(head []byte, i, j int, tail []byte, use func(parts [][]byte)) {
 	memory := scratches.Get().(*scratch)
 	defer scratches.Put(memory)
 	memory.gzip.Begin()
@@ -136,12 +157,42 @@ func (s *Series) Gzip(head []byte, i, j int, tail []byte, to interface{ WritePar
 	}
 	memory.gzip.Text(tail)
 	memory.parts = memory.gzip.End(memory.parts[:0])
-	to.WriteParts(memory.parts)
+	use(memory.parts)
+}
+
+// wholeRows is how many rows a series has whose whole stream is kept in a file, some 50 kilobytes: a shorter one is
+// copied as fast.
+const wholeRows = 8192
+
+// wholeStream is the stream of all rows with one head and tail.
+type wholeStream struct {
+	head, tail []byte
+	file       *memfile.File // nil if it could not be made
+}
+
+// wholeFile returns the stream of all rows as a file, or nil. Only one is kept: that of the first head and tail with
+// which it was requested.
+func (s *Series) wholeFile(head, tail []byte) *memfile.File {
+	w := s.whole.Load()
+	if w == nil {
+		w = &wholeStream{head: bytes.Clone(head), tail: bytes.Clone(tail)}
+		s.withParts(head, 0, s.length, tail, func(parts [][]byte) { w.file = memfile.New(parts) })
+		s.whole.Store(w)
+	}
+	if !bytes.Equal(w.head, head) || !bytes.Equal(w.tail, tail) {
+		return nil
+	}
+	return w.file
 }
 
 // firstRow adds the first row of a response as it is: the others are compressed by what they have in common with the
 // one before.
 func (s *scratch) firstRow(series *Series, i int) {
+	if i%blockRows == 0 { // the other rows of the block need no text
+		s.previous = series.appendRow(s.previous[:0], i)
+		s.gzip.Text(s.previous)
+		return
+	}
 	text, _ := s.textOf(series.blocks[i/blockRows])
 	row, _ := text.part(i%blockRows, i%blockRows+1)
 	s.gzip.Text(row[1:])

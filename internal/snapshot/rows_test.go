@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	klauspost "github.com/klauspost/compress/gzip"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/memfile"
 )
 
 // hoursOf are points as a market makes them: an hour apart, with gaps, and of four decimals.
@@ -36,15 +38,19 @@ func hoursOf(rng *rand.Rand, n int) []assay.Point {
 const testHead, testTail = `{"success":true,"data":[`, "]}"
 
 // gzipOf is the stream of some rows.
-func gzipOf(s *Series, i, j int) []byte {
+func gzipOf(s *Series, i, j int) []byte { return gzipWith(s, testHead, i, j) }
+
+func gzipWith(s *Series, head string, i, j int) []byte {
 	var stream joined
-	s.Gzip([]byte(testHead), i, j, []byte(testTail), &stream)
+	s.Gzip([]byte(head), i, j, []byte(testTail), &stream)
 	return stream
 }
 
 // joined collects a stream.
 type joined []byte
 
+func (*joined) WritesFiles() bool           { return false }
+func (*joined) WriteFile(*memfile.File)     {}
 func (b *joined) WriteParts(parts [][]byte) { *b = bytes.Join(parts, nil) }
 
 // gunzip reads one member, and wants nothing behind it.
@@ -127,6 +133,54 @@ func TestRows_GzipIsTheText(t *testing.T) {
 	cmd.Stdin = &all
 	if got, err := cmd.Output(); err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("the gzip command: %v, %d bytes of %d", err, len(got), want.Len())
+	}
+}
+
+// files is a writer of streams that prefers files.
+type files struct {
+	joined
+	file *memfile.File
+}
+
+func (*files) WritesFiles() bool           { return true }
+func (w *files) WriteFile(f *memfile.File) { w.file = f }
+
+// TestRows_File: the stream of a whole long series is in a file, until the series changes. Nothing else is.
+func TestRows_File(t *testing.T) {
+	t.Parallel()
+	points := hoursOf(rand.New(rand.NewPCG(29, 1)), wholeRows+100)
+	s := newSeries(made(1, points[:wholeRows]), 1, 1)
+	fileOf := func(s *Series, head string, i, j int) *memfile.File {
+		var w files
+		s.Gzip([]byte(head), i, j, []byte(testTail), &w)
+		if (w.file == nil) != bytes.Equal(w.joined, gzipWith(s, head, i, j)) {
+			t.Errorf("rows %d to %d: a file and parts, or neither", i, j)
+		}
+		return w.file
+	}
+	first := fileOf(s, testHead, 0, s.Len())
+	if first == nil {
+		t.Skip("this system has no such files")
+	}
+	content := make([]byte, first.Size()+1)
+	n, err := syscall.Pread(first.Descriptor(), content, 0)
+	if want := gzipOf(s, 0, s.Len()); err != nil || !bytes.Equal(content[:n], want) {
+		t.Errorf("%v, %d bytes of %d, or others", err, n, len(want))
+	}
+	if fileOf(s, testHead, 0, s.Len()) != first {
+		t.Error("another file for the same stream")
+	}
+	for _, other := range []*memfile.File{
+		fileOf(s, "{", 0, s.Len()), fileOf(s, testHead, 1, s.Len()), fileOf(s, testHead, 0, s.Len()-1),
+		fileOf(newSeries(made(1, points[:wholeRows-1]), 1, 1), testHead, 0, wholeRows-1),
+	} {
+		if other != nil {
+			t.Error("a file for something else")
+		}
+	}
+	longer := s.extended(made(2, points[wholeRows:]), 2, 2)
+	if second := fileOf(longer, testHead, 0, longer.Len()); second == nil || second == first {
+		t.Error("not another file for a longer series")
 	}
 }
 
@@ -341,4 +395,6 @@ func BenchmarkSnapshot_Memory(b *testing.B) {
 // noParts drops a stream.
 type noParts struct{}
 
-func (noParts) WriteParts([][]byte) {}
+func (noParts) WritesFiles() bool       { return false }
+func (noParts) WriteFile(*memfile.File) {}
+func (noParts) WriteParts([][]byte)     {}

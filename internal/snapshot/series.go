@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/appendonly"
@@ -29,6 +30,7 @@ type Series struct {
 	modified int64 // when that was
 
 	memos *cache.Cache[assay.Access, any]
+	whole atomic.Pointer[wholeStream] // nil until it was requested
 }
 
 func emptySeries() *Series { return &Series{memos: newMemos()} }

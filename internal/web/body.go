@@ -7,14 +7,15 @@ import (
 
 // Body is a whole response body, ready in every content encoding, with the headers that belong to it.
 type Body struct {
-	forms        [len(encodings)]form
-	lastModified string // empty when not known
+	forms [len(encodings)]form
 }
 
 // form is a body in one content encoding.
 type form struct {
-	payload []byte
-	etag    string
+	payload  []byte
+	etag     string
+	lines    []byte // of the header that every response with it has: Last-Modified, if it is known, and ETag
+	encoding []byte // the line Content-Encoding, if there is one; a 304 has none
 }
 
 // compressFrom is the size at which compression begins to pay. A smaller body has the identity form only.
@@ -26,23 +27,28 @@ func NewBody(raw []byte, modified int64) *Body { return newTaggedBody(raw, Tag(r
 // NewPlainBody is NewBody without compression, for what does not get smaller by it.
 func NewPlainBody(raw []byte) *Body {
 	b := &Body{}
-	b.forms[identity] = newForm(raw, Tag(raw), identity)
+	b.forms[identity] = newForm(raw, Tag(raw), identity, 0)
 	return b
 }
 
 // newTaggedBody is NewBody with a given tag.
 func newTaggedBody(raw []byte, tag string, modified int64) *Body {
-	b := &Body{lastModified: lastModified(modified)}
-	b.forms[identity] = newForm(raw, tag, identity)
+	b := &Body{}
+	b.forms[identity] = newForm(raw, tag, identity, modified)
 	if len(raw) >= compressFrom {
-		b.forms[gzipEncoding] = newForm(compressGzip(raw), tag, gzipEncoding)
-		b.forms[zstdEncoding] = newForm(zstdEncoder.EncodeAll(raw, nil), tag, zstdEncoding)
+		b.forms[gzipEncoding] = newForm(compressGzip(raw), tag, gzipEncoding, modified)
+		b.forms[zstdEncoding] = newForm(zstdEncoder.EncodeAll(raw, nil), tag, zstdEncoding, modified)
 	}
 	return b
 }
 
-func newForm(payload []byte, tag string, e encoding) form {
-	return form{payload: payload, etag: etag(tag, e)}
+func newForm(payload []byte, tag string, e encoding, modified int64) form {
+	f := form{payload: payload, etag: etag(tag, e)}
+	f.lines = appendLine(appendLastModified(nil, modified), "ETag", f.etag)
+	if e != identity {
+		f.encoding = appendLine(nil, "Content-Encoding", encodings[e].name)
+	}
+	return f
 }
 
 // Size is how many bytes the body takes in all encodings.
@@ -57,26 +63,19 @@ func (b *Body) Size() (bytes int) {
 func (b *Body) Text() []byte { return b.forms[identity].payload }
 
 // form returns the body in an encoding, or as it is when it is too small for that.
-func (b *Body) form(wanted encoding) (*form, encoding) {
+func (b *Body) form(wanted encoding) *form {
 	if b.forms[wanted].payload == nil {
 		wanted = identity
 	}
-	return &b.forms[wanted], wanted
+	return &b.forms[wanted]
 }
 
-// addLastModified adds the header, unless the instant is 0.
-func (r *Request) addLastModified(ms int64) {
+// appendLastModified appends the header line, unless the instant is 0.
+func appendLastModified(dst []byte, ms int64) []byte {
 	if ms == 0 {
-		return
+		return dst
 	}
-	lines := append(r.out.headers.lines, "Last-Modified: "...)
-	lines = time.UnixMilli(ms).UTC().AppendFormat(lines, http.TimeFormat)
-	r.out.headers.lines = append(lines, "\r\n"...)
-}
-
-func lastModified(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).UTC().Format(http.TimeFormat)
+	dst = append(dst, "Last-Modified: "...)
+	dst = time.UnixMilli(ms).UTC().AppendFormat(dst, http.TimeFormat)
+	return append(dst, "\r\n"...)
 }

@@ -27,7 +27,7 @@ const requestsPerMinute = "requests per minute"
 // Limiter limits how often each key may do something, and reports it to callers.
 type Limiter[K comparable] struct {
 	config LimitConfig
-	policy string // the header RateLimit-Policy
+	policy string // the header line RateLimit-Policy
 	counts *sharedlimit.Limiter[K]
 }
 
@@ -69,9 +69,9 @@ func (l *Limiter[K]) upTo(most int) *Limiter[K] {
 	return other
 }
 
-// policyOf is the header RateLimit-Policy of a limit.
+// policyOf is the header line RateLimit-Policy of a limit.
 func policyOf(c LimitConfig) string {
-	return fmt.Sprintf(`"%s";q=%d;w=%d`, c.Name, c.Limit, int(c.Window/time.Second))
+	return fmt.Sprintf("RateLimit-Policy: \"%s\";q=%d;w=%d\r\n", c.Name, c.Limit, int(c.Window/time.Second))
 }
 
 // show sets the rate limit headers.
@@ -80,7 +80,7 @@ func (l *Limiter[K]) show(r *Request, d limit.Decision) {
 	line = strconv.AppendInt(line, int64(d.Remaining), 10)
 	line = strconv.AppendInt(append(line, ";t="...), int64(Seconds(d.Reset)), 10)
 	line = append(line, "\r\n"...)
-	r.out.headers.rateLimit = appendLine(line, "RateLimit-Policy", l.policy)
+	r.out.headers.rateLimit = append(line, l.policy...)
 }
 
 // refusal is the error of what is over the limit.

@@ -34,7 +34,7 @@ type Request struct {
 	params     []param // of the query; parsed when first needed
 	paramsErr  error
 	logLine    []byte // reused for the log line
-	scratch    [512]byte
+	scratch    []byte
 }
 
 func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data DataState) {
@@ -42,14 +42,15 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 	*r = Request{
 		server: s, settings: current, http: hr, now: s.config.Now(), client: current.proxies.client(hr), id: s.requestID(hr),
 		out:    writer{ResponseWriter: w, headers: r.out.headers.emptied()},
-		params: r.params[:0], logLine: r.logLine,
+		params: r.params[:0], logLine: r.logLine, scratch: r.scratch,
 	}
 	r.out.fast, _ = w.(*http1.Response)
 	if r.HasBody() {
 		r.setBodyDeadline(time.Now().Add(bodyTimeout))
 	}
-	r.SetHeader("X-Request-Id", r.id)
-	r.SetHeader("X-Content-Type-Options", "nosniff")
+	// Neither has line ends, for which SetHeader would look.
+	lines := append(append(r.out.headers.lines, "X-Request-Id: "...), r.id...)
+	r.out.headers.lines = append(lines, "\r\nX-Content-Type-Options: nosniff\r\n"...)
 	if r.overTLS() {
 		r.SetHeader("Strict-Transport-Security", "max-age=31536000")
 	}
@@ -61,7 +62,10 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 
 // end drops all references, so that the pool keeps nothing alive.
 func (r *Request) end() {
-	*r = Request{out: writer{headers: r.out.headers.emptied()}, params: r.params[:0], logLine: r.logLine}
+	clear(r.params)
+	*r = Request{
+		out: writer{headers: r.out.headers.emptied()}, params: r.params[:0], logLine: r.logLine, scratch: r.scratch,
+	}
 }
 
 // Now is when the request arrived.

@@ -10,6 +10,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/cache"
+	"github.com/assaydata/assay/internal/memfile"
 )
 
 // Response is what a handler returns. Its constructors make the only forms there are: a ready body, a text or rows in
@@ -56,12 +57,17 @@ type PiecedRows interface {
 	Text(i, j int, yield func(part []byte, kept bool))
 	// AppendText appends the text.
 	AppendText(dst []byte, i, j int) []byte
-	// Gzip writes the parts of a gzip stream of a head, the rows and a tail. They are valid until the writer returns.
-	Gzip(head []byte, i, j int, tail []byte, to PartsWriter)
+	// Gzip writes a gzip stream of a head, the rows and a tail.
+	Gzip(head []byte, i, j int, tail []byte, to StreamWriter)
 }
 
-// PartsWriter writes the parts of a stream.
-type PartsWriter = interface{ WriteParts(parts [][]byte) }
+// StreamWriter writes a stream: a file that has it, or its parts, which are valid until WriteParts returns.
+type StreamWriter = interface {
+	// WritesFiles reports whether WriteFile can be called, and costs less than WriteParts.
+	WritesFiles() bool
+	WriteFile(f *memfile.File)
+	WriteParts(parts [][]byte)
+}
 
 // Ready responds with a body.
 func Ready(b *Body) Response { return Response{form: ready, body: b} }
@@ -181,7 +187,7 @@ func (r *Request) send(a *Response) {
 	r.SetHeader("Vary", r.vary(a.byAccept))
 	if a.form == unstored {
 		r.SetHeader("Cache-Control", noStore)
-		r.sendForm(a.status, &a.body.forms[identity], identity)
+		r.sendForm(a.status, &a.body.forms[identity])
 		return
 	}
 	anonymous := r.caller == (assay.Caller{})
@@ -216,18 +222,15 @@ func (r *Request) vary(byAccept bool) string {
 
 // sendReady writes a ready body.
 func (r *Request) sendReady(b *Body, wanted encoding) {
-	form, e := b.form(wanted)
-	if b.lastModified != "" {
-		r.SetHeader("Last-Modified", b.lastModified)
-	}
+	form := b.form(wanted)
+	r.out.headers.lines = append(r.out.headers.lines, form.lines...)
 	if !r.notModified(form.etag) {
-		r.sendForm(http.StatusOK, form, e)
+		r.sendForm(http.StatusOK, form)
 	}
 }
 
-// notModified sets the ETag, and responds 304 when the caller has that already.
+// notModified responds 304 when the caller has what the ETag, which is set, stands for.
 func (r *Request) notModified(etag string) bool {
-	r.SetHeader("ETag", etag)
 	given := r.http.Header["If-None-Match"]
 	if given == nil || !matches(given, etag) {
 		return false
@@ -237,10 +240,8 @@ func (r *Request) notModified(etag string) bool {
 	return true
 }
 
-func (r *Request) sendForm(status int, f *form, e encoding) {
-	if e != identity {
-		r.SetHeader("Content-Encoding", encodings[e].name)
-	}
+func (r *Request) sendForm(status int, f *form) {
+	r.out.headers.lines = append(r.out.headers.lines, f.encoding...)
 	r.out.headers.length = len(f.payload)
 	r.out.WriteHeader(status)
 	if r.http.Method != http.MethodHead {
@@ -279,11 +280,9 @@ func (r *Request) sendRows(a *rows, e encoding) {
 
 // beginRows sets the headers that all forms of rows have. It responds 304, and returns false, when the caller has them.
 func (r *Request) beginRows(a *rows, e encoding) bool {
-	r.addLastModified(a.version.Modified)
-	switch given := r.http.Header["If-None-Match"]; {
-	case given == nil:
-		r.out.headers.lines = a.version.appendETagLine(r.out.headers.lines, e)
-	case r.notModified(etag(a.version.tag(), e)):
+	lines := appendLastModified(r.out.headers.lines, a.version.Modified)
+	r.out.headers.lines = a.version.appendETagLine(lines, e)
+	if r.http.Header["If-None-Match"] != nil && r.notModified(etag(a.version.tag(), e)) {
 		return false
 	}
 	if e != identity {
@@ -294,9 +293,12 @@ func (r *Request) beginRows(a *rows, e encoding) bool {
 
 // sendPieces writes an envelope with rows that come in pieces.
 func (r *Request) sendPieces(a *rows, e encoding) {
-	size := len(a.head) + a.pieced.TextSize(a.i, a.j) + len(a.tail)
-	if size < compressFrom {
-		e = identity
+	size := 0
+	if e == identity || a.j-a.i < compressFrom { // else it is long enough, and need not be measured
+		size = len(a.head) + a.pieced.TextSize(a.i, a.j) + len(a.tail)
+		if size < compressFrom {
+			e = identity
+		}
 	}
 	if !r.beginRows(a, e) {
 		return
@@ -310,7 +312,7 @@ func (r *Request) sendPieces(a *rows, e encoding) {
 			r.writePieces(a, size)
 		}
 	case gzipEncoding:
-		a.pieced.Gzip(a.head, a.i, a.j, a.tail, (*partsWriter)(r))
+		a.pieced.Gzip(a.head, a.i, a.j, a.tail, (*streamWriter)(r))
 	case zstdEncoding:
 		r.out.WriteHeader(http.StatusOK)
 		if !head {
@@ -321,11 +323,24 @@ func (r *Request) sendPieces(a *rows, e encoding) {
 	}
 }
 
-// partsWriter is a request that gets a stream as its response.
-type partsWriter Request
+// streamWriter is a request that gets a stream as its response.
+type streamWriter Request
+
+// WritesFiles reports whether the connection can send files.
+func (w *streamWriter) WritesFiles() bool { return w.out.fast != nil && w.out.fast.WritesFiles() }
+
+// WriteFile writes the whole response.
+func (w *streamWriter) WriteFile(f *memfile.File) {
+	w.out.headers.length = f.Size()
+	w.out.WriteHeader(http.StatusOK)
+	if w.http.Method != http.MethodHead {
+		w.out.fast.WriteFile(f)
+		w.out.bytes += int64(f.Size())
+	}
+}
 
 // WriteParts writes the whole response.
-func (w *partsWriter) WriteParts(parts [][]byte) {
+func (w *streamWriter) WriteParts(parts [][]byte) {
 	r, size := (*Request)(w), 0
 	for _, part := range parts {
 		size += len(part)

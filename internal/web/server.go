@@ -95,7 +95,7 @@ func New(config Config, groups ...Group) (*Server, error) {
 		started:  config.Now(),
 		idPrefix: newIDPrefix(),
 	}
-	s.pool.New = func() any { return new(Request) }
+	s.pool.New = func() any { return &Request{scratch: make([]byte, 0, 512)} }
 	s.byAddress = NewLimiter(config.Limits, LimitConfig{
 		Name: "public", Limit: publicLimit, Window: limitWindow, MaxKeys: maxAddresses, Counted: requestsPerMinute,
 	}, netip.Addr.String)
