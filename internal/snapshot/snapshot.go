@@ -268,6 +268,7 @@ func (s *Snapshot) DropMemos() {
 	for _, line := range s.lines {
 		for _, series := range line.series {
 			series.memos.Clear()
+			series.whole.Store(nil)
 			for _, b := range series.blocks {
 				b.piece.Store(nil)
 			}

@@ -65,19 +65,23 @@ func newScenarios(k apiKeys, now time.Time) []scenario {
 // files that nginx serves.
 const rangeCount = 150
 
+// leastHours is how many hours a range has at least: a response of fewer is too short to be compressed.
+const leastHours = 24
+
 // withRanges returns the scenario with ranges of the demo's two years, always the same ones: from any hour to any later
 // one.
 func withRanges(s scenario, now time.Time) scenario {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const span = 720 * 24
-	first := now.UTC().Truncate(time.Hour).Add(-(span + 24) * time.Hour)
+	first := now.UTC().Truncate(time.Hour).Add(-(span + leastHours) * time.Hour)
 	s.ranges = make([]scenario, rangeCount)
 	for i := range s.ranges {
 		from, to := rng.IntN(span), rng.IntN(span)
 		hour := func(n int) string { return first.Add(time.Duration(n) * time.Hour).Format(time.RFC3339) }
 		r := s
 		r.ranges = nil
-		r.path += "&startDate=" + hour(min(from, to)) + "&endDate=" + hour(max(from, to))
+		from, to = min(from, to), max(from, to, min(from, to)+leastHours)
+		r.path += "&startDate=" + hour(from) + "&endDate=" + hour(to)
 		s.ranges[i] = r
 	}
 	return s

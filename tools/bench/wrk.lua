@@ -1,10 +1,10 @@
 -- Every request comes from another client address, so that no address reaches its limit. Each thread cycles through
--- its own 32,768 addresses of 10.0.0.0/8, as many as a busy server sees in a minute; even at 100,000 requests a
+-- its own 49,152 addresses of 10.0.0.0/8, as many as a busy server sees in a minute; even at 150,000 requests a
 -- second for half of the time, none of them sends more than 50 requests a minute, below the 60 allowed.
 --
 -- Requests are put together from prepared pieces, because wrk shares the cores with the server it measures.
 
-local span = 32768
+local span = 49152
 local threads = 0
 local heads, tails = {}, {}
 local octet = {}
