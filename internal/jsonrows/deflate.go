@@ -45,6 +45,14 @@ func (w *bitWriter) rows(previous, text []byte, ends []uint16, first bool) {
 
 // copy adds bits of another stream.
 func (w *bitWriter) copy(src []byte, from, to uint) {
+	w.flush() // fewer than 8 bits are held, and so many stay
+	const step = 48
+	for ; to-from >= step && int(from/8)+8 <= len(src); from += step {
+		n := len(w.out)
+		w.held |= binary.LittleEndian.Uint64(src[from/8:]) >> (from % 8) & (1<<step - 1) << w.count
+		binary.LittleEndian.PutUint64(w.out[n:n+8], w.held)
+		w.out, w.held = w.out[:n+step/8], w.held>>step
+	}
 	for from < to {
 		var next [8]byte
 		copy(next[:], src[from/8:])

@@ -220,12 +220,13 @@ func (b *block) search(instant int64) (i int) {
 	}
 }
 
-// appendText appends the rows of all points, with a comma each, and notes where each ends.
-func (p *points) appendText(dst []byte, ends *[blockRows]uint16) []byte {
+// appendRows appends the rows of the points [from, to), with a comma each, and notes where each ends.
+func (p *points) appendRows(dst []byte, from, to int, ends []uint16) []byte {
 	var e jsonrows.Encoder
-	for i := range p.count {
+	start := len(dst)
+	for i := from; i < to; i++ {
 		dst = e.Append(append(dst, ','), assay.Point{At: p.times[i], Value: p.values[i]})
-		ends[i] = uint16(len(dst))
+		ends[i-from] = uint16(len(dst) - start)
 	}
 	return dst
 }
@@ -241,6 +242,6 @@ func (b *block) keepText() {
 	var p points
 	b.decode(&p)
 	t := &blockText{rows: make([]byte, 0, int(b.size)+jsonrows.LongestRow)}
-	t.rows = p.appendText(t.rows, &t.ends)
+	t.rows = p.appendRows(t.rows, 0, p.count, t.ends[:])
 	b.text.Store(t)
 }

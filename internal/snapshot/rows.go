@@ -75,8 +75,10 @@ func (t *blockText) part(from, to int) (rows []byte, start int) {
 // scratch is what it takes to write the rows of a block and to put a response together.
 type scratch struct {
 	points   points
+	decoded  *block // whose points those are
 	text     blockText
 	of       *block // whose text that is
+	rows     []byte // some rows of a block
 	ends     [blockRows]uint16
 	previous []byte
 	gzip     jsonrows.Gzip
@@ -91,11 +93,19 @@ func (s *scratch) textOf(b *block) (t *blockText, kept bool) {
 		return t, true
 	}
 	if s.of != b {
-		b.decode(&s.points)
-		s.text.rows = s.points.appendText(s.text.rows[:0], &s.text.ends)
+		s.text.rows = s.pointsOf(b).appendRows(s.text.rows[:0], 0, int(b.count), s.text.ends[:])
 		s.of = b
 	}
 	return &s.text, false
+}
+
+// pointsOf returns the points of a block. They are valid until the next call.
+func (s *scratch) pointsOf(b *block) *points {
+	if s.decoded != b {
+		b.decode(&s.points)
+		s.decoded = b
+	}
+	return &s.points
 }
 
 // Text calls yield with the rows of the points [i, j), part by part. A part that is not kept is valid until yield
@@ -188,14 +198,8 @@ func (s *Series) wholeFile(head, tail []byte) *memfile.File {
 // firstRow adds the first row of a response as it is: the others are compressed by what they have in common with the
 // one before.
 func (s *scratch) firstRow(series *Series, i int) {
-	if i%blockRows == 0 { // the other rows of the block need no text
-		s.previous = series.appendRow(s.previous[:0], i)
-		s.gzip.Text(s.previous)
-		return
-	}
-	text, _ := s.textOf(series.blocks[i/blockRows])
-	row, _ := text.part(i%blockRows, i%blockRows+1)
-	s.gzip.Text(row[1:])
+	s.previous = series.appendRow(s.previous[:0], i)
+	s.gzip.Text(s.previous)
 }
 
 // otherRows adds the rows after the first.
@@ -213,21 +217,20 @@ func (s *scratch) otherRows(series *Series, i, j int) {
 	}
 }
 
-// rowsOf returns some rows of a block, and the row before them.
+// rowsOf returns some rows of a block, and the row before them. They are valid until the next call.
 func (s *scratch) rowsOf(series *Series, p span, from, to int) (previous, rows []byte, ends []uint16) {
-	text, _ := s.textOf(p.block)
-	if from > 0 {
-		previous, _ = text.part(from-1, from)
-	} else {
-		s.previous = series.appendRow(s.previous[:0], p.number*blockRows-1)
-		previous = s.previous
+	s.previous = series.appendRow(s.previous[:0], p.number*blockRows+from-1)
+	ends = s.ends[:to-from]
+	text := p.text.Load()
+	if text == nil {
+		s.rows = s.pointsOf(p.block).appendRows(s.rows[:0], from, to, ends)
+		return s.previous, s.rows, ends
 	}
 	rows, start := text.part(from, to)
-	ends = s.ends[:to-from]
 	for k := range ends {
 		ends[k] = text.ends[from+k] - uint16(start)
 	}
-	return previous, rows, ends
+	return s.previous, rows, ends
 }
 
 // isWhole reports whether a part is all that the compressed form of its block has. That of the first block lacks the
