@@ -8,6 +8,7 @@ package snapshot
 import (
 	"cmp"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -143,7 +144,7 @@ type Update struct {
 }
 
 // SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions
-// that the snapshot already has are ignored.
+// that the snapshot already has are ignored. An update has one for each series at most.
 type SeriesUpdate struct {
 	assay.Line
 	Grain              assay.Grain
@@ -201,13 +202,7 @@ func (s *Snapshot) With(u Update) *Snapshot {
 	next.Version, next.Covered, next.Synthetic = u.Version, u.Covered, u.Synthetic
 	next.lines, next.past = maps.Clone(s.lines), newPastLines()
 	next.addPublications(u.Publications)
-	var corrections []Correction
-	for _, change := range u.Series {
-		if line, ok := next.lines[change.Line]; ok {
-			corrections = append(corrections, next.updateSeries(line, change)...)
-		}
-	}
-	next.addCorrections(corrections)
+	next.addSeries(u.Series)
 	for _, change := range u.Realtime {
 		if line, ok := next.lines[change.Line]; ok {
 			next.lines[change.Line] = line.withRealtime(change.Prints)
@@ -246,21 +241,58 @@ func (s *Snapshot) dropModels() {
 	}
 }
 
-// updateSeries adds new revisions to a line, and returns those that are corrections.
-func (s *Snapshot) updateSeries(line *Line, change SeriesUpdate) []Correction {
-	old := line.series[change.Grain]
-	revisions := change.Revisions
+// addSeries adds new revisions to series. At the start of a node that is nearly all there is to do, so it is done by all
+// processors.
+func (s *Snapshot) addSeries(changes []SeriesUpdate) {
+	changed := make([]changedSeries, len(changes))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(changes)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(changes)); i = next.Add(1) - 1 {
+				changed[i] = s.change(changes[i])
+			}
+		})
+	}
+	workers.Wait()
+	var corrections []Correction
+	for i, c := range changed {
+		line := s.lines[changes[i].Line]
+		if line == nil {
+			continue
+		}
+		series := line.series
+		series[changes[i].Grain] = c.series
+		s.lines[line.Line] = line.withSeries(series)
+		if blocks := c.series.blocks; len(blocks) > 0 {
+			s.Latest = max(s.Latest, blocks[len(blocks)-1].last)
+		}
+		corrections = append(corrections, c.corrections...)
+	}
+	s.addCorrections(corrections)
+}
+
+// changedSeries is a series with new revisions, and those of them that are corrections.
+type changedSeries struct {
+	series      *Series
+	corrections []Correction
+}
+
+// change adds new revisions to a series. It changes nothing in the snapshot.
+func (s *Snapshot) change(change SeriesUpdate) changedSeries {
+	line := s.lines[change.Line]
+	if line == nil {
+		return changedSeries{}
+	}
+	old, revisions := line.series[change.Grain], change.Revisions
 	known := func(r assay.Revision) bool { return r.Version <= old.version }
 	if slices.ContainsFunc(revisions, known) {
 		revisions = slices.DeleteFunc(slices.Clone(revisions), known)
 	}
-	series := line.series
-	series[change.Grain] = old.merged(revisions, change.Version, change.Published)
-	s.lines[change.Line] = line.withSeries(series)
-	if blocks := series[change.Grain].blocks; len(blocks) > 0 {
-		s.Latest = max(s.Latest, blocks[len(blocks)-1].last)
+	return changedSeries{
+		old.merged(revisions, change.Version, change.Published),
+		s.correctionsIn(old, change.Line, change.Grain, revisions),
 	}
-	return s.correctionsIn(old, change.Line, change.Grain, revisions)
 }
 
 // DropMemos drops what was made from the snapshot for requests. It is made again when it is requested.
