@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -159,7 +160,9 @@ func (n *node) load(ctx context.Context) error {
 	if err := n.accounts.Load(ctx); err != nil {
 		return err
 	}
-	return n.follower.Load(ctx)
+	err := n.follower.Load(ctx)
+	debug.FreeOSMemory() // reading everything takes far more memory than keeping it
+	return err
 }
 
 // loops run next to the server, depending on the node's role.

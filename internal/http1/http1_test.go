@@ -160,8 +160,8 @@ func TestServer_SlowReader(t *testing.T) {
 	}
 }
 
-// A file is sent as the body: to a HEAD request only its length, between other responses in their order, and to a client
-// that reads slowly even when no one else refers to the file any more.
+// A file is sent as the body: to a HEAD request only its length, between other responses in their order, and to a slow
+// client even when no one else refers to the file any more.
 func TestServer_File(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // more than the kernel takes

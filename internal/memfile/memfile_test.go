@@ -55,8 +55,7 @@ func TestNew_Limit(t *testing.T) {
 	if most := memfile.Most(int(min(limit.Cur, 1<<30))); len(kept) > most || len(kept) < most/2 {
 		t.Errorf("%d files, at most %d are allowed", len(kept), most)
 	}
-	runtime.KeepAlive(kept)
-	kept = nil
+	runtime.KeepAlive(kept) // until here
 	f := memfile.New(data)
 	for tries := 0; f == nil && tries < 1000; tries++ {
 		runtime.GC() // cleanups run some time after it

@@ -30,7 +30,8 @@ const startSection report.Section = "start"
 type started struct {
 	values    int
 	took, cpu time.Duration // until the first right response; medians
-	resident  int64         // memory then
+	empty     int64         // memory of a server without values
+	resident  int64         // memory at the first response
 	loaded    int64         // memory after the reads
 	peak      int64
 	disk      int64
@@ -41,8 +42,8 @@ type started struct {
 // rate is how many values a second a server reads at its start.
 func (s *started) rate() float64 { return float64(s.values) / s.took.Seconds() }
 
-// bytes is the memory a value.
-func (s *started) bytes(memory int64) float64 { return float64(memory) / float64(s.values) }
+// bytes is the memory a value, beyond that of a server without values.
+func (s *started) bytes(memory int64) float64 { return float64(memory-s.empty) / float64(s.values) }
 
 // The goals: values a second at the start, and bytes of memory a value after the reads.
 const (
@@ -66,6 +67,10 @@ func measureStarts(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer v.db.Close()
+	empty, err := d.emptyMemory(ctx)
+	if err != nil {
+		return err
+	}
 	var all []*started
 	for _, size := range o.sizes {
 		fmt.Printf("growth: %s values\n", thousands(size))
@@ -76,6 +81,7 @@ func measureStarts(ctx context.Context, o options) (err error) {
 		if err != nil {
 			return fmt.Errorf("%d values: %w", size, err)
 		}
+		s.empty = empty
 		all = append(all, s)
 	}
 	text := startTable(all)
@@ -139,15 +145,34 @@ func (d *database) measureStart(ctx context.Context, v *values) (*started, error
 	return s, err
 }
 
-// startOnce starts a server, waits for the first right response and, if asked, reads from it.
-func (d *database) startOnce(ctx context.Context, v *values, read bool) (s started, err error) {
+// emptyMemory is the memory of a server on a database without values.
+func (d *database) emptyMemory(ctx context.Context) (int64, error) {
+	p, base, err := d.startServer()
+	if err != nil {
+		return 0, err
+	}
+	defer p.Stop()
+	err = p.Await(ctx, patience, func(ctx context.Context) error {
+		status, body, err := d.get(ctx, base+"/api/gpu-types", d.key)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("status %d: %s", status, process.Tail(body))
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return settledMemory(ctx, p.Pid())
+}
+
+// startServer starts a server, which is at an address once it responds.
+func (d *database) startServer() (p *process.Process, base string, err error) {
 	ports, err := process.SparePorts(1)
 	if err != nil {
-		return s, err
+		return nil, "", err
 	}
 	address := process.Loopback(ports[0])
-	begun := time.Now()
-	p, err := process.Command{
+	p, err = process.Command{
 		Name: "server", Dir: d.dir, DeathSignal: syscall.SIGKILL, Program: d.assay,
 		Env: []string{"ASSAY_DIR=" + d.folder()},
 		Args: []string{
@@ -155,11 +180,18 @@ func (d *database) startOnce(ctx context.Context, v *values, read bool) (s start
 			"--trusted-proxies", "127.0.0.1",
 		},
 	}.Start()
+	return p, "http://" + address, err
+}
+
+// startOnce starts a server, waits for the first right response and, if asked, reads from it.
+func (d *database) startOnce(ctx context.Context, v *values, read bool) (s started, err error) {
+	begun := time.Now()
+	p, base, err := d.startServer()
 	if err != nil {
 		return s, err
 	}
 	defer p.Stop()
-	if err := d.awaitPrice(ctx, p, "http://"+address, v); err != nil {
+	if err := d.awaitPrice(ctx, p, base, v); err != nil {
 		return s, err
 	}
 	s.took = time.Since(begun)
@@ -169,10 +201,10 @@ func (d *database) startOnce(ctx context.Context, v *values, read bool) (s start
 	if s.resident, err = residentOf(p.Pid()); err != nil || !read {
 		return s, err
 	}
-	if s.hot, s.cold, err = d.readRanges(ctx, "http://"+address, v); err != nil {
+	if s.hot, s.cold, err = d.readRanges(ctx, base, v); err != nil {
 		return s, err
 	}
-	if s.loaded, err = residentOf(p.Pid()); err != nil {
+	if s.loaded, err = settledMemory(ctx, p.Pid()); err != nil {
 		return s, err
 	}
 	_, s.peak, err = usageOf(p.Pid())
@@ -266,6 +298,19 @@ func (d *database) publishHour(ctx context.Context, v *values) (time.Duration, e
 	return d.costs[len(d.costs)-1].cpu, v.readHeads(ctx)
 }
 
+// settleTime is within which a server gives back what reading all values took.
+const settleTime = 3 * time.Second
+
+// settledMemory is the resident memory of a process once it has given back what it needs no more.
+func settledMemory(ctx context.Context, pid int) (memory int64, err error) {
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(settleTime):
+		return residentOf(pid)
+	}
+}
+
 // residentOf is the resident memory of a process.
 func residentOf(pid int) (memory int64, err error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
@@ -311,16 +356,20 @@ func startTable(all []*started) string {
 	memory := func(of func(*started) int64) func(*started) string {
 		return func(s *started) string { return fmt.Sprintf("%d MB, %.0f bytes a value", of(s)>>20, s.bytes(of(s))) }
 	}
+	megabytes := func(of func(*started) int64) func(*started) string {
+		return func(s *started) string { return fmt.Sprintf("%d MB", of(s)>>20) }
+	}
 	row("50 models in 20 regions", func(s *started) string { return thousands(s.values) + " values" })
 	b.WriteString("|---|" + strings.Repeat("--:|", len(all)) + "\n")
 	seconds := func(t time.Duration) string { return fmt.Sprintf("%.2f s", t.Seconds()) }
 	row("start, until the first right response", func(s *started) string { return seconds(s.took) })
 	row("values a second", func(s *started) string { return thousands(int(s.rate())) })
 	row("processor time of the start", func(s *started) string { return seconds(s.cpu) })
-	row("memory then", memory(func(s *started) int64 { return s.resident }))
+	row("memory without values", megabytes(func(s *started) int64 { return s.empty }))
+	row("memory at the first response", memory(func(s *started) int64 { return s.resident }))
 	row("memory after the reads", memory(func(s *started) int64 { return s.loaded }))
 	row("largest memory", memory(func(s *started) int64 { return s.peak }))
-	row("disk", func(s *started) string { return fmt.Sprintf("%d MB", s.disk>>20) })
+	row("disk", megabytes(func(s *started) int64 { return s.disk }))
 	row("publication of an hour, processor time", func(s *started) string { return milliseconds(s.publish) })
 	row("read of all hours of a line, median", func(s *started) string { return milliseconds(s.hot) })
 	row("read of any 30 days of any line, median", func(s *started) string { return milliseconds(s.cold) })
