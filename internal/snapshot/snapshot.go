@@ -241,8 +241,8 @@ func (s *Snapshot) dropModels() {
 	}
 }
 
-// addSeries adds new revisions to series. At the start of a node that is nearly all there is to do, so all processors do
-// it.
+// addSeries adds new revisions to series. At the start of a node that is nearly all there is to do, so all processors
+// take part.
 func (s *Snapshot) addSeries(changes []SeriesUpdate) {
 	changed := make([]changedSeries, len(changes))
 	var next atomic.Int64

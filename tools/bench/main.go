@@ -49,7 +49,7 @@
 // # How to read the results
 //
 // Read the ratio. Requests per second depend on the machine, and wrk uses the same cores. A ratio of 0.5 means that
-// Assay serves half as many requests as nginx sends copies of a file. The latencies are those of 32 connections that
+// Assay serves half as many requests as nginx sends copies of a file. The latencies are those of 64 connections that
 // send the next request as soon as they have a response, so they are times under full load, not of a single request.
 //
 // The floors (scenario.go, report.go, enginereport.go, nodesreport.go) are there to catch a lost optimization, not a
@@ -238,6 +238,7 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (mea
 	if err != nil {
 		return nil, err
 	}
+	wrk.connections = serverConnections
 	r := serverReport{options: o, tools: tools, at: time.Now()}
 	for i, s := range scenarios {
 		pair := []target{{process: assay.Process, base: assay.base}, {process: nginx.Process, base: nginx.bases[i]}}

@@ -57,12 +57,19 @@ func (r serverReport) print(w io.Writer) {
 
 // table is the result in cells; the first row is the heading.
 func (r serverReport) table() [][]string {
-	rows := [][]string{{"case", "Assay req/s", "nginx req/s", "ratio", "Assay p50", "Assay p99", "nginx p50", "nginx p99"}}
+	rows := [][]string{{
+		"case", "Assay req/s", "nginx req/s", "ratio", "goal", "Assay p50", "Assay p99", "nginx p50", "nginx p99",
+		"ratio of p99",
+	}}
 	for _, res := range r.results {
 		a, n := res.assay, res.nginx
+		goal := ""
+		if res.scenario.goal > 0 {
+			goal = fmt.Sprintf("%.2f", res.scenario.goal)
+		}
 		rows = append(rows, []string{
-			res.scenario.name, thousands(a.rate), thousands(n.rate), fmt.Sprintf("%.2f", res.ratio()),
-			millis(a.p50), millis(a.p99), millis(n.p50), millis(n.p99),
+			res.scenario.name, thousands(a.rate), thousands(n.rate), fmt.Sprintf("%.2f", res.ratio()), goal,
+			millis(a.p50), millis(a.p99), millis(n.p50), millis(n.p99), fmt.Sprintf("%.1f", float64(a.p99)/float64(n.p99)),
 		})
 	}
 	return rows
@@ -78,7 +85,7 @@ func (r serverReport) markdown() string {
 	var b strings.Builder
 	b.WriteString(heading(r.at, r.options.args))
 	fmt.Fprintf(&b, "medians of %d rounds of %s, %d connections.\n\n", r.options.rounds, r.options.duration,
-		wrkConnections)
+		serverConnections)
 	versions := []string{goVersion(r.options.assay), nginxVersion(r.tools["nginx"]), wrkVersion(r.tools["wrk"])}
 	b.WriteString(machineList(report.CPU(), versions...))
 	b.WriteString(markdownTable(r.table()))

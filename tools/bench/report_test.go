@@ -9,7 +9,7 @@ import (
 
 func exampleReport() serverReport {
 	price := result{
-		scenario: scenario{name: "price", floor: 0.45},
+		scenario: scenario{name: "price", floor: 0.45, goal: 0.85},
 		assay:    sample{rate: 30000, p50: 900 * time.Microsecond, p99: 4 * time.Millisecond},
 		nginx:    sample{rate: 60000, p50: 450 * time.Microsecond, p99: 2 * time.Millisecond},
 	}
@@ -63,10 +63,10 @@ func TestReport_ShortNeverJudges(t *testing.T) {
 
 func TestMarkdownTable(t *testing.T) {
 	t.Parallel()
-	want := `| case | Assay req/s | nginx req/s | ratio | Assay p50 | Assay p99 | nginx p50 | nginx p99 |
-|---|--:|--:|--:|--:|--:|--:|--:|
-| price | 30,000 | 60,000 | 0.50 | 0.90 ms | 4.00 ms | 0.45 ms | 2.00 ms |
-| price, Full key | 6,000 | 60,000 | 0.10 | 0.90 ms | 4.00 ms | 0.45 ms | 2.00 ms |
+	want := `| case | Assay req/s | nginx req/s | ratio | goal | Assay p50 | Assay p99 | nginx p50 | nginx p99 | ratio of p99 |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| price | 30,000 | 60,000 | 0.50 | 0.85 | 0.90 ms | 4.00 ms | 0.45 ms | 2.00 ms | 2.0 |
+| price, Full key | 6,000 | 60,000 | 0.10 |  | 0.90 ms | 4.00 ms | 0.45 ms | 2.00 ms | 2.0 |
 `
 	if got := markdownTable(exampleReport().table()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -15,6 +15,7 @@ type scenario struct {
 	session string  // cookie of a session; empty for a caller who has not signed in
 	gzip    bool    // request the compressed response
 	floor   float64 // least share of nginx's requests per second; zero is reported, not judged
+	goal    float64 // the share that is wanted; zero for none
 
 	ranges []scenario // requested at random instead of the path; nil for none
 
@@ -50,14 +51,16 @@ func newScenarios(k apiKeys, now time.Time) []scenario {
 	)
 	days := history + "?startDate=" + now.UTC().AddDate(0, 0, -89).Format(time.DateOnly)
 	return []scenario{
-		{name: "price", path: price, floor: 0.45},
-		{name: "price, Full key", path: price, key: k.Full},
-		{name: "90 days", path: days, floor: 0.45},
+		{name: "price", path: price, floor: 0.6, goal: 0.85},
+		{name: "price, Full key", path: price, key: k.Full, floor: 0.5, goal: 0.8},
+		{name: "90 days", path: days, floor: 0.55, goal: 0.8},
 		{name: "90 days, Premium key", path: days, key: k.Premium},
 		{name: "hourly, all, raw", path: hourly, key: k.Full},
-		{name: "hourly, all, gzip", path: hourly, key: k.Full, gzip: true, floor: 0.6},
-		withRanges(scenario{name: "hourly, arbitrary range, raw", path: hourly, key: k.Full, floor: 0.5}, now),
-		withRanges(scenario{name: "hourly, arbitrary range, gzip", path: hourly, key: k.Full, gzip: true, floor: 0.5}, now),
+		{name: "hourly, all, gzip", path: hourly, key: k.Full, gzip: true, floor: 0.55, goal: 0.9},
+		withRanges(scenario{name: "hourly, arbitrary range, raw", path: hourly, key: k.Full, floor: 0.5, goal: 0.5}, now),
+		withRanges(scenario{
+			name: "hourly, arbitrary range, gzip", path: hourly, key: k.Full, gzip: true, floor: 0.4, goal: 0.5,
+		}, now),
 	}
 }
 

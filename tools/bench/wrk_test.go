@@ -67,7 +67,7 @@ func TestMedians(t *testing.T) {
 
 func TestLoader_Args(t *testing.T) {
 	t.Parallel()
-	l := loader{program: "wrk", script: "wrk.lua"}
+	l := loader{program: "wrk", script: "wrk.lua", connections: 32}
 	got := strings.Join(l.args("http://h", scenario{path: "/p?a=b", key: "sk", gzip: true}, 5*time.Second), " ")
 	want := "-t2 -c32 -d5s --timeout 60s --latency -s wrk.lua http://h/p?a=b -- Authorization: Bearer sk Accept-Encoding: gzip"
 	if got != want {
