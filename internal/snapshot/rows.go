@@ -56,9 +56,7 @@ func (p *span) partSize() (bytes int) {
 	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	values := s.points.values[:p.to]
-	p.decodeValues(values)
-	for _, v := range values[p.from:] {
+	for _, v := range s.pointsOf(p.block).values[p.from:p.to] {
 		bytes += jsonrows.Size(v)
 	}
 	return bytes
