@@ -208,13 +208,20 @@ func (e *engine) publish(ctx context.Context, data string, from, to time.Time) (
 	return t, err
 }
 
-// publishLastHour publishes the last hour before now, which is empty, and confirms that nothing is missing: a server
-// that starts then leaves the hours before it to commands.
+// publishLastHour publishes the last empty hour, and confirms that nothing is missing: a server that starts then leaves
+// the hours before it to commands.
 func (e *engine) publishLastHour(ctx context.Context, data string) error {
-	now := time.Now().UTC().Truncate(time.Hour)
+	hour := lastDueHour(time.Now())
 	_, _, err := e.assay(ctx, "publish", "--dir", data, "--confirm",
-		"--from", now.Add(-time.Hour).Format(time.RFC3339), "--to", now.Format(time.RFC3339))
+		"--from", hour.Format(time.RFC3339), "--to", hour.Add(time.Hour).Format(time.RFC3339))
 	return err
+}
+
+// lastDueHour is the start of the last hour that is due at a time and when the command runs. An hour that has just ended
+// is not: the methodology waits for late transactions, and nothing would be published.
+func lastDueHour(now time.Time) time.Time {
+	const longestDelay = 10 * time.Minute
+	return now.UTC().Add(-longestDelay).Truncate(time.Hour).Add(-time.Hour)
 }
 
 // withoutHorizon is the flags of a server that publishes past the newest transaction, which is of a fixed market.

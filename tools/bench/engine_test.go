@@ -64,6 +64,23 @@ func TestEngine_PublishHour(t *testing.T) {
 	f("published: 0 values from a to b", "no value was published for 2026-11-01T00:00:00Z")
 }
 
+// Otherwise a run that begins with an hour publishes nothing, and the server publishes what the run wants to measure.
+func TestLastDueHour(t *testing.T) {
+	t.Parallel()
+	f := func(now, want string) {
+		t.Helper()
+		at, err := time.Parse(time.RFC3339, now)
+		if got := lastDueHour(at).Format(time.RFC3339); err != nil || got != want {
+			t.Errorf("%s, %v: %s, want %s", now, err, got, want)
+		}
+	}
+	f("2026-11-18T23:00:00Z", "2026-11-18T21:00:00Z")
+	f("2026-11-18T23:09:59Z", "2026-11-18T21:00:00Z")
+	f("2026-11-18T23:10:00Z", "2026-11-18T22:00:00Z")
+	f("2026-11-19T00:05:00+01:00", "2026-11-18T21:00:00Z")
+	f("2026-11-18T23:59:59Z", "2026-11-18T22:00:00Z")
+}
+
 // What is published too early makes everything that follows late, and an hour cheap.
 func TestEngine_Grow(t *testing.T) {
 	t.Parallel()
