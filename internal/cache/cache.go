@@ -13,11 +13,12 @@ import (
 // A full cache drops the entry that was used least recently.
 type Cache[K comparable, V any] struct {
 	limits Limits[V]
+	front  atomic.Pointer[entry[K, V]] // used last, so that another use of it changes no order; nil if it was dropped
 
 	mu      sync.Mutex
-	entries map[K]*entry[V] // guarded by mu
-	order   list.List       // of the keys, the one used last in front; guarded by mu
-	size    int             // of all computed values; guarded by mu
+	entries map[K]*entry[K, V] // guarded by mu
+	order   list.List          // of the keys, the one used last in front; guarded by mu
+	size    int                // of all computed values; guarded by mu
 }
 
 // Limits bound a cache.
@@ -28,7 +29,8 @@ type Limits[V any] struct {
 }
 
 // entry is a value, which is computed outside the lock.
-type entry[V any] struct {
+type entry[K comparable, V any] struct {
+	key      K
 	once     sync.Once
 	value    V
 	err      error
@@ -47,6 +49,9 @@ func New[K comparable, V any](limits Limits[V]) *Cache[K, V] {
 func (c *Cache[K, V]) Get(key K, compute func() V) V {
 	if c == nil {
 		return compute()
+	}
+	if front := c.front.Load(); front != nil && front.key == key && front.made.Load() {
+		return front.value // what all request at the same time should not make them wait for a lock
 	}
 	found, known := c.find(key, true)
 	if found.made.Load() {
@@ -81,7 +86,7 @@ func (c *Cache[K, V]) GetIfRoom(key K, compute func() V) (value V, ok bool) {
 }
 
 // value returns the value of an entry and computes it if no other caller has.
-func (c *Cache[K, V]) value(key K, found *entry[V], known bool, compute func() (V, error)) (V, error) {
+func (c *Cache[K, V]) value(key K, found *entry[K, V], known bool, compute func() (V, error)) (V, error) {
 	found.once.Do(func() {
 		found.value, found.err = compute()
 		found.made.Store(true)
@@ -97,11 +102,12 @@ func (c *Cache[K, V]) value(key K, found *entry[V], known bool, compute func() (
 
 // find returns the entry of a key and adds it if there is none. In a full cache it drops another one for it, or returns
 // nil.
-func (c *Cache[K, V]) find(key K, drop bool) (found *entry[V], known bool) {
+func (c *Cache[K, V]) find(key K, drop bool) (found *entry[K, V], known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found, known = c.entries[key]; known {
 		c.order.MoveToFront(found.position)
+		c.front.Store(found)
 		return found, true
 	}
 	if !drop && c.fullLocked() {
@@ -111,10 +117,11 @@ func (c *Cache[K, V]) find(key K, drop bool) (found *entry[V], known bool) {
 		c.dropLastLocked()
 	}
 	if c.entries == nil {
-		c.entries = map[K]*entry[V]{}
+		c.entries = map[K]*entry[K, V]{}
 	}
-	found = &entry[V]{position: c.order.PushFront(key)}
+	found = &entry[K, V]{key: key, position: c.order.PushFront(key)}
 	c.entries[key] = found
+	c.front.Store(found)
 	return found, false
 }
 
@@ -124,7 +131,7 @@ func (c *Cache[K, V]) fullLocked() bool {
 
 // weigh adds the size of a value that was just computed, and drops others until all fit. It drops a value that could
 // not be computed.
-func (c *Cache[K, V]) weigh(key K, made *entry[V]) {
+func (c *Cache[K, V]) weigh(key K, made *entry[K, V]) {
 	if c.limits.Bytes == 0 && made.err == nil {
 		return
 	}
@@ -149,6 +156,7 @@ func (c *Cache[K, V]) dropLastLocked() { c.dropLocked(c.order.Back().Value.(K)) 
 
 func (c *Cache[K, V]) dropLocked(key K) {
 	dropped := c.entries[key]
+	c.front.CompareAndSwap(dropped, nil)
 	c.order.Remove(dropped.position)
 	c.size -= dropped.size
 	delete(c.entries, key)
@@ -159,6 +167,7 @@ func (c *Cache[K, V]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.entries)
+	c.front.Store(nil)
 	c.order.Init()
 	c.size = 0
 }
