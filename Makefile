@@ -151,7 +151,7 @@ fuzz-short:
 .PHONY: fuzz-http
 INPUTS ?= 100000000
 fuzz-http: ## the HTTP loop beside net/http, with INPUTS connections (100 million)
-	GOGC=400 $(GO) test ./internal/http1 -run 'TestDifferential$$' -inputs $(INPUTS) -timeout 24h -v
+	GOGC=off GOMEMLIMIT=1GiB $(GO) test ./internal/http1 -run 'TestDifferential$$' -inputs $(INPUTS) -timeout 24h -v
 
 RUNS ?= 50
 PKG  ?= ./...

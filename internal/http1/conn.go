@@ -81,6 +81,7 @@ func (c *conn) serve() (unread []byte, handOff bool) {
 			break
 		}
 		if !ok {
+			defer c.release()
 			return bytes.Clone(c.in[served:]), true
 		}
 		c.in = append(c.in[:0], c.in[served:]...)

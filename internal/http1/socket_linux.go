@@ -1,3 +1,5 @@
+//go:build !386 && !arm && !mips && !mipsle
+
 package http1
 
 import (
@@ -63,7 +65,7 @@ func (s *rawSocket) read(c *conn) error {
 // tryRead reports whether there was something to read, or an error.
 func (s *rawSocket) tryRead(fd uintptr) bool {
 	room := s.conn.room()
-	s.count, s.errno = call(syscall.SYS_READ, fd, unsafe.Pointer(&room[0]), len(room)) //nolint:gosec // G103: ours
+	s.count, s.errno = call(syscall.SYS_RECVFROM, fd, unsafe.Pointer(&room[0]), len(room), 0) //nolint:gosec // G103: ours
 	if s.errno == syscall.EAGAIN {
 		if len(s.conn.in) == 0 {
 			s.conn.release()
@@ -74,10 +76,10 @@ func (s *rawSocket) tryRead(fd uintptr) bool {
 	return true
 }
 
-// call makes a system call that does not block.
-func call(trap, fd uintptr, at unsafe.Pointer, count int) (n int, errno syscall.Errno) {
+// call makes a system call that does not block. Those for sockets alone do less than read and write.
+func call(trap, fd uintptr, at unsafe.Pointer, third, flags int) (n int, errno syscall.Errno) {
 	for {
-		n, _, errno := syscall.RawSyscall(trap, fd, uintptr(at), uintptr(count))
+		n, _, errno := syscall.RawSyscall6(trap, fd, uintptr(at), uintptr(third), uintptr(flags), 0, 0)
 		if errno == 0 {
 			return int(n), 0
 		}
@@ -135,8 +137,13 @@ func (s *rawSocket) writeRest(head []byte, body [][]byte) error {
 
 // tryWrite writes once, as much as there is room for.
 func (s *rawSocket) tryWrite(fd uintptr) bool {
+	if first := &s.pieces[0]; s.count == 1 {
+		at, size := unsafe.Pointer(first.Base), int(first.Len) //nolint:gosec // G103, G115: ours
+		s.sent, s.errno = call(syscall.SYS_SENDTO, fd, at, size, s.flags)
+		return true
+	}
 	s.message.Iov, s.message.Iovlen = &s.pieces[0], uint64(s.count)
-	s.sent, s.errno = call(syscall.SYS_SENDMSG, fd, unsafe.Pointer(&s.message), s.flags) //nolint:gosec // G103: ours
+	s.sent, s.errno = call(syscall.SYS_SENDMSG, fd, unsafe.Pointer(&s.message), s.flags, 0) //nolint:gosec // G103: ours
 	s.message.Iov = nil
 	return true
 }
