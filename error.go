@@ -42,6 +42,9 @@ type Error struct {
 	Err     error
 
 	RetryAfter time.Duration // when trying again may succeed; 0 if that is unknown
+	Param      string        // the parameter that is wrong; empty if it is none
+	Allowed    []string      // the values of Param, where they can be listed
+	FreeFrom   string        // the first day that needs no key, when an earlier one was requested
 }
 
 // Error gives the message, and the cause where there is one.

@@ -91,7 +91,7 @@ var (
 const keyRequired = "API key required. Use Authorization: Bearer YOUR_API_KEY"
 
 // needsKey refuses a caller without a key, and names what needs one.
-func needsKey(code, what string) error {
+func needsKey(code, what string) *assay.Error {
 	return &assay.Error{
 		Kind: assay.Unauthorized, Code: code,
 		Message: "API key required for " + what + ". Use Authorization: Bearer YOUR_API_KEY",
@@ -159,7 +159,10 @@ func decideAnonymous(rule Rule, ask Ask, now int64) (Decision, error) {
 		window = assay.Public1Month
 	}
 	if ask.HasStart && ask.Start < from || ask.HasAsOf && ask.AsOf < from {
-		return Decision{}, needsKey("outside_free_window", "dates before "+assay.FormatDay(from))
+		first := assay.FormatDay(from)
+		err := needsKey("outside_free_window", "dates before "+first)
+		err.FreeFrom = first
+		return Decision{}, err
 	}
 	return Decision{Access: window, From: from, Grain: assay.Daily}, nil
 }

@@ -92,6 +92,7 @@ func (s *story) value() assay.Nanos { return assay.Nanos(20_000+s.rng.Int64N(500
 // storyTargets are the routes that take as_of, in forms that depend on the moment as much as they can.
 var storyTargets = []string{
 	"/api/gpu/H200?",
+	"/api/gpu-prices?",
 	"/api/daily-index?gpu=H200",
 	"/api/day-index?gpu=H200",
 	"/api/daily-index/all?",

@@ -125,6 +125,8 @@ func TestCatalog_AddedGPUAndRegion(t *testing.T) {
 	}
 	f("", "/api/gpu/MI300X", 404, `"error":"Not found","message":"No data found for MI300X in the region global"`)
 	f("", "/api/daily-index?gpu=MI300X", 404, `"error":"No data available","message":"No daily index data found for MI300X"`)
+	f("full", "/api/gpu-prices?region=sa-east", 404, `"message":"No data found for any GPU in the region sa-east"`)
+	f("full", "/api/gpu-prices?region=sa-west", 404, `"code":"unknown_region"`)
 	f("", "/api/gpu/Ada%2FL40S", 401, `"code":"key_required"`)
 	f("premium", "/api/gpu/Ada%2FL40S", 404, `No data found for Ada/L40S in the region global`)
 	f("", "/api/gpu/H200?region=sa-east", 404, `"code":"no_data"`)

@@ -85,9 +85,9 @@ func (q *query) codingProduct(compare bool) (product assay.CodingProduct, err er
 	}
 	oneOf := "one of " + strings.Join(allowed, ", ")
 	if id != "" {
-		return product, web.Invalid("product", id, oneOf)
+		return product, web.Invalid("product", id, oneOf, allowed...)
 	}
-	return product, web.Missing("product", oneOf)
+	return product, web.Missing("product", oneOf, allowed...)
 }
 
 // codingIndex serves the newest value of a product.

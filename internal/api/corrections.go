@@ -71,7 +71,7 @@ func (q *query) correctionsAsk() (ask correctionsAsk, err error) {
 		return ask, err
 	}
 	if ask.gpu != "" {
-		if _, err := q.gpu(ask.gpu); err != nil {
+		if _, err := q.gpu("gpuType", ask.gpu); err != nil {
 			return ask, err
 		}
 	}

@@ -226,7 +226,7 @@ func parseFamilyCursor(s, family string) (b familyBookmark, ok bool) {
 func familyCorrections(q query) (web.Response, error) {
 	family := q.PathValue("family")
 	if !slices.Contains(correctedFamilyNames, family) {
-		return web.Response{}, web.Invalid("family", family, web.JoinWords(correctedFamilyNames, "or"))
+		return web.Response{}, web.InvalidWord("family", family, correctedFamilyNames)
 	}
 	since, limit, err := q.familyCorrectionsAsk(family)
 	if err != nil {

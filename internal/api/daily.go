@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/index"
@@ -49,25 +51,26 @@ func dailyIndex(q query) (web.Response, error) {
 	}{true, grant.Access, newDailyRow(line, series.At(i))}, series.Modified())
 }
 
-// gpuParam returns the GPU that the query names by gpuType or gpu.
+// gpuSpellings are the names of the parameter that names a GPU. The rows have it as gpu_type and gpu_name, so callers
+// write that too.
+var gpuSpellings = [...]string{"gpuType", "gpu", "gpu_type", "gpu_name"}
+
+// gpuParam returns the GPU that the query names.
 func (q *query) gpuParam() (assay.GPU, error) {
-	name, err := q.Param("gpuType")
-	if err != nil {
-		return assay.GPU{}, err
+	name, spelling := "", ""
+	for _, this := range gpuSpellings {
+		value, err := q.Param(this)
+		switch {
+		case err != nil:
+			return assay.GPU{}, err
+		case value == "":
+		case name == "":
+			name, spelling = value, this
+		case value != name:
+			return assay.GPU{}, web.Invalid(this, value, "the same as "+spelling+", or absent")
+		}
 	}
-	other, err := q.Param("gpu")
-	if err != nil {
-		return assay.GPU{}, err
-	}
-	switch {
-	case name != "" && other != "" && name != other:
-		return assay.GPU{}, web.Invalid("gpu", other, "the same as gpuType, or absent")
-	case name == "" && other == "":
-		name = defaultGPU
-	case name == "":
-		name = other
-	}
-	return q.gpu(name)
+	return q.gpu(cmp.Or(spelling, gpuSpellings[0]), cmp.Or(name, defaultGPU))
 }
 
 // find returns the position of the requested day in a daily series, or of the latest.

@@ -123,3 +123,35 @@ func TestParameters(t *testing.T) {
 		t.Errorf("%d %s", got.StatusCode, got.Text)
 	}
 }
+
+// TestErrors_ForPrograms: what a program needs to correct a request is not only in the sentence.
+func TestErrors_ForPrograms(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	f := func(caller, target, want string) {
+		t.Helper()
+		if got := r.Get(caller, target); !strings.HasSuffix(strings.TrimSpace(got.Text), want) {
+			t.Errorf("%s as %q: %s, want %s", target, caller, got.Text, want)
+		}
+	}
+	const models = `"allowed":["H100 SXM","H200","A100 SXM4","RTX 5090","B200","RTX PRO 6000 WS"]}`
+	f("", "/api/gpu/TPU", `"param":"gpuName",`+models)
+	f("", "/api/daily-index?gpu_type=TPU", `"param":"gpu_type",`+models)
+	f("full", "/api/corrections?gpuType=TPU", `"param":"gpuType",`+models)
+	f("full", "/api/gpu/H200/history-simple?order=up", `"param":"order","allowed":["asc","desc"]}`)
+	f("full", "/api/gpu/H200/history-simple?limit=0", `"param":"limit"}`)
+	f("full", "/api/gpu/H200/history", `"param":"datetime"}`)
+	f("full", "/api/memory-index?category=x", `"param":"category","allowed":["dram","flash","module"]}`)
+	f("", "/api/otpi?date=2026-01-03", `"free_from":"2026-01-04"}`)
+	f("", "/api/gpu/H200/index-history?startDate=2025-11-03", `"free_from":"2025-11-04"}`)
+	for caller, want := range map[string]string{
+		"":            `Bearer realm="assay"`,
+		"unknown key": `Bearer realm="assay", error="invalid_token", error_description="Invalid API key"`,
+		"revoked":     `Bearer realm="assay", error="invalid_token", error_description="API key is inactive"`,
+		"premium":     `Bearer realm="assay", error="insufficient_scope"`,
+	} {
+		if got := r.Get(caller, "/api/gpu/H200/hourly").Header.Get("Www-Authenticate"); got != want {
+			t.Errorf("as %q: %s, want %s", caller, got, want)
+		}
+	}
+}

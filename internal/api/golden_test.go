@@ -20,6 +20,8 @@ func TestGolden(t *testing.T) {
 	f("gpu-anonymous", "anonymous", "/api/gpu/H100%20SXM")
 	f("gpu-premium", "premium", "/api/gpu/RTX%20PRO%206000%20WS")
 	f("gpu-full-region", "full", "/api/gpu/H100%20SXM?region=us-east")
+	f("gpu-prices-anonymous", "anonymous", "/api/gpu-prices")
+	f("gpu-prices-full-region", "full", "/api/gpu-prices?region=us-east")
 	f("daily-index", "anonymous", "/api/daily-index")
 	f("daily-index-date", "premium", "/api/daily-index?gpuType=B200&date=2025-10-25")
 	f("day-index", "anonymous", "/api/day-index?gpu=H200")
@@ -106,6 +108,7 @@ func TestNotShown(t *testing.T) {
 	f("", "/api/publications/latest", `"ops"`)
 	f("full", "/api/corrections", `"ops"`)
 	f("", "/api/daily-index/all", "RTX PRO 6000 WS")
+	f("", "/api/gpu-prices", "RTX PRO 6000 WS")
 	f("", "/api/gpu-types-free", "RTX PRO 6000 WS")
 	f("full", "/api/gpu-types-free", "RTX PRO 6000 WS")
 }

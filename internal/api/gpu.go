@@ -17,6 +17,7 @@ var gpuFamily = marketFamily{
 	},
 	routes: []route{
 		{"/api/gpu/{gpuName}", web.PerAddress, access.FreeGPU, currentPrice},
+		{"/api/gpu-prices", web.PerAddress, access.FreeGPU, gpuPrices},
 		{"/api/daily-index", web.PerAddress, access.FreeGPU, dailyIndex},
 		{"/api/day-index", web.PerAddress, access.FreeGPU, dayIndex},
 		{"/api/daily-index/all", web.PerAddress, access.FreeGPU, dailyIndexAll},
@@ -108,17 +109,11 @@ func currentPrice(q query) (web.Response, error) {
 func priceBody(line *snapshot.Line, access assay.Access) *web.Body {
 	series := line.Series(assay.Hourly)
 	return series.Memo(access, func() any {
-		last := series.At(series.Len() - 1)
-		region := line.Region
-		if region == assay.Global {
-			region = ""
-		}
-		b := appendStringField(nil, `{"success":true,"access":`, string(access))
-		b = appendStringField(b, `,"data":{"gpu_name":`, line.GPU)
-		b = appendStringField(b, `,"region":`, region)
-		b = last.Value.AppendJSON(append(b, `,"index_value":`...))
-		b = appendInstantField(b, `,"last_updated":`, last.At)
-		return web.NewBody(append(b, `}}`...), series.Modified())
+		return web.ObjectBody(struct {
+			Success bool         `json:"success"`
+			Access  assay.Access `json:"access"`
+			Data    priceRow     `json:"data"`
+		}{true, access, newPriceRow(line, series.At(series.Len()-1))}, series.Modified())
 	}).(*web.Body)
 }
 

@@ -28,9 +28,9 @@ type gpuHistory struct {
 }
 
 // gpuHistory reads the parameters of a history route of a GPU and finds its rows.
-func (q *query) gpuHistory(gpuName string, form historyForm) (h gpuHistory, err error) {
+func (q *query) gpuHistory(name string, form historyForm) (h gpuHistory, err error) {
 	h.form = form
-	gpu, err := q.gpu(gpuName)
+	gpu, err := q.gpu(gpuName, name)
 	if err != nil {
 		return h, err
 	}

@@ -16,7 +16,7 @@ type seriesPoint struct {
 
 // nearest serves the record nearest to an instant: of the daily series for Premium, of the hourly for Full.
 func nearest(q query) (web.Response, error) {
-	gpu, err := q.gpu(q.pathGPU())
+	gpu, err := q.gpu(gpuName, q.pathGPU())
 	if err != nil {
 		return web.Response{}, err
 	}
@@ -28,6 +28,7 @@ func nearest(q query) (web.Response, error) {
 		return web.Response{}, &assay.Error{
 			Kind: assay.Invalid, Code: "invalid_parameter",
 			Message: "datetime query parameter is required (format: YYYY-MM-DD HH:MM:SS or ISO 8601)",
+			Param:   "datetime",
 		}
 	}
 	grant, line, err := q.grantedLine(gpu, access.Ask{Granularity: "hourly"})

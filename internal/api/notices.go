@@ -25,7 +25,7 @@ func notices(q query) (web.Response, error) {
 		return web.Response{}, err
 	}
 	if gpu != "" {
-		if _, err := q.gpu(gpu); err != nil {
+		if _, err := q.gpu("gpuType", gpu); err != nil {
 			return web.Response{}, err
 		}
 	}

@@ -39,17 +39,21 @@ func (q *query) decide(ask access.Ask) (access.Decision, error) {
 	return access.Decide(q.Rule(), q.Caller(), ask, q.Milli())
 }
 
-// pathGPU is the name of the GPU in the path.
-func (q *query) pathGPU() string { return q.PathValue("gpuName") }
+// gpuName is the variable in paths that names a GPU.
+const gpuName = "gpuName"
 
-// gpu finds a GPU by its exact name.
-func (q *query) gpu(name string) (assay.GPU, error) {
+// pathGPU is the name of the GPU in the path.
+func (q *query) pathGPU() string { return q.PathValue(gpuName) }
+
+// gpu finds a GPU by its exact name, the value of a parameter.
+func (q *query) gpu(param, name string) (assay.GPU, error) {
 	if gpu, ok := q.snap.GPU(name); ok {
 		return gpu, nil
 	}
-	allowed := strings.Join(q.snap.Catalog.GPUNames(), ", ")
+	allowed := q.snap.Catalog.GPUNames()
 	return assay.GPU{}, &assay.Error{
-		Kind: assay.Invalid, Code: "unknown_gpu", Message: "Invalid GPU type. Allowed: " + allowed,
+		Kind: assay.Invalid, Code: "unknown_gpu", Message: "Invalid GPU type. Allowed: " + strings.Join(allowed, ", "),
+		Param: param, Allowed: allowed,
 	}
 }
 
@@ -110,7 +114,7 @@ func (q *query) lineOf(gpu, region string) *snapshot.Line {
 
 // pathLine is grantedLine for a route whose path names a GPU and that takes nothing but a region.
 func (q *query) pathLine() (grant access.Decision, line *snapshot.Line, err error) {
-	gpu, err := q.gpu(q.pathGPU())
+	gpu, err := q.gpu(gpuName, q.pathGPU())
 	if err != nil {
 		return grant, nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // realtime serves the prints of the last minutes, and the newest with the length of its window.
 func realtime(q query) (web.Response, error) {
-	gpu, err := q.gpu(q.pathGPU())
+	gpu, err := q.gpu(gpuName, q.pathGPU())
 	if err != nil {
 		return web.Response{}, err
 	}

@@ -36,7 +36,7 @@ type slotAsk struct {
 // Slot reads the parameters of a request for a record, and checks that the caller may see it.
 func (a *API) Slot(r *web.Request) (s Slot, err error) {
 	q := a.query(r)
-	gpu, err := q.gpu(q.pathGPU())
+	gpu, err := q.gpu(gpuName, q.pathGPU())
 	if err != nil {
 		return s, err
 	}

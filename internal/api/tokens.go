@@ -314,7 +314,7 @@ func (q *query) lab() (assay.Lab, error) {
 		}
 		names[i] = lab.Lab
 	}
-	return assay.Lab{}, web.Invalid("lab", name, web.JoinWords(names, "or"))
+	return assay.Lab{}, web.InvalidWord("lab", name, names)
 }
 
 // appendTokenHead begins an envelope.
@@ -451,7 +451,7 @@ func workload(q query) (web.Response, error) {
 		return web.Response{}, err
 	}
 	if names := costs.families[lab.Lab]; modelFamily != "" && !slices.Contains(names, modelFamily) {
-		return web.Response{}, web.Invalid("family", modelFamily, web.JoinWords(names, "or"))
+		return web.Response{}, web.InvalidWord("family", modelFamily, names)
 	}
 	grant, err := q.decide(ask)
 	if err != nil {

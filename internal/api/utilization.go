@@ -22,7 +22,7 @@ type shareRow struct {
 // volumeMetrics serves which share of a GPU's tracked capacity was rented, by day or hour. The running day or hour is
 // left out unless partial is true.
 func volumeMetrics(q query) (web.Response, error) {
-	gpu, err := q.gpu(q.pathGPU())
+	gpu, err := q.gpu(gpuName, q.pathGPU())
 	if err != nil {
 		return web.Response{}, err
 	}

@@ -120,7 +120,7 @@ func (q *query) recordedIndex() (recordedIndex, error) {
 		}
 		names[i] = index.name
 	}
-	return recordedIndex{}, web.Invalid("index", name, web.JoinWords(names, "or"))
+	return recordedIndex{}, web.InvalidWord("index", name, names)
 }
 
 // paidSeries names what needs a key: everything but the token prices of free labs. A lab that the catalog does not have

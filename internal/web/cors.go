@@ -17,9 +17,12 @@ type crossOrigin struct {
 
 // exposed are the response headers that scripts may read.
 var exposed = []string{
-	"X-Request-Id", "X-Assay-Synthetic", "RateLimit", "RateLimit-Policy",
-	"Retry-After", "ETag", "Deprecation", "Sunset", "Link",
+	"X-Request-Id", "X-Assay-Synthetic", "X-Assay-Ignored", "RateLimit", "RateLimit-Policy",
+	"Retry-After", "ETag", "Deprecation", "Sunset", "Link", "Preference-Applied",
 }
+
+// requestHeaders are those that scripts may send. Many send Content-Type with requests that have no body.
+var requestHeaders = []string{"Content-Type", "If-None-Match", "Prefer", "X-Request-Id"}
 
 // anyOrigin are the header lines that let any origin read, as the middleware writes them: the names sorted and in lower
 // case.
@@ -32,14 +35,14 @@ var anyOrigin = func() string {
 func newCORS(origins []string) (c crossOrigin, err error) {
 	c.anonymous, err = cors.NewMiddleware(cors.Config{
 		Origins: []string{"*"}, Methods: []string{http.MethodGet, http.MethodHead},
-		RequestHeaders: []string{"X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
+		RequestHeaders: requestHeaders, ResponseHeaders: exposed,
 	})
 	if err != nil || len(origins) == 0 {
 		return c, err
 	}
 	c.keyed, err = cors.NewMiddleware(cors.Config{
 		Origins: origins, Methods: []string{http.MethodGet, http.MethodHead},
-		RequestHeaders: []string{"Authorization", "X-Request-Id", "If-None-Match"}, ResponseHeaders: exposed,
+		RequestHeaders: append([]string{"Authorization"}, requestHeaders...), ResponseHeaders: exposed,
 	})
 	if err != nil {
 		return c, fmt.Errorf("origins that may send keys: %w", err)

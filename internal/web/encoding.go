@@ -29,38 +29,54 @@ var encodings = [...]struct {
 	zstdEncoding: {"zstd", "-z"},
 }
 
-// negotiate picks the encoding that the caller prefers; among equals, the given one.
+// negotiate picks the encoding that the caller prefers; among equals, the given one. A caller that takes anything gets
+// gzip, unless the header says more about gzip.
 func negotiate(header []string, among encoding) encoding {
-	best, bestQ := identity, 0.0
+	var asked preferences
 	for _, line := range header {
 		for part := range strings.SplitSeq(line, ",") {
-			name, q := part, 1.0
-			if semicolon := strings.IndexByte(part, ';'); semicolon >= 0 {
-				name, q = part[:semicolon], quality(part[semicolon+1:])
-			}
-			var this encoding
-			switch strings.ToLower(strings.TrimSpace(name)) {
-			case "gzip", "x-gzip", "*":
-				this = gzipEncoding
-			case "zstd":
-				this = zstdEncoding
-			default:
-				continue
-			}
-			if q > bestQ || q == bestQ && q > 0 && this == among {
-				best, bestQ = this, q
-			}
+			asked.read(part)
+		}
+	}
+	if !asked.named[gzipEncoding] {
+		asked.quality[gzipEncoding] = asked.others
+	}
+	best, bestQ := identity, asked.quality[identity]
+	for _, this := range [...]encoding{gzipEncoding, zstdEncoding} {
+		if q := asked.quality[this]; q > bestQ || q == bestQ && q > 0 && (this == among || best == identity) {
+			best, bestQ = this, q
 		}
 	}
 	return best
 }
 
-// quality reads "q=0.5"; an unreadable quality counts as 0.
-func quality(s string) float64 {
-	value, ok := strings.CutPrefix(strings.TrimSpace(s), "q=")
-	if !ok {
-		return 1
+// preferences are the qualities that an Accept-Encoding header gives.
+type preferences struct {
+	quality [len(encodings)]float64
+	named   [len(encodings)]bool
+	others  float64 // of what is not named
+}
+
+// read reads one part of the header, such as "gzip;q=0.8".
+func (p *preferences) read(part string) {
+	name, parameters, _ := strings.Cut(part, ";")
+	name, q := strings.TrimSpace(name), parameterQuality(parameters)
+	switch {
+	case name == "*":
+		p.others = q
+	case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
+		p.name(gzipEncoding, q)
+	case strings.EqualFold(name, "zstd"):
+		p.name(zstdEncoding, q)
+	case strings.EqualFold(name, "identity"):
+		p.name(identity, q)
 	}
+}
+
+func (p *preferences) name(e encoding, q float64) { p.named[e], p.quality[e] = true, q }
+
+// quality reads the value of a parameter q; what is unreadable counts as 0.
+func quality(value string) float64 {
 	q, err := strconv.ParseFloat(value, 64)
 	if err != nil || q < 0 || q > 1 {
 		return 0
@@ -81,11 +97,12 @@ func AcceptQuality(header []string, mediaType string) (q float64) {
 	return q
 }
 
-// parameterQuality finds the quality among the parameters of a media type.
+// parameterQuality finds the quality among the parameters of a media type or an encoding; without one it is 1.
 func parameterQuality(parameters string) float64 {
 	for parameter := range strings.SplitSeq(parameters, ";") {
-		if parameter = strings.TrimSpace(parameter); strings.HasPrefix(parameter, "q=") {
-			return quality(parameter)
+		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+		if strings.EqualFold(name, "q") {
+			return quality(value)
 		}
 	}
 	return 1

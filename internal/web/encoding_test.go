@@ -21,6 +21,14 @@ func TestNegotiate(t *testing.T) {
 	f(identity, "gzip;q=nonsense")
 	f(gzipEncoding, "*")
 	f(identity, "*;q=0")
+	f(identity, "gzip;q=0, *")
+	f(identity, "*", "gzip;q=0")
+	f(zstdEncoding, "gzip;q=0, zstd, *;q=0.1")
+	f(gzipEncoding, "gzip;Q=0.8, zstd;Q=0.5")
+	f(identity, "gzip;Q=0")
+	f(identity, "gzip; q=0.5, identity")
+	f(gzipEncoding, "gzip, identity")
+	f(gzipEncoding, "identity;q=0.5, *;q=0.7")
 	if got := negotiate([]string{"gzip, deflate, br, zstd"}, gzipEncoding); got != gzipEncoding {
 		t.Errorf("among equals: %d, want gzip", got)
 	}

@@ -40,13 +40,21 @@ type ErrorBody struct {
 	Message   string `json:"message"`
 	Code      string `json:"code"`
 	RequestID string `json:"request_id"`
+
+	// What programs need to correct the request.
+	Param    string   `json:"param,omitempty"`
+	Allowed  []string `json:"allowed,omitempty"`
+	FreeFrom string   `json:"free_from,omitempty"`
 }
 
 // ErrorBody is the body that reports an error to this request.
 func (r *Request) ErrorBody(e *assay.Error) ErrorBody { return newErrorBody(e, r.id) }
 
 func newErrorBody(e *assay.Error, id string) ErrorBody {
-	return ErrorBody{Error: kinds[e.Kind].label, Message: e.Message, Code: e.Code, RequestID: id}
+	return ErrorBody{
+		Error: kinds[e.Kind].label, Message: e.Message, Code: e.Code, RequestID: id,
+		Param: e.Param, Allowed: e.Allowed, FreeFrom: e.FreeFrom,
+	}
 }
 
 // text is the body as JSON.
@@ -74,11 +82,26 @@ func (r *Request) fail(err error) {
 	if e.RetryAfter > 0 {
 		r.SetHeader("Retry-After", strconv.Itoa(Seconds(e.RetryAfter)))
 	}
-	if e.Kind == assay.Unauthorized {
-		r.SetHeader("WWW-Authenticate", `Bearer realm="assay"`)
+	if challenge := challenge(e); challenge != "" {
+		r.SetHeader("WWW-Authenticate", challenge)
 	}
 	r.out.WriteHeader(Status(e.Kind))
 	if r.http.Method != http.MethodHead {
 		_, _ = r.out.Write(raw) // a network failure is not ours to report
 	}
+}
+
+// challenge is the header WWW-Authenticate (RFC 6750): which credentials are understood and, if the caller has sent
+// some, what is wrong with them. The codes are those that only keys get.
+func challenge(e *assay.Error) string {
+	const scheme = `Bearer realm="assay"`
+	switch {
+	case e.Code == "invalid_key" || e.Code == "inactive_key" && e.Kind == assay.Unauthorized:
+		return scheme + `, error="invalid_token", error_description="` + e.Message + `"`
+	case e.Kind == assay.Unauthorized:
+		return scheme
+	case e.Code == "full_required":
+		return scheme + `, error="insufficient_scope"`
+	}
+	return ""
 }

@@ -12,31 +12,42 @@ import (
 )
 
 // param is a parameter of the query.
-type param struct{ name, value string }
+type param struct {
+	name, value string
+	known       bool // the route has asked for it
+}
 
 // Param returns a query parameter. An empty one counts as absent; one that is given twice is refused.
 func (r *Request) Param(name string) (value string, err error) {
 	if r.http.URL.RawQuery == "" {
 		return "", nil
 	}
-	if len(r.params) == 0 && r.paramsErr == nil {
-		r.params, r.paramsErr = appendParams(r.params, r.http.URL.RawQuery)
+	if err := r.parseParams(); err != nil {
+		return "", err
 	}
-	if r.paramsErr != nil {
-		return "", r.paramsErr
-	}
+	r.asked = append(r.asked, name)
 	found := false
-	for _, p := range r.params {
+	for i := range r.params {
+		p := &r.params[i]
 		if p.name != name {
 			continue
 		}
 		if found {
 			return "", invalidParameter(
-				"Invalid value %q for %q: must be given once.", shown(p.value), name)
+				name, "Invalid value %q for %q: must be given once.", shown(p.value), name)
 		}
+		p.known = true
 		value, found = p.value, true
 	}
 	return value, nil
+}
+
+// parseParams parses the query, once.
+func (r *Request) parseParams() error {
+	if len(r.params) == 0 && r.paramsErr == nil {
+		r.params, r.paramsErr = appendParams(r.params, r.http.URL.RawQuery)
+	}
+	return r.paramsErr
 }
 
 func appendParams(params []param, query string) ([]param, error) {
@@ -49,25 +60,36 @@ func appendParams(params []param, query string) ([]param, error) {
 		value, valueErr := url.QueryUnescape(value)
 		if nameErr != nil || valueErr != nil {
 			return nil, invalidParameter(
-				"Invalid query part %q: must be percent-encoded, with %% and two hexadecimal digits.", shown(pair))
+				"", "Invalid query part %q: must be percent-encoded, with %% and two hexadecimal digits.", shown(pair))
 		}
-		params = append(params, param{name, value})
+		params = append(params, param{name: name, value: value})
 	}
 	return params, nil
 }
 
-// Invalid says which parameter is wrong, its value, and what it must be.
-func Invalid(name, value, mustBe string) error {
-	return invalidParameter("Invalid value %q for %q: must be %s.", shown(value), name, mustBe)
+// Invalid says which parameter is wrong, its value, and what it must be: also as a list, where there is one.
+func Invalid(name, value, mustBe string, allowed ...string) error {
+	e := invalidParameter(name, "Invalid value %q for %q: must be %s.", shown(value), name, mustBe)
+	e.Allowed = allowed
+	return e
 }
 
-// Missing says which parameter is required, and what it must be.
-func Missing(name, mustBe string) error {
-	return invalidParameter("Missing value for %q: must be %s.", name, mustBe)
+// InvalidWord is Invalid for a parameter that takes one of a few words.
+func InvalidWord(name, value string, allowed []string) error {
+	return Invalid(name, value, JoinWords(allowed, "or"), allowed...)
 }
 
-func invalidParameter(format string, args ...any) error {
-	return &assay.Error{Kind: assay.Invalid, Code: "invalid_parameter", Message: fmt.Sprintf(format, args...)}
+// Missing says which parameter is required, and what it must be: also as a list, where there is one.
+func Missing(name, mustBe string, allowed ...string) error {
+	e := invalidParameter(name, "Missing value for %q: must be %s.", name, mustBe)
+	e.Allowed = allowed
+	return e
+}
+
+func invalidParameter(name, format string, args ...any) *assay.Error {
+	return &assay.Error{
+		Kind: assay.Invalid, Code: "invalid_parameter", Message: fmt.Sprintf(format, args...), Param: name,
+	}
 }
 
 // shown is a caller's text as a message may repeat it.
@@ -94,7 +116,7 @@ func (r *Request) OneOf(name, otherwise string, allowed ...string) (string, erro
 	if slices.Contains(allowed, value) {
 		return value, nil
 	}
-	return "", Invalid(name, value, JoinWords(allowed, "or"))
+	return "", InvalidWord(name, value, slices.Clone(allowed)) // so that the words cost no allocation otherwise
 }
 
 // JoinWords lists words, with a conjunction before the last.

@@ -33,7 +33,8 @@ type Request struct {
 	pathValues [maxPathValues]string
 	params     []param // of the query; parsed when first needed
 	paramsErr  error
-	logLine    []byte // reused for the log line
+	asked      []string // the names of parameters that the route has asked for
+	logLine    []byte   // reused for the log line
 	scratch    []byte
 }
 
@@ -42,7 +43,7 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 	*r = Request{
 		server: s, settings: current, http: hr, now: s.config.Now(), client: current.proxies.client(hr), id: s.requestID(hr),
 		out:    writer{ResponseWriter: w, headers: r.out.headers.emptied()},
-		params: r.params[:0], logLine: r.logLine, scratch: r.scratch,
+		params: r.params[:0], asked: r.asked[:0], logLine: r.logLine, scratch: r.scratch,
 	}
 	r.out.fast, _ = w.(*http1.Response)
 	if r.HasBody() {
@@ -64,7 +65,8 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 func (r *Request) end() {
 	clear(r.params)
 	*r = Request{
-		out: writer{headers: r.out.headers.emptied()}, params: r.params[:0], logLine: r.logLine, scratch: r.scratch,
+		out: writer{headers: r.out.headers.emptied()}, params: r.params[:0], asked: r.asked[:0], logLine: r.logLine,
+		scratch: r.scratch,
 	}
 }
 
@@ -93,7 +95,13 @@ func (r *Request) Scratch() []byte { return r.scratch[:0] }
 func (r *Request) Header(name string) []string { return r.http.Header[name] }
 
 // Query parses the whole query, malformed pairs left out.
-func (r *Request) Query() url.Values { return r.http.URL.Query() }
+func (r *Request) Query() url.Values {
+	query := r.http.URL.Query()
+	for name := range query {
+		_, _ = r.Param(name) // the route takes all of them
+	}
+	return query
+}
 
 // HasBody reports whether the request may have a body.
 func (r *Request) HasBody() bool { return r.http.ContentLength != 0 }
@@ -148,6 +156,9 @@ func (r *Request) serve(found *resource) error {
 	response, err := r.route.Serve(r)
 	if err != nil {
 		return r.unavailable(err)
+	}
+	if err := r.reportIgnored(); err != nil {
+		return err
 	}
 	r.send(&response)
 	return nil

@@ -251,6 +251,13 @@ func (r *Request) sendForm(status int, f *form) {
 
 // sendRows writes an envelope with its rows. Its memory does not grow with the number of rows.
 func (r *Request) sendRows(a *rows, e encoding) {
+	if a.row != nil {
+		buffer := buffers.Get().(*[]byte)
+		defer buffers.Put(buffer)
+		if text, ok := a.appendShort((*buffer)[:0]); ok {
+			a = &rows{version: a.version, text: text}
+		}
+	}
 	size := len(a.head) + len(a.text) + len(a.tail)
 	if a.row == nil && size < compressFrom {
 		e = identity
@@ -276,6 +283,19 @@ func (r *Request) sendRows(a *rows, e encoding) {
 		_, _ = r.out.Write(*buffer)
 		buffers.Put(buffer)
 	}
+}
+
+// appendShort appends the whole text of rows that are appended one by one, if it is too short to be compressed.
+func (a *rows) appendShort(dst []byte) (text []byte, short bool) {
+	dst = append(dst, a.head...)
+	for k := 0; k < a.count && len(dst) < compressFrom; k++ {
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		dst = a.row(dst, k)
+	}
+	dst = append(dst, a.tail...)
+	return dst, len(dst) < compressFrom // if rows are left out, it is not
 }
 
 // beginRows sets the headers that all forms of rows have. It responds 304, and returns false, when the caller has them.

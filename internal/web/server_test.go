@@ -221,7 +221,7 @@ func TestServe_BodySentUnasked(t *testing.T) {
 func TestServe_PanicInTheBody(t *testing.T) {
 	web.OnBothPaths(t, func(t *testing.T, standardOnly bool) {
 		for _, encoding := range []string{"identity", "gzip", "zstd"} {
-			for _, rows := range []int{1, 100_000} { // held back as a whole, and partly sent
+			for _, rows := range []int{1, 100, 100_000} { // not begun, held back as a whole, and partly sent
 				t.Run(fmt.Sprintf("%s, %d rows", encoding, rows), func(t *testing.T) {
 					t.Parallel()
 					var logs lockedBuffer
@@ -242,7 +242,12 @@ func TestServe_PanicInTheBody(t *testing.T) {
 					if err == nil {
 						_, err = io.ReadAll(response.Body)
 					}
-					if err == nil {
+					switch {
+					case rows == 1:
+						if err != nil || response.StatusCode != http.StatusInternalServerError {
+							t.Errorf("a response that has not begun is no error: %v", err)
+						}
+					case err == nil:
 						t.Error("the body ends as if it were whole")
 					}
 					stop()

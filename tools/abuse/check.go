@@ -84,7 +84,7 @@ var knownHeaders = map[string]bool{
 	"X-Content-Type-Options": true, "X-Assay-Synthetic": true, "X-Assay-Stale": true, "Strict-Transport-Security": true,
 	"Access-Control-Allow-Origin": true, "Access-Control-Expose-Headers": true, "Access-Control-Allow-Methods": true,
 	"Access-Control-Allow-Headers": true, "Access-Control-Max-Age": true,
-	"Deprecation": true, "Sunset": true, "Link": true,
+	"Deprecation": true, "Sunset": true, "Link": true, "X-Assay-Ignored": true, "Preference-Applied": true,
 }
 
 // lists are the headers that may have several lines, which count as one list.

@@ -48,6 +48,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/notices":                                   "/api/notices",
 		"/api/publications/latest":                       "/api/publications/latest",
 		"/api/gpu/{gpuName}":                             gpu,
+		"/api/gpu-prices":                                "/api/gpu-prices",
 		"/api/daily-index":                               "/api/daily-index?gpu=H200",
 		"/api/day-index":                                 "/api/day-index",
 		"/api/daily-index/all":                           "/api/daily-index/all",
