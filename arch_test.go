@@ -142,15 +142,16 @@ var packages = map[string]struct {
 	"internal/cache":     {may: "", why: "it keeps values of any type"},
 	"internal/files":     {may: "", why: "how a file is opened does not depend on what is in it"},
 	"internal/http1":     {may: "internal/memfile", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
+	"internal/table":     {may: ".", why: "a table is made of the text of a response, whatever it is about"},
 	"internal/web": {
 		may: ". internal/access internal/cache internal/http1 internal/limit internal/limit/sharedlimit internal/memfile " +
-			"internal/redact",
+			"internal/redact internal/table",
 		why: "the transport knows no market data and cannot reach the database",
 	},
 	"internal/api": {
 		may: ". internal/access internal/cache internal/coding internal/family internal/index " +
 			"internal/limit/sharedlimit internal/memory internal/proof internal/redact internal/sites internal/snapshot " +
-			"internal/tokens internal/utilization internal/values internal/web",
+			"internal/table internal/tokens internal/utilization internal/values internal/web",
 		why: "market data comes from memory",
 	},
 	"internal/console": {

@@ -16,6 +16,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/table"
 	"github.com/assaydata/assay/internal/tokens"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -71,20 +72,21 @@ type route struct {
 	limit web.LimitClass
 	rule  access.Rule
 	serve func(query) (web.Response, error)
+	table *table.Schema // of the rows; nil if there are none
 }
 
 // serviceRoutes are about the service rather than about a family of data.
 var serviceRoutes = []route{
-	{healthPath, web.Unlimited, access.Public, health},
-	{livePath, web.Unlimited, access.Public, live},
-	{readyPath, web.Unlimited, access.Public, ready},
-	{"/openapi.json", web.Unlimited, access.Public, openAPIJSON},
-	{"/openapi.yaml", web.Unlimited, access.Public, openAPIYAML},
-	{"/api/methodology", web.PerAddress, access.Public, methodology},
-	{"/api/notices", web.PerAddress, access.Public, notices},
-	{"/api/publications/latest", web.PerAddress, access.Public, latestPublication},
-	{"/api/corrections", web.PerKey, access.Keyed, corrections},
-	{"/api/corrections/{family}", web.PerKey, access.Keyed, familyCorrections},
+	{healthPath, web.Unlimited, access.Public, health, nil},
+	{livePath, web.Unlimited, access.Public, live, nil},
+	{readyPath, web.Unlimited, access.Public, ready, nil},
+	{"/openapi.json", web.Unlimited, access.Public, openAPIJSON, nil},
+	{"/openapi.yaml", web.Unlimited, access.Public, openAPIYAML, nil},
+	{"/api/methodology", web.PerAddress, access.Public, methodology, methodologyColumns},
+	{"/api/notices", web.PerAddress, access.Public, notices, noticeColumns},
+	{"/api/publications/latest", web.PerAddress, access.Public, latestPublication, nil},
+	{"/api/corrections", web.PerKey, access.Keyed, corrections, correctionColumns},
+	{"/api/corrections/{family}", web.PerKey, access.Keyed, familyCorrections, familyCorrectionColumns},
 }
 
 // Routes are all routes of the API.
@@ -92,7 +94,7 @@ func (a *API) Routes() web.Group {
 	group := web.Group{Session: func(_ *web.Request, token string) (assay.Caller, bool) { return a.Session(token) }}
 	add := func(r route) {
 		group.Routes = append(group.Routes, web.Route{
-			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule,
+			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule, Table: r.table,
 			Serve: a.handler(r.serve), WithoutData: slices.Contains(statePaths, r.path),
 		})
 	}
@@ -101,7 +103,7 @@ func (a *API) Routes() web.Group {
 	}
 	for _, f := range families {
 		for _, c := range f.catalogs {
-			add(route{c.path, web.PerAddress, access.Public, serveCatalog(c.path)})
+			add(route{c.path, web.PerAddress, access.Public, serveCatalog(c.path), c.columns})
 		}
 		for _, r := range f.routes {
 			add(r)
@@ -115,6 +117,9 @@ func (a *API) handler(serve func(query) (web.Response, error)) func(*web.Request
 	return func(r *web.Request) (web.Response, error) {
 		q := a.query(r)
 		response, err := serve(q)
+		if r.WantsTable() && err == nil {
+			q.addFacts()
+		}
 		return q.expires(response), err
 	}
 }

@@ -5,18 +5,20 @@ import (
 	"encoding/json"
 
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/table"
 	"github.com/assaydata/assay/internal/web"
 )
 
 // catalog is a list of what can be requested, such as all GPUs.
 type catalog struct {
-	path string
-	body func(snap *snapshot.Snapshot, modified int64) *web.Body
+	path    string
+	columns *table.Schema
+	body    func(snap *snapshot.Snapshot, modified int64) *web.Body
 }
 
 // newCatalog makes a catalog of rows.
-func newCatalog[T any](path string, rows func(*snapshot.Snapshot) []T) catalog {
-	return catalog{path, func(snap *snapshot.Snapshot, modified int64) *web.Body { return listBody(rows(snap), modified) }}
+func newCatalog[T any](path string, rows func(*snapshot.Snapshot) []T, columns *table.Schema) catalog {
+	return catalog{path, columns, func(snap *snapshot.Snapshot, modified int64) *web.Body { return listBody(rows(snap), modified) }}
 }
 
 // catalogBodies are the bodies of all catalogs, by path.

@@ -15,10 +15,10 @@ import (
 // codingFamily is what coding tools do.
 var codingFamily = marketFamily{
 	name:     assay.FamilyCoding.String(),
-	catalogs: []catalog{newCatalog("/api/llm-coding/products", codingProducts)},
+	catalogs: []catalog{newCatalog("/api/llm-coding/products", codingProducts, codingColumns)},
 	routes: []route{
-		{"/api/llm-coding/index", web.PerKey, access.Keyed, codingIndex},
-		{"/api/llm-coding/history", web.PerKey, access.Keyed, codingHistory},
+		{"/api/llm-coding/index", web.PerKey, access.Keyed, codingIndex, codingValueColumns},
+		{"/api/llm-coding/history", web.PerKey, access.Keyed, codingHistory, codingHistoryColumns},
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyCoding].Latest() },
 	warm:   func(a *API, snap *snapshot.Snapshot) { codingModels.current(a, snap) },

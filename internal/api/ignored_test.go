@@ -81,9 +81,9 @@ func TestIgnored_Strict(t *testing.T) {
 	f("/api/daily-index?gputype=H200", "", 200, "gputype")
 	f("/api/daily-index?gputype=H200", "handling=lenient", 200, "gputype")
 	f("/api/daily-index?gputype=H200", strict, 400,
-		`"Unknown parameter \"gputype\": this path takes as_of, date, gpu, gpuType, gpu_name, gpu_type and region."`)
+		`"Unknown parameter \"gputype\": this path takes as_of, date, format, gpu, gpuType, gpu_name, gpu_type and region."`)
 	f("/api/daily-index?gputype=H200", `respond-async, Handling="strict"; x=y`, 400, `"code":"unknown_parameter"`)
-	f("/api/gpu-types?gpu=H200", strict, 400, `"Unknown parameter \"gpu\": this path takes none."`)
+	f("/api/gpu-types?gpu=H200", strict, 400, `"Unknown parameter \"gpu\": this path takes format."`)
 	f("/api/gpu-types?gpu=%zz", strict, 400, `"code":"invalid_parameter"`)
 	f("/api/gpu-types?gpu=%zz", "", 200, `"success":true`)
 	f("/api/daily-index?gpuType=H200", strict, 200, `"gpu_type":"H200"`)

@@ -15,10 +15,10 @@ import (
 // memoryFamily is the prices of memory.
 var memoryFamily = marketFamily{
 	name:     assay.FamilyMemory.String(),
-	catalogs: []catalog{newCatalog("/api/memory-types", memoryTypes)},
+	catalogs: []catalog{newCatalog("/api/memory-types", memoryTypes, memoryColumns)},
 	routes: []route{
-		{"/api/memory-index", web.PerKey, access.Keyed, memoryIndex},
-		{"/api/memory/{memoryType}/history", web.PerKey, access.Keyed, memoryHistory},
+		{"/api/memory-index", web.PerKey, access.Keyed, memoryIndex, memoryPriceColumns},
+		{"/api/memory/{memoryType}/history", web.PerKey, access.Keyed, memoryHistory, memoryHistoryColumns},
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyMemory].Latest() },
 	warm:   func(a *API, snap *snapshot.Snapshot) { memoryModels.current(a, snap) },

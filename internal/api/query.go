@@ -3,12 +3,14 @@ package api
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/table"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -75,7 +77,33 @@ func (q *query) readAsOf(ask *access.Ask) error {
 	}
 	q.moment, q.asOf = at.At, true
 	ask.AsOf, ask.HasAsOf = at.At, true
+	if q.WantsTable() {
+		published, _ := q.snap.PublicationAt(q.moment)
+		q.AddFacts(append(publicationFacts(published), table.Fact{Name: "as_of", Value: assay.FormatInstant(q.moment)})...)
+	}
 	return nil
+}
+
+// addFacts adds to a table what it was made of, unless as_of says so: the newest publication, and the checkpoint of the
+// log that was known. Tables of the past have no checkpoint, so that they never change.
+func (q *query) addFacts() {
+	if q.HasFacts() {
+		return
+	}
+	if published, ok := q.snap.Publication(); ok {
+		q.AddFacts(publicationFacts(published)...)
+	}
+	if q.snap.Checkpoint != "" {
+		q.AddFacts(table.Fact{Name: "checkpoint", Value: q.snap.Checkpoint})
+	}
+}
+
+func publicationFacts(p assay.Publication) []table.Fact {
+	return []table.Fact{
+		{Name: "methodology", Value: p.Methodology},
+		{Name: "publication", Value: strconv.FormatInt(p.Version, 10)},
+		{Name: "published_at", Value: assay.FormatInstant(p.PublishedAt)},
+	}
 }
 
 // known is the instant up to which observations must have been received to count: all of them, unless as_of was given.

@@ -20,9 +20,9 @@ import (
 var siteFamily = marketFamily{
 	name: assay.FamilySites.String(),
 	routes: []route{
-		{"/api/neocloud/sites", web.PerKey, access.FullSites, neocloudSites},
-		{"/api/neocloud/sites/aggregate", web.PerKey, access.FullSites, sitesAggregate},
-		{"/api/neocloud/map", web.PerKey, access.FullSites, sitesMap},
+		{"/api/neocloud/sites", web.PerKey, access.FullSites, neocloudSites, siteColumns},
+		{"/api/neocloud/sites/aggregate", web.PerKey, access.FullSites, sitesAggregate, bucketColumns},
+		{"/api/neocloud/map", web.PerKey, access.FullSites, sitesMap, nil},
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilySites].Latest() },
 	warm:   warmSites,

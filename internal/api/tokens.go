@@ -18,12 +18,12 @@ import (
 var tokenFamily = marketFamily{
 	name: assay.FamilyModels.String(),
 	catalogs: []catalog{
-		newCatalog("/api/token-types", labs),
-		newCatalog("/api/token-types-free", freeLabs),
+		newCatalog("/api/token-types", labs, labColumns),
+		newCatalog("/api/token-types-free", freeLabs, labColumns),
 	},
 	routes: []route{
-		{"/api/otpi", web.PerAddress, access.FreeLab, otpi},
-		{"/api/workload", web.PerKey, access.Keyed, workload},
+		{"/api/otpi", web.PerAddress, access.FreeLab, otpi, tokenColumns},
+		{"/api/workload", web.PerKey, access.Keyed, workload, workloadColumns},
 	},
 	latest: func(snap *snapshot.Snapshot) int64 { return snap.Observations[assay.FamilyModels].Latest() },
 	warm: func(a *API, snap *snapshot.Snapshot) {

@@ -256,6 +256,11 @@ func (f *Follower) readOthers(ctx context.Context, seen, now store.Counters, upd
 			return err
 		}
 	}
+	if now.Checkpoint != seen.Checkpoint && now.Checkpoint != 0 {
+		if update.Checkpoint, err = f.Store.CheckpointNote(ctx, now.Checkpoint); err != nil {
+			return err
+		}
+	}
 	return f.readUtilization(ctx, seen, now, update)
 }
 

@@ -64,6 +64,7 @@ type Snapshot struct {
 	Methodologies  []assay.MethodologyFile // oldest first
 	Notices        []assay.Notice          // likewise
 	Restatements   []assay.Restatement     // likewise
+	Checkpoint     string                  // the newest of the log, or empty if there is none
 
 	Observations family.Set
 	Utilization  utilization.Lines
@@ -141,6 +142,7 @@ type Update struct {
 	Manifests     []assay.Manifest        // new ones, in the order in which they were signed
 	Notices       []assay.Notice          // new ones, in their order
 	Restatements  []assay.Restatement     // likewise
+	Checkpoint    string                  // of the log, or empty if nothing changed
 }
 
 // SeriesUpdate holds new revisions of a series, ordered by slot and number. A slot may occur several times. Revisions
@@ -224,6 +226,7 @@ func (s *Snapshot) With(u Update) *Snapshot {
 		})
 	}
 	next.addManifests(u.Manifests)
+	next.Checkpoint = cmp.Or(u.Checkpoint, s.Checkpoint)
 	if len(u.Notices) > 0 {
 		next.Notices = slices.Concat(s.Notices, u.Notices)
 	}

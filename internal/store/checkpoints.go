@@ -160,6 +160,15 @@ func (db *DB) LastCheckpoint(ctx context.Context) (c proof.SignedCheckpoint, err
 	return c, err
 }
 
+// CheckpointNote returns the checkpoint of a size as the log has signed it, without the signatures of witnesses, which
+// come later and are not the same on every node.
+func (db *DB) CheckpointNote(ctx context.Context, size int64) (note string, err error) {
+	err = db.read(ctx, func(tx *tx) error {
+		return tx.QueryRowContext(tx.ctx, `SELECT note FROM checkpoints WHERE size = $1`, size).Scan(&note)
+	})
+	return note, err
+}
+
 // AddCosignature stores the line by which a witness has signed the checkpoint of a size. A second one of the same
 // witness changes nothing.
 func (db *DB) AddCosignature(ctx context.Context, size int64, witness, line string) error {

@@ -7,7 +7,8 @@ import (
 
 // Body is a whole response body, ready in every content encoding, with the headers that belong to it.
 type Body struct {
-	forms [len(encodings)]form
+	forms    [len(encodings)]form
+	modified int64 // or 0
 }
 
 // form is a body in one content encoding.
@@ -33,7 +34,7 @@ func NewPlainBody(raw []byte) *Body {
 
 // newTaggedBody is NewBody with a given tag.
 func newTaggedBody(raw []byte, tag string, modified int64) *Body {
-	b := &Body{}
+	b := &Body{modified: modified}
 	b.forms[identity] = newForm(raw, tag, identity, modified)
 	if len(raw) >= compressFrom {
 		b.forms[gzipEncoding] = newForm(compressGzip(raw), tag, gzipEncoding, modified)

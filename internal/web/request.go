@@ -13,6 +13,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/http1"
+	"github.com/assaydata/assay/internal/table"
 )
 
 // Request is one request on its way through the server. It is valid until its handler returns.
@@ -27,7 +28,9 @@ type Request struct {
 	now      time.Time
 	client   netip.Addr
 	caller   assay.Caller
-	cause    error // of a failure of the server, for the log
+	format   *table.Format // requested for the rows; nil for JSON
+	facts    []table.Fact  // for a table that has room for them
+	cause    error         // of a failure of the server, for the log
 
 	pathNames  []string
 	pathValues [maxPathValues]string
@@ -152,6 +155,11 @@ func (r *Request) serve(found *resource) error {
 	}
 	if err := access.Admit(r.route.Rule, r.caller); err != nil {
 		return err
+	}
+	if r.route.Table != nil {
+		if err := r.readFormat(); err != nil {
+			return err
+		}
 	}
 	response, err := r.route.Serve(r)
 	if err != nil {

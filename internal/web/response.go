@@ -184,7 +184,7 @@ func (r *Request) send(a *Response) {
 		return
 	}
 	r.out.headers.contentType = cmp.Or(a.contentType, jsonType)
-	r.SetHeader("Vary", r.vary(a.byAccept))
+	r.SetHeader("Vary", r.vary(a.byAccept || r.route.Table != nil))
 	if a.form == unstored {
 		r.SetHeader("Cache-Control", noStore)
 		r.sendForm(a.status, &a.body.forms[identity])
@@ -197,6 +197,10 @@ func (r *Request) send(a *Response) {
 		r.SetHeader("Cache-Control", r.server.cacheControl.header(r.now.Unix(), a.expires, a.shortLived, anonymous))
 	}
 	accepted := r.http.Header["Accept-Encoding"]
+	if r.format != nil {
+		r.sendTable(a, negotiate(accepted, zstdEncoding))
+		return
+	}
 	if a.form == pieced {
 		r.sendPieces(&a.rows, negotiate(accepted, gzipEncoding)) // zstd would have to be compressed for this response
 		return
@@ -212,6 +216,8 @@ func (r *Request) send(a *Response) {
 // vary names the request headers that the response depends on.
 func (r *Request) vary(byAccept bool) string {
 	switch {
+	case r.route.Rule == access.Public && byAccept:
+		return "Accept, Accept-Encoding"
 	case r.route.Rule == access.Public:
 		return "Accept-Encoding"
 	case byAccept:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/table"
 )
 
 // Route is one method of one path: what limits it, who may call it, what serves it.
@@ -16,6 +17,7 @@ type Route struct {
 	Limit  LimitClass
 	Rule   access.Rule
 	Serve  func(*Request) (Response, error)
+	Table  *table.Schema // of its rows, which can be had as a table; nil if they cannot
 
 	WithoutData bool // served even before there is data
 }
