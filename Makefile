@@ -64,7 +64,7 @@ clean: ## remove everything the targets made, except the linter (see clean-all)
 
 .PHONY: clean-all
 clean-all: clean ## also remove the linters, which take minutes to build
-	rm -rf tools/lint/bin tools/lint/node_modules tools/tessera/bin tools/vuln/bin
+	rm -rf tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/tessera/bin tools/vuln/bin
 	rm -rf tools/peers/victoria/bin tools/peers/stdlib/bin tools/peers/express/node_modules
 
 ##@ Test
@@ -124,9 +124,19 @@ $(JUDGES) &: tools/tessera/go.mod tools/tessera/go.sum tools/tessera/cosigned/ma
 	cd tools/tessera && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/cosigned ./cosigned
 	@touch $(JUDGES)
 
+# DuckDB reads what the server sends as Parquet.
+ifneq ($(NPM),)
+DUCKDB := tools/duckdb/node_modules/.package-lock.json
+
+$(DUCKDB): tools/duckdb/package-lock.json
+	cd tools/duckdb && $(NPM_CI)
+	@touch $@
+endif
+
 .PHONY: script
-script: build $(JUDGES) ## tests of the command: its packages, and scripts that run the whole program
+script: build $(JUDGES) $(DUCKDB) ## tests of the command: its packages, and scripts that run the whole program
 	scripts/need curl openssl python3
+	$(if $(NPM),,@echo 'npm is not installed: the test with DuckDB is left out')
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...
 
 .PHONY: unit-ui
@@ -204,7 +214,7 @@ GOVULNCHECK := tools/vuln/bin/govulncheck
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in Go modules and npm packages, as far as the network allows
-	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint tools/peers/express
+	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint tools/duckdb tools/peers/express
 
 # In its own module, as golangci-lint is, and apart from it: a new version of one does not rebuild the other.
 $(GOVULNCHECK): tools/vuln/go.mod tools/vuln/go.sum

@@ -11,7 +11,7 @@ import (
 )
 
 // npmFolders are the folders with npm packages.
-var npmFolders = []string{"../ui", "../tools/lint", "../tools/peers/express"}
+var npmFolders = []string{"../ui", "../tools/duckdb", "../tools/lint", "../tools/peers/express"}
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
@@ -156,7 +156,7 @@ func checkPlatforms(t *testing.T, name string, optional []lockedPackage) {
 // Every tool and package is one version, that a change of the repository names.
 func TestSupplyChain_VersionsArePinned(t *testing.T) {
 	t.Parallel()
-	exact := regexp.MustCompile(`^(\$[a-z-]+|[0-9]+\.[0-9]+\.[0-9]+)$`)
+	exact := regexp.MustCompile(`^(\$[a-z-]+|[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.]+)?)$`)
 	for _, folder := range npmFolders {
 		var project struct{ Dependencies, DevDependencies, OptionalDependencies map[string]string }
 		readJSON(t, folder+"/package.json", &project)
