@@ -68,6 +68,10 @@ func (q *query) region() (string, error) {
 	return region, err
 }
 
+// unchanging is how long before the newest publication a past must be to be complete on every node: what was received then
+// may have been stored minutes later, by an import that takes long.
+const unchanging = assay.Day
+
 // readAsOf reads as_of into the query and into what is requested. An instant in the future is now.
 func (q *query) readAsOf(ask *access.Ask) error {
 	q.moment = q.Milli()
@@ -77,6 +81,9 @@ func (q *query) readAsOf(ask *access.Ask) error {
 	}
 	q.moment, q.asOf = at.At, true
 	ask.AsOf, ask.HasAsOf = at.At, true
+	if newest, _ := q.snap.Publication(); at.At < min(newest.PublishedAt, q.Milli())-unchanging {
+		q.AboutPast()
+	}
 	if q.WantsTable() {
 		published, _ := q.snap.PublicationAt(q.moment)
 		q.AddFacts(append(publicationFacts(published), table.Fact{Name: "as_of", Value: assay.FormatInstant(q.moment)})...)

@@ -170,3 +170,30 @@ func TestClear(t *testing.T) {
 		c.Clear()
 	}
 }
+
+// The value that was used last is returned without a look at the entries. It must go when its entry goes.
+func TestGet_LastUsedIsDropped(t *testing.T) {
+	t.Parallel()
+	made := 0
+	compute := func() int { made++; return made }
+	f := func(name string, entries int, drop func(*Cache[string, int])) {
+		t.Run(name, func(t *testing.T) {
+			c := New[string](Limits[int]{Entries: entries})
+			made = 0
+			c.Get("key", compute)
+			if again := c.Get("key", compute); again != 1 {
+				t.Errorf("the second use gets %d, want the value of the first", again)
+			}
+			drop(c)
+			if after := c.Get("key", compute); after != 2 {
+				t.Errorf("after it was dropped: %d, want a value made again", after)
+			}
+		})
+	}
+	f("by Clear", 4, (*Cache[string, int]).Clear)
+	f("by another", 1, func(c *Cache[string, int]) { c.Get("other", func() int { return 0 }) })
+	f("by its failure", 4, func(c *Cache[string, int]) {
+		c.Clear()
+		_, _ = c.Try("key", func() (int, error) { return 0, errors.New("no luck") })
+	})
+}

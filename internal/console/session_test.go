@@ -161,11 +161,11 @@ func TestSession_AsCaller(t *testing.T) {
 	}
 
 	for caller, want := range map[string]string{"full session": "private", "free session": "private", "": "public"} {
-		if got := r.Get(caller, "/api/gpu/H200"); !strings.HasPrefix(got.Header.Get("Cache-Control"), want) || got.Header.Get("Vary") != "Authorization, Cookie, Accept-Encoding" {
+		if got := r.Get(caller, "/api/gpu/H200"); !strings.HasPrefix(got.Header.Get("Cache-Control"), want) || got.Header.Get("Vary") != "Authorization, Cookie, Accept, Accept-Encoding" {
 			t.Errorf("as %q: %v", caller, got.Header)
 		}
 	}
-	if got := r.Get("full session", "/api/gpu-types"); got.Header.Get("Vary") != "Accept-Encoding" || !strings.HasPrefix(got.Header.Get("Cache-Control"), "public") {
+	if got := r.Get("full session", "/api/gpu-types"); got.Header.Get("Vary") != "Accept, Accept-Encoding" || !strings.HasPrefix(got.Header.Get("Cache-Control"), "public") {
 		t.Errorf("a catalog looks at the session: %v", got.Header)
 	}
 	r.Clock = r.Clock.Add(14 * 24 * time.Hour)

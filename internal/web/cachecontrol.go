@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	noStore = "no-store"
-	forever = "public, max-age=31536000, immutable"
+	noStore        = "no-store"
+	forever        = "public, max-age=31536000, immutable"
+	privateForever = "private, max-age=31536000, immutable"
 )
 
 // cacheControl makes the Cache-Control header. Nearly all requests of a second need the same, so the last one is
@@ -50,7 +51,16 @@ func newCacheHeaders(now, expires int64) *cacheHeaders {
 	}
 }
 
+// browserAge is how long a browser may keep what shared caches may keep until the next publication. A cache that
+// rewrites Date or drops Age passes on max-age as if the response were new, so max-age is short: what a browser shows is
+// never much older than what its cache has.
+const browserAge = 60
+
 func newLifetime(seconds int64) lifetime {
 	age := strconv.FormatInt(seconds, 10)
-	return lifetime{public: "public, max-age=" + age, private: "private, max-age=" + age}
+	l := lifetime{public: "public, max-age=" + age, private: "private, max-age=" + age}
+	if seconds > browserAge {
+		l.public = "public, max-age=" + strconv.Itoa(browserAge) + ", s-maxage=" + age
+	}
+	return l
 }

@@ -30,6 +30,7 @@ type Request struct {
 	caller   assay.Caller
 	format   *table.Format // requested for the rows; nil for JSON
 	facts    []table.Fact  // for a table that has room for them
+	past     bool          // whether the response is about a past that can no longer change
 	cause    error         // of a failure of the server, for the log
 
 	pathNames  []string
@@ -121,6 +122,9 @@ func (r *Request) PathValue(name string) string {
 
 // SetHeader adds a header to the response. The value must not contain line ends.
 func (r *Request) SetHeader(name, value string) { r.out.headers.add(name, value) }
+
+// AboutPast says that the same request will get the same response for as long as its caller has access.
+func (r *Request) AboutPast() { r.past = true }
 
 // LogCause stores why the request failed on our side, for the log; the caller does not see it.
 func (r *Request) LogCause(err error) { r.cause = err }

@@ -190,12 +190,7 @@ func (r *Request) send(a *Response) {
 		r.sendForm(a.status, &a.body.forms[identity])
 		return
 	}
-	anonymous := r.caller == (assay.Caller{})
-	if a.immutable {
-		r.SetHeader("Cache-Control", forever)
-	} else {
-		r.SetHeader("Cache-Control", r.server.cacheControl.header(r.now.Unix(), a.expires, a.shortLived, anonymous))
-	}
+	r.SetHeader("Cache-Control", r.cacheControl(a))
 	accepted := r.http.Header["Accept-Encoding"]
 	if r.format != nil {
 		r.sendTable(a, negotiate(accepted, zstdEncoding))
@@ -211,6 +206,19 @@ func (r *Request) send(a *Response) {
 		return
 	}
 	r.sendRows(&a.rows, wanted)
+}
+
+// cacheControl is how long caches may keep a response. What a session gets depends on the plan of its account, which may
+// change; what a key gets does not.
+func (r *Request) cacheControl(a *Response) string {
+	switch {
+	case a.immutable:
+		return forever
+	case r.past && r.caller.KeyID != "":
+		return privateForever
+	}
+	anonymous := r.caller == (assay.Caller{})
+	return r.server.cacheControl.header(r.now.Unix(), a.expires, a.shortLived, anonymous)
 }
 
 // vary names the request headers that the response depends on.

@@ -168,7 +168,7 @@ func TestRespond_CacheControl(t *testing.T) {
 		}
 	}
 	covered := time.Date(2026, 2, 4, 12, 0, 0, 0, time.UTC)
-	f(covered.Add(time.Minute), "", "public, max-age=3540")
+	f(covered.Add(time.Minute), "", "public, max-age=60, s-maxage=3540")
 	f(covered.Add(time.Minute), "full", "private, max-age=3540")
 	f(covered.Add(time.Hour-time.Second), "", "public, max-age=1")
 	f(covered.Add(time.Hour), "", "public, max-age=1") // due, and not yet there
@@ -190,4 +190,27 @@ func TestRespond_CacheControl(t *testing.T) {
 		brief(covered.Add(3*time.Hour+30*time.Second), "full", target, "private, max-age=1")
 	}
 	brief(covered.Add(90*time.Second), "", "/api/publications/latest", "public, max-age=30")
+}
+
+// What a key gets of a past that is complete everywhere does not change. A session's plan can, and so can what is recent.
+func TestRespond_CacheControlOfThePast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	f := func(caller, target, want string) {
+		t.Helper()
+		got := r.Get(caller, target)
+		if got := got.Header.Get("Cache-Control"); got != want {
+			t.Errorf("%s, %s: %s, want %s", caller, target, got, want)
+		}
+	}
+	const price, forever = "/api/gpu/H200?as_of=", "private, max-age=31536000, immutable"
+	f("full", price+"2026-02-02", forever)
+	f("premium", "/api/memory-index?as_of=2026-01-10", forever)
+	f("premium session", price+"2026-02-02", "private, max-age=1504")
+	f("", price+"2026-02-02", "public, max-age=60, s-maxage=1504")
+	f("full", price+"2026-02-04T12:34:00Z", "private, max-age=1504")
+	f("full", price+"2026-02-03T12:34:00Z", "private, max-age=1504")
+	f("full", price+"2027-01-01", "private, max-age=1504") // is now
+	f("full", "/api/gpu/H200", "private, max-age=1504")
+	f("full", "/api/gpu/H200?as_of=2020-01-01", "no-store") // an error
 }
