@@ -7,7 +7,7 @@ const document: Document = {
   paths: {
     '/api/gpu/{gpuName}': {
       get: {
-        operationId: 'currentPrice',
+        operationId: 'getGpuPrice',
         tags: ['Prices'],
         security: [{}, { apiKey: [] }, { session: [] }],
         parameters: [
@@ -19,14 +19,14 @@ const document: Document = {
     },
     '/api/gpu/{gpuName}/hourly': {
       get: {
-        operationId: 'hourly',
+        operationId: 'getHourlyHistory',
         description: 'Hourly values. Needs a Full key.',
         security: [{ apiKey: [] }, { session: [] }],
         responses: {},
       },
     },
-    '/api/session': { post: { operationId: 'signIn', security: [{ session: [] }], responses: {} } },
-    '/health': { get: { operationId: 'health', responses: {} } },
+    '/api/session': { post: { operationId: 'createSession', security: [{ session: [] }], responses: {} } },
+    '/health': { get: { operationId: 'getHealth', responses: {} } },
   },
 };
 const components = {
@@ -49,8 +49,8 @@ test('operations are grouped by tag, those without one last', () =>
 
 describe('references', () => {
   test('are resolved in parameters and responses', () => {
-    expect(operation('currentPrice').parameters[0]!.schema?.enum).toEqual(['H100 SXM', 'H200']);
-    expect(operation('currentPrice').responses).toMatchObject([
+    expect(operation('getGpuPrice').parameters[0]!.schema?.enum).toEqual(['H100 SXM', 'H200']);
+    expect(operation('getGpuPrice').responses).toMatchObject([
       { status: '200', type: 'application/json', examples: [{ title: 'Example', value: { data: 1 } }] },
     ]);
   });
@@ -63,7 +63,7 @@ describe('references', () => {
 });
 
 test('access follows from the security schemes', () =>
-  expect(['currentPrice', 'hourly', 'signIn', 'health'].map((id) => operation(id).access.label)).toEqual([
+  expect(['getGpuPrice', 'getHourlyHistory', 'createSession', 'getHealth'].map((id) => operation(id).access.label)).toEqual([
     'Free in part',
     'Full',
     'Account',
@@ -90,7 +90,7 @@ test('choices come from enums and booleans', () => {
 });
 
 test('a request is encoded so that it cannot end a quoted string', () =>
-  expect(requestAddress(operation('currentPrice'), { gpuName: "H100 SXM'", region: '' })).toBe(
+  expect(requestAddress(operation('getGpuPrice'), { gpuName: "H100 SXM'", region: '' })).toBe(
     '/api/gpu/H100%20SXM%27',
   ));
 
