@@ -48,6 +48,19 @@ type conn struct {
 	waiting  atomic.Bool  // for a request
 	lingers  atomic.Bool  // before it closes, because the client may still send a body
 	unread   []byte       // what was read from it before net/http has got it
+	reshape  func(written []byte) []byte
+}
+
+// Write writes what net/http sends, or in its place what reshape returns, unless that is nil.
+func (c *conn) Write(p []byte) (int, error) {
+	reshaped := c.reshape(p)
+	if reshaped == nil {
+		return c.Conn.Write(p)
+	}
+	if _, err := c.Conn.Write(reshaped); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // SyscallConn is for those who make the system calls of the connection themselves.
@@ -112,8 +125,9 @@ func newConns(limits func() ConnectionLimits, trusted func(netip.Addr) bool) *co
 // listener accepts connections that can be watched.
 type listener struct {
 	net.Listener
-	conns  *conns
-	refuse func(net.Conn, *assay.Error) // responds to a connection that is over a limit, and closes it
+	conns   *conns
+	refuse  func(net.Conn, *assay.Error) // responds to a connection that is over a limit, and closes it
+	reshape func(written []byte) []byte  // see conn.Write
 }
 
 // Accept waits for the next connection that is within the limits.
@@ -123,7 +137,7 @@ func (l listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: nc}
+		c := &conn{Conn: nc, reshape: l.reshape}
 		refusal := l.conns.admit(c)
 		if refusal == nil {
 			return c, nil

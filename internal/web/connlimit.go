@@ -133,21 +133,24 @@ func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 		_ = nc.Close()
 		return
 	}
-	id := s.newRequestID()
-	body := newErrorBody(e, id).text()
-	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", Status(e.Kind), http.StatusText(Status(e.Kind)))
-	for _, line := range [][2]string{
-		{"Content-Type", jsonType},
-		{"Content-Length", strconv.Itoa(len(body))},
-		{"Cache-Control", noStore},
-		{"Connection", "close"},
-		{"Retry-After", strconv.Itoa(Seconds(e.RetryAfter))},
-		{"X-Content-Type-Options", "nosniff"},
-		{"X-Request-Id", id},
-	} {
-		b = appendLine(b, line[0], line[1])
-	}
-	b = append(append(b, "\r\n"...), body...)
-	_, _ = nc.Write(b) // a client that is gone needs no response
+	_, _ = nc.Write(s.closingResponse(Status(e.Kind), newErrorBody(e, ""), e.RetryAfter)) // to one that may be gone
 	_ = nc.Close()
+}
+
+// closingResponse is a whole response to a connection that is closed after it, because there is no request to respond to.
+func (s *Server) closingResponse(status int, body ErrorBody, retryAfter time.Duration) []byte {
+	body.RequestID = s.newRequestID()
+	text := body.text()
+	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	b = appendLine(b, "Content-Type", jsonType)
+	b = appendLine(b, "Content-Length", strconv.Itoa(len(text)))
+	b = appendLine(b, "Cache-Control", noStore)
+	b = appendLine(b, "Connection", "close")
+	if retryAfter > 0 {
+		b = appendLine(b, "Retry-After", strconv.Itoa(Seconds(retryAfter)))
+	}
+	b = appendLine(b, "X-Content-Type-Options", "nosniff")
+	b = appendLine(b, "X-Request-Id", body.RequestID)
+	b = append(b, anyOrigin...)
+	return append(append(b, "\r\n"...), text...)
 }

@@ -23,7 +23,7 @@ const (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	conns := newConns(s.connectionLimits, s.trusts)
 	go conns.run(ctx, s.config.Log)
-	return newServers(s, conns.changed, s.config.Log).serve(ctx, listener{l, conns, s.refuse}, s.config.StandardHTTP)
+	return newServers(s, conns.changed, s.config.Log).serve(ctx, listener{l, conns, s.refuse, s.inOurShape}, s.config.StandardHTTP)
 }
 
 // servers are the two that share the connections. A connection begins at http1, unless that is switched off, and

@@ -71,9 +71,13 @@ func givenUp(r *request, a *received) bool {
 
 // isRefusal tells that the transport has refused a request before it reached a route.
 func isRefusal(a *received) bool {
-	return slices.Contains(transportStatuses, a.status) && a.closes && a.get("X-Request-Id") == "" &&
-		(len(a.body) == 0 || strings.HasPrefix(a.get("Content-Type"), "text/plain"))
+	return slices.Contains(transportStatuses, a.status) && a.closes && a.get("Content-Type") == "application/json" &&
+		generatedID.MatchString(a.get("X-Request-Id")) && (len(a.body) == 0 || transportCode.Match(a.body))
 }
+
+// transportCode is in the body of a refusal of the transport, unless the request was HEAD.
+var transportCode = regexp.MustCompile(
+	`^\{"error":"[^"]+","message":.+,"code":"(malformed_request|expectation_failed|headers_too_large|unsupported_(encoding|version))","request_id":"[^"]+"\}$`)
 
 // knownHeaders are those of responses beside those of the description. Any other shows that a caller's text has become
 // a header.
