@@ -72,7 +72,7 @@ clean-all: clean ## also remove the linters, which take minutes to build
 # PostgreSQL and Redis are started once for everything that needs them. Each of these targets also works alone: then it starts
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
-NEEDED   := curl openssl python3 chromium nginx sqlite3 wrk postgres redis-server etcd haproxy patroni
+NEEDED   := curl openssl python3 chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni
 STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short fuzz-short unit-ui
 
 .PHONY: check
@@ -135,7 +135,7 @@ endif
 
 .PHONY: script
 script: build $(JUDGES) $(DUCKDB) ## tests of the command: its packages, and scripts that run the whole program
-	scripts/need curl openssl python3
+	scripts/need curl openssl python3 nginx varnish haproxy
 	$(if $(NPM),,@echo 'npm is not installed: the test with DuckDB is left out')
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...
 
