@@ -65,7 +65,7 @@ func TestVolatility(t *testing.T) {
 	f("premium", days+"startDate=2020-01-01&endDate=2025-08-02", 200, `"count":1,"has_more":false,"data":[{"recorded_at":"2025-08-02T00:00:00.000Z","exact_timestamp":"2025-08-02T20:00:00.000Z","gpu_type":"H200","region":"global","index_value":2.2037,"rolling_volatility":null,"window_days":30}]`)
 	f("premium", days+"startDate=2026-02-01&endDate=2026-02-01&windowDays=1", 200, `"rolling_volatility":null,"window_days":1}`)
 	f("premium", days+"startDate=2025-08-01&endDate=2026-02-01", 200, `"data":[{"recorded_at":"2026-02-01T00:00:00.000Z"`)
-	f("full", hours+"limit=1", 200, `"granularity":"hourly","count":1,"has_more":true,"data":[{"recorded_at":"2026-02-04T12:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z"`)
+	f("full", hours+"limit=1", 200, `"granularity":"hourly","count":1,"has_more":true,"next":{"endDate":"2026-02-04T11:00:00.000Z"},"data":[{"recorded_at":"2026-02-04T12:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z"`)
 
 	series := r.Snapshots.Load().Line("H200", assay.Global).Series(assay.Hourly)
 	for _, window := range []int{2, 24, 365} {
@@ -99,7 +99,7 @@ func TestVolumeMetrics(t *testing.T) {
 	const all = "/api/gpu/H200/volume-metrics?"
 	// On 4 February: source a at 00:00 and 12:00. On the 3rd at 00:00 both sources, at 12:00 only a.
 	f("premium", all+"partial=true&startDate=2026-02-03", 200, `"granularity":"daily","count":2,"has_more":false,"data":[{"recorded_at":"2026-02-04T00:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.6475,"partial":true},{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z","utilization_ratio":`)
-	f("full", all+"partial=true&granularity=hourly&limit=1", 200, `"granularity":"hourly","count":1,"has_more":true,"data":[{"recorded_at":"2026-02-04T12:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.651,"partial":true}]`)
+	f("full", all+"partial=true&granularity=hourly&limit=1", 200, `"granularity":"hourly","count":1,"has_more":true,"next":{"endDate":"2026-02-04T00:00:00.000Z"},"data":[{"recorded_at":"2026-02-04T12:00:00.000Z","exact_timestamp":"2026-02-04T12:00:00.000Z","utilization_ratio":0.651,"partial":true}]`)
 	// Without partial=true the running day and hour are left out; the day or hour before is complete.
 	f("premium", all+"startDate=2026-02-03", 200, `"count":1,"has_more":false,"data":[{"recorded_at":"2026-02-03T00:00:00.000Z","exact_timestamp":"2026-02-03T12:00:00.000Z","utilization_ratio":`)
 	f("premium", all+"startDate=2026-02-03&partial=false", 200, `"count":1,`)

@@ -160,7 +160,9 @@ func codingHistory(q query) (web.Response, error) {
 	}
 	series := model.series[product.ID]
 	h.i, h.j = series.Range(assay.StartOfDay(ask.Start), to) // without a start from 1970, before all days
-	h.cut()
+	if other, more := h.cut(); more {
+		h.continueAt(&q, assay.FormatDay(series[other].Day))
+	}
 	head, err := h.appendCodingHead(make([]byte, 0, 256), product)
 	if err != nil {
 		return web.Response{}, err

@@ -38,8 +38,8 @@ func TestCoding_Edges(t *testing.T) {
 	f("history?product=copilot-merge", 200, empty)
 	f("history?product=cc-prs&startDate=2030-01-01", 200, empty)
 	f("history?product=cc-prs&endDate=2020-01-01", 200, empty)
-	f("history?product=cc-prs&startDate=1960-01-01&limit=1", 200, `"count":1,"has_more":true,"data":[{"date":"2025-12-01",`)
-	f("history?product=cc-prs&order=desc&limit=1", 200, `"count":1,"has_more":true,"data":[{"date":"2026-02-03","value":1044}]}`)
+	f("history?product=cc-prs&startDate=1960-01-01&limit=1", 200, `"count":1,"has_more":true,"next":{"startDate":"2025-12-02"},"data":[{"date":"2025-12-01",`)
+	f("history?product=cc-prs&order=desc&limit=1", 200, `"count":1,"has_more":true,"next":{"endDate":"2026-02-02"},"data":[{"date":"2026-02-03","value":1044}]}`)
 	// Codex has no Saturday; a bound's time of day makes no difference.
 	f("history?product=codex-prs&startDate=2026-01-31&endDate=2026-01-31", 200, empty)
 	f("history?product=cc-vs-codex-merge&startDate=2026-01-31&endDate=2026-01-31", 200, empty)

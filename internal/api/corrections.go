@@ -44,6 +44,9 @@ func corrections(q query) (web.Response, error) {
 	head = appendIntField(head, `,"count":`, len(rows))
 	head = appendBoolField(head, `,"has_more":`, more)
 	head = appendStringField(head, `,"next":`, next.cursor())
+	if more {
+		q.LinkNext([]web.Change{{Param: "since", Value: next.cursor()}})
+	}
 	version := web.NewVersion(0, []byte("corrections"), head, []byte(ask.gpu), []byte(ask.region), []byte(ask.granularity))
 	if newest, ok := q.snap.Publication(); ok {
 		version.Modified = newest.PublishedAt

@@ -244,6 +244,9 @@ func familyCorrections(q query) (web.Response, error) {
 	head = appendIntField(head, `,"count":`, len(rows))
 	head = appendBoolField(head, `,"has_more":`, more)
 	head = appendStringField(head, `,"next":`, next.cursor())
+	if more {
+		q.LinkNext([]web.Change{{Param: "since", Value: next.cursor()}})
+	}
 	version := web.NewVersion(0, []byte("corrections"), head, []byte(since.cursor()))
 	return web.Rows(version, append(head, `,"data":[`...), len(rows), func(dst []byte, k int) []byte {
 		return rows[k].append(dst)

@@ -60,7 +60,9 @@ func (q *query) gpuHistory(name string, form historyForm) (h gpuHistory, err err
 		h.i = max(h.i, 1)
 		h.j = max(h.i, h.j)
 	}
-	h.cut()
+	if other, more := h.cut(); more {
+		h.continueAt(q, assay.FormatInstant(h.series.At(other).At))
+	}
 	return h, nil
 }
 

@@ -28,9 +28,10 @@ type history struct {
 	desc        bool
 	limit       int
 	i, j        int
-	found       int    // rows in the range before the limit cut it
-	start, end  string // as given; empty when not
-	granularity string // as given
+	found       int          // rows in the range before the limit cut it
+	next        []web.Change // of the parameters, for the next page; none if there is no such page
+	start, end  string       // as given; empty when not
+	granularity string       // as given
 	order       string
 }
 
@@ -78,17 +79,33 @@ func (h *history) parse(q *query) (ask access.Ask, to int64, err error) {
 	return ask, to, err
 }
 
-// cut keeps the first rows in the served order.
-func (h *history) cut() {
+// cut keeps the first rows in the served order. It reports whether there are others, and the position of the first of
+// them in the series.
+func (h *history) cut() (other int, more bool) {
 	h.found = h.j - h.i
 	if h.limit == 0 || h.found <= h.limit {
-		return
+		return 0, false
 	}
 	if h.desc {
 		h.i = h.j - h.limit
-	} else {
-		h.j = h.i + h.limit
+		return h.i - 1, true
 	}
+	h.j = h.i + h.limit
+	return h.j, true
+}
+
+// continueAt lets the next page begin at a date or an instant.
+func (h *history) continueAt(q *query, at string, changes ...web.Change) {
+	bound := "startDate"
+	if h.desc {
+		bound = "endDate"
+	}
+	changes = append(changes, web.Change{Param: bound, Value: at})
+	if h.granularity == "auto" { // which would look at the length of what is left
+		changes = append(changes, web.Change{Param: "granularity", Value: h.grant.Grain.String()})
+	}
+	h.next = changes
+	q.LinkNext(changes)
 }
 
 // at returns the position in the series of row k.
@@ -105,8 +122,7 @@ func (h *history) count() int { return h.j - h.i }
 // appendCounts appends the end of an envelope up to the rows.
 func (h *history) appendCounts(dst []byte) []byte {
 	dst = appendIntField(dst, `,"count":`, h.count())
-	dst = appendBoolField(dst, `,"has_more":`, h.count() < h.found)
-	return append(dst, `,"data":[`...)
+	return append(appendMore(dst, h.next), `,"data":[`...)
 }
 
 // appendDailyHead appends the end of an envelope of daily rows up to the rows.
@@ -122,4 +138,20 @@ func (h *history) modelVersion(kind string, head []byte, received, modified int6
 	rest = strconv.AppendInt(append(rest, '.'), int64(h.i), 36)
 	rest = strconv.AppendBool(append(rest, '.'), h.desc)
 	return web.NewVersion(modified, []byte(kind), head, rest)
+}
+
+// appendMore appends whether there is a next page, and which parameters it needs beside those of this one.
+func appendMore(dst []byte, next []web.Change) []byte {
+	dst = appendBoolField(dst, `,"has_more":`, len(next) > 0)
+	for i, c := range next {
+		field := `,"next":{"`
+		if i > 0 {
+			field = `,"`
+		}
+		dst = appendStringField(append(append(dst, field...), c.Param...), `":`, c.Value)
+	}
+	if len(next) > 0 {
+		dst = append(dst, '}')
+	}
+	return dst
 }

@@ -191,7 +191,9 @@ func memoryHistory(q query) (web.Response, error) {
 		return web.Response{}, noMemory(name)
 	}
 	h.i, h.j = points.Range(ask.Start, to) // without a start from 1970, before all points
-	h.cut()
+	if other, more := h.cut(); more {
+		h.continueAt(&q, assay.FormatInstant(points[other].At))
+	}
 	head := h.appendMemoryHead(make([]byte, 0, 256), memoryType)
 	version := h.modelVersion("memory", head, model.changed, max(model.changed, points[len(points)-1].At))
 	middle := appendMemoryMiddle(nil, memoryType)

@@ -32,7 +32,7 @@ func TestMemory_Edges(t *testing.T) {
 	f(index+"?type=mem_ddr5_16gb", 200, `{"success":true,"access":"premium","date":"2026-02-03T21:00:00.000Z","count":1,"data":{"id":"mem_ddr5_16gb",`)
 	// An id and a name are one, also in the path, where a slash is escaped.
 	f(index+"?type=DDR5%2016Gb%20(2Gx8)%204800/5600", 200, `"count":1,"data":{"id":"mem_ddr5_16gb",`)
-	f("/api/memory/DDR5%2016Gb%20(2Gx8)%204800%2F5600/history?limit=1", 200, `{"success":true,"id":"mem_ddr5_16gb","memoryType":"DDR5 16Gb (2Gx8) 4800/5600","access":"premium","granularity":"daily","count":1,"has_more":true,"data":[{"date":"2025-12-01","id":"mem_ddr5_16gb",`)
+	f("/api/memory/DDR5%2016Gb%20(2Gx8)%204800%2F5600/history?limit=1", 200, `{"success":true,"id":"mem_ddr5_16gb","memoryType":"DDR5 16Gb (2Gx8) 4800/5600","access":"premium","granularity":"daily","count":1,"has_more":true,"next":{"startDate":"2025-12-02T21:00:00.000Z"},"data":[{"date":"2025-12-01","id":"mem_ddr5_16gb",`)
 	// Thirteen of fourteen have data; one of them old.
 	f(index, 200, `"date":"2026-02-03T21:00:00.000Z","count":13,"data":[{"id":"mem_ddr3_4gb",`)
 	f(index+"?type=mem_slc_1gb", 200, `"date":"2026-01-15T21:00:00.000Z","count":1,"data":{"id":"mem_slc_1gb",`)
@@ -61,9 +61,9 @@ func TestMemory_Edges(t *testing.T) {
 	f(history+"?endDate=2020-01-01", 200, empty)
 	f(history+"?startDate=2026-01-31&endDate=2026-02-01", 200, empty)
 	f(history+"?startDate=2026-02-03&endDate=2026-02-03", 200, `"count":1,"has_more":false,"data":[{"date":"2026-02-03",`)
-	f(history+"?endDate=2026-02-03T20:59:59Z&order=desc&limit=1", 200, `"count":1,"has_more":true,"data":[{"date":"2026-02-02",`)
+	f(history+"?endDate=2026-02-03T20:59:59Z&order=desc&limit=1", 200, `"count":1,"has_more":true,"next":{"endDate":"2026-01-30T21:00:00.000Z"},"data":[{"date":"2026-02-02",`)
 	f(history+"?startDate=2026-02-03T21:00:00Z", 200, `"count":1,`)
-	f(history+"?startDate=1960-01-01&limit=2", 200, `"count":2,"has_more":true,"data":[{"date":"2025-12-01",`)
+	f(history+"?startDate=1960-01-01&limit=2", 200, `"count":2,"has_more":true,"next":{"startDate":"2025-12-03T21:00:00.000Z"},"data":[{"date":"2025-12-01",`)
 	// The correction counts from when it came: for its day, the change after it, and the weeks that hold it.
 	const friday = history + "?startDate=2026-01-30&endDate=2026-01-30"
 	f(friday, 200, `"price":9,"weeklyHigh":9,`)

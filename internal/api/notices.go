@@ -2,6 +2,7 @@ package api
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/web"
@@ -53,12 +54,19 @@ func notices(q query) (web.Response, error) {
 		}
 		rows = append(rows, newNoticeRow(&n))
 	}
+	var next map[string]string
+	if more {
+		before := strconv.FormatInt(rows[len(rows)-1].Number, 10)
+		next = map[string]string{"before": before}
+		q.LinkNext([]web.Change{{Param: "before", Value: before}})
+	}
 	response, err := web.Object(struct {
-		Success bool        `json:"success"`
-		Count   int         `json:"count"`
-		HasMore bool        `json:"has_more"`
-		Data    []noticeRow `json:"data"`
-	}{true, len(rows), more, rows}, 0)
+		Success bool              `json:"success"`
+		Count   int               `json:"count"`
+		HasMore bool              `json:"has_more"`
+		Next    map[string]string `json:"next,omitempty"`
+		Data    []noticeRow       `json:"data"`
+	}{true, len(rows), more, next, rows}, 0)
 	return response.ShortLived(), err // a notice comes at any moment
 }
 

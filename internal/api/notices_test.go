@@ -37,8 +37,8 @@ func TestNotices(t *testing.T) {
 	}
 	f("/api/notices?gpuType=H200", 200, `"count":2,"has_more":false,"data":[{"number":2,`, `{"number":1,`)
 	f("/api/notices?kind=cessation", 200, `"count":1,"has_more":false,"data":[{"number":3,`)
-	f("/api/notices?limit=1", 200, `"count":1,"has_more":true,"data":[{"number":3,`)
-	f("/api/notices?limit=1&before=3", 200, `"count":1,"has_more":true,"data":[{"number":2,`)
+	f("/api/notices?limit=1", 200, `"count":1,"has_more":true,"next":{"before":"3"},"data":[{"number":3,`)
+	f("/api/notices?limit=1&before=3", 200, `"count":1,"has_more":true,"next":{"before":"2"},"data":[{"number":2,`)
 	f("/api/notices?limit=1&before=2", 200, `"count":1,"has_more":false,"data":[{"number":1,`)
 	f("/api/notices?gpuType=H20", 400, `"unknown_gpu"`)
 	f("/api/notices?kind=all", 400, `"kind\": must be no_value, fallback, history, methodology, cessation, resumption or message`)

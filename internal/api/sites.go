@@ -132,7 +132,12 @@ func neocloudSites(q query) (web.Response, error) {
 	page, total := all.Find(find)
 	head := appendIntField(make([]byte, 0, 512), `{"success":true,"access":"full","count":`, len(page))
 	head = appendIntField(head, `,"total":`, total)
-	head = appendBoolField(head, `,"has_more":`, find.Offset+len(page) < total)
+	var next []web.Change
+	if end := find.Offset + len(page); end < total {
+		next = []web.Change{{Param: "offset", Value: strconv.Itoa(end)}}
+		q.LinkNext(next)
+	}
+	head = appendMore(head, next)
 	head = append(append(append(head, `,"query":`...), query...), `,"sites":[`...)
 	row := func(dst []byte, k int) []byte { return all.AppendSite(dst, page[k]) }
 	if find.Near != nil {

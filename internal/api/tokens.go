@@ -259,11 +259,32 @@ func (v *tokenView) before(day int64) int {
 	return sort.Search(v.len(), func(k int) bool { return v.rows.days[v.position(k)] >= day })
 }
 
-// between picks the rows of the days in [from, to].
-func (v *tokenView) between(from, to int64) {
+// between picks the rows of the days in [from, to] after an offset.
+func (v *tokenView) between(q *query, from, to int64, offset int) {
 	v.i = v.before(from)
 	v.j = max(v.i, v.before(to+1))
-	v.cut()
+	if offset = min(offset, v.count()); v.desc {
+		v.j -= offset
+	} else {
+		v.i += offset
+	}
+	other, more := v.cut()
+	if !more {
+		return
+	}
+	// A page may end within a day: the next one skips the rows of that day that were served.
+	day := v.rows.days[v.position(other)]
+	served := other - v.before(day)
+	if v.desc {
+		served = v.before(day+1) - 1 - other
+	}
+	skip := web.Change{Param: "offset", Value: strconv.Itoa(served)}
+	if v.start == "" && v.end == "" && from == to { // a single day
+		v.next = []web.Change{{Param: "date", Value: assay.FormatDay(day)}, skip}
+		q.LinkNext(v.next)
+		return
+	}
+	v.continueAt(q, assay.FormatDay(day), skip)
 }
 
 // respond serves the picked rows in an envelope that begins with head.
@@ -348,6 +369,10 @@ func otpi(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
+	offset, err := q.tokenOffset()
+	if err != nil {
+		return web.Response{}, err
+	}
 	if !lab.Free {
 		ask.Paid = lab.Lab
 	}
@@ -367,7 +392,7 @@ func otpi(q query) (web.Response, error) {
 		last = view.latest(last)
 		first = max(first, last) // beyond it when even the latest lies before the window
 	}
-	view.between(first, last)
+	view.between(&q, first, last, offset)
 	head := appendTokenHead(grant)
 	switch {
 	case !single:
@@ -397,6 +422,9 @@ func (q *query) dayOrRange(h *history) (day dayAsk, ask access.Ask, to int64, er
 	}
 	return day, ask, to, q.readAsOf(&ask)
 }
+
+// tokenOffset is how many rows to leave out at the beginning, because an earlier page had them.
+func (q *query) tokenOffset() (int, error) { return q.Int("offset", 0, 0, tokenForm.maxLimit) }
 
 // latest is the newest day up to the given one that has a row.
 func (v *tokenView) latest(last int64) int64 {
@@ -434,6 +462,10 @@ func workload(q query) (web.Response, error) {
 	if err := q.readAsOf(&ask); err != nil {
 		return web.Response{}, err
 	}
+	offset, err := q.tokenOffset()
+	if err != nil {
+		return web.Response{}, err
+	}
 	modelFamily, err := q.Param("family")
 	if err != nil {
 		return web.Response{}, err
@@ -458,7 +490,8 @@ func workload(q query) (web.Response, error) {
 		return web.Response{}, err
 	}
 	view := q.tokenView(h, costs.dayRows, tokenFilter{lab: lab.Lab, family: modelFamily})
-	view.between(q.bounds(ask, grant, to))
+	first, last := q.bounds(ask, grant, to)
+	view.between(&q, first, last, offset)
 	head := appendGivenField(appendTokenHead(grant), `,"lab":`, lab.Lab)
 	head = view.appendRange(appendGivenField(head, `,"family":`, modelFamily))
 	if window != "" {

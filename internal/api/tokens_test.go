@@ -72,7 +72,7 @@ func TestTokens_Edges(t *testing.T) {
 	f("premium", "/api/otpi?as_of=2025-12-01", 404, "No token price found for any lab")
 	f("premium", "/api/workload?as_of=2025-12-01", 200, empty)
 	// Filters and pages.
-	f("full", "/api/workload?lab=anthropic&family=opus&order=desc&limit=1", 200, `"lab":"anthropic","family":"opus","startDate":null,"endDate":null,"count":1,"has_more":true,"data":[{"date":"2026-02-03","lab":"anthropic","family":"opus"`)
+	f("full", "/api/workload?lab=anthropic&family=opus&order=desc&limit=1", 200, `"lab":"anthropic","family":"opus","startDate":null,"endDate":null,"count":1,"has_more":true,"next":{"offset":"0","endDate":"2026-02-02"},"data":[{"date":"2026-02-03","lab":"anthropic","family":"opus"`)
 	f("full", "/api/workload?order=desc&limit=1", 200, `[{"date":"2026-02-03","lab":"minimax","family":"text"`)
 	f("full", "/api/workload?lab=deepseek&family=chat&limit=1", 200, `"cCents":0,"lfl":100,`)
 	// What was known then: the revision came at 9:00 on 2 February.

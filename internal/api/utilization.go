@@ -50,7 +50,9 @@ func volumeMetrics(q query) (web.Response, error) {
 		rows = rows[:n-1]
 	}
 	h.j = len(rows)
-	h.cut()
+	if other, more := h.cut(); more {
+		h.continueAt(&q, assay.FormatInstant(rows[other].Last))
+	}
 	head := h.appendHead(make([]byte, 0, 256), nil)
 	version := sharesVersion(modified, head, rows[h.i:h.j], h.desc)
 	return web.Rows(version, head, h.count(), func(dst []byte, k int) []byte {

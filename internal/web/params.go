@@ -198,3 +198,20 @@ func ParseNumber(text string) (v float64, ok bool) {
 	}
 	return 0, true // not -0
 }
+
+// Change is another value of a parameter.
+type Change struct{ Param, Value string }
+
+// LinkNext adds the header Link with the next page: this request with some parameters changed.
+func (r *Request) LinkNext(changes []Change) {
+	query := url.Values{}
+	for _, p := range r.params {
+		if p.known && p.value != "" {
+			query.Set(p.name, p.value)
+		}
+	}
+	for _, c := range changes {
+		query.Set(c.Param, c.Value)
+	}
+	r.SetHeader("Link", "<"+r.http.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
+}
