@@ -45,14 +45,22 @@ type Error struct {
 	Param      string        // the parameter that is wrong; empty if it is none
 	Allowed    []string      // the values of Param, where they can be listed
 	FreeFrom   string        // the first day that needs no key, when an earlier one was requested
+
+	// What a client knows of the response that it got. On the server they are empty.
+	Status    int    // the HTTP status; 0 without a response
+	RequestID string // what to quote in a report
 }
 
-// Error gives the message, and the cause where there is one.
+// Error gives the message, and the cause and the request id where there are any.
 func (e *Error) Error() string {
+	text := e.Message
 	if e.Err != nil {
-		return e.Message + ": " + e.Err.Error()
+		text += ": " + e.Err.Error()
 	}
-	return e.Message
+	if e.RequestID != "" {
+		text += " (request " + e.RequestID + ")"
+	}
+	return text
 }
 
 // Unwrap gives the cause.

@@ -34,3 +34,16 @@ func TestAsError_FindsOurs(t *testing.T) {
 		t.Errorf("without a cause the text is %q, the cause %v", ours.Error(), ours.Unwrap())
 	}
 }
+
+// A client's error also says which request it was.
+func TestError_NamesTheRequest(t *testing.T) {
+	t.Parallel()
+	e := &Error{Kind: TooMany, Message: "Too fast.", RequestID: "try-1"}
+	if got, want := e.Error(), "Too fast. (request try-1)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	e.Err = errors.New("the cause")
+	if got, want := e.Error(), "Too fast.: the cause (request try-1)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -140,7 +140,7 @@ func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 // closingResponse is a whole response to a connection that is closed after it, because there is no request to respond to.
 func (s *Server) closingResponse(status int, body ErrorBody, retryAfter time.Duration) []byte {
 	body.RequestID = s.newRequestID()
-	text := body.text()
+	text := body.JSON()
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	b = appendLine(b, "Content-Type", jsonType)
 	b = appendLine(b, "Content-Length", strconv.Itoa(len(text)))
