@@ -96,10 +96,15 @@ var packages = map[string]struct {
 			"internal/utilization",
 		why: "it moves points from the store into the snapshot, and computes none",
 	},
-	"verifier":         {may: "", why: "readers who trust no one use it in their own programs"},
-	"internal/fetch":   {may: "", why: "it sends requests, whatever they are about"},
-	"internal/pin":     {may: "internal/fetch internal/files verifier", why: "it keeps keys of logs, for monitors and witnesses"},
-	"internal/logtest": {may: "", why: "a log that judges ours is made without our code"},
+	"verifier": {may: "", why: "readers who trust no one use it in their own programs"},
+	"client": {
+		may: ". internal/httperror verifier",
+		why: "programs of readers import it: what it needs of Assay is the vocabulary, the form of errors and the proof",
+	},
+	"internal/httperror": {may: ".", why: "the server writes errors and the client reads them, by one table"},
+	"internal/fetch":     {may: "", why: "it sends requests, whatever they are about"},
+	"internal/pin":       {may: "internal/fetch internal/files verifier", why: "it keeps keys of logs, for monitors and witnesses"},
+	"internal/logtest":   {may: "", why: "a log that judges ours is made without our code"},
 	"internal/anchor": {
 		may: ". internal/fetch internal/proof", why: "a token is checked with nothing but what it is for",
 	},
@@ -144,8 +149,8 @@ var packages = map[string]struct {
 	"internal/http1":     {may: "internal/memfile", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
 	"internal/table":     {may: ".", why: "a table is made of the text of a response, whatever it is about"},
 	"internal/web": {
-		may: ". internal/access internal/cache internal/http1 internal/limit internal/limit/sharedlimit internal/memfile " +
-			"internal/redact internal/table",
+		may: ". internal/access internal/cache internal/http1 internal/httperror internal/limit internal/limit/sharedlimit " +
+			"internal/memfile internal/redact internal/table",
 		why: "the transport knows no market data and cannot reach the database",
 	},
 	"internal/api": {
@@ -416,6 +421,21 @@ func TestArch_RootIsStandardLibraryOnly(t *testing.T) {
 		}
 		if name == "net/http" {
 			t.Errorf("the root imports %s; statuses and headers belong to internal/web", name)
+		}
+	}
+}
+
+// Readers import these packages. What they depend on, their programs depend on, too.
+func TestArch_ReadersGetFewDependencies(t *testing.T) {
+	t.Parallel()
+	found := readPackages(t)
+	for _, name := range []string{"client", "internal/httperror", "verifier"} {
+		for _, dep := range found[name].imports {
+			first, _, _ := strings.Cut(dep, "/")
+			own := dep == module || strings.HasPrefix(dep, module+"/")
+			if strings.Contains(first, ".") && !own && !strings.HasPrefix(dep, "golang.org/x/mod/") {
+				t.Errorf("%s imports %s; it may import the standard library and the log's format, golang.org/x/mod", name, dep)
+			}
 		}
 	}
 }

@@ -48,5 +48,8 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// String returns the shortest exact decimal form.
+func (m Micros) String() string { return string(m.AppendJSON(nil)) }
+
 // Float returns the nearest float64, for distances.
 func (m Micros) Float() float64 { return float64(m) / 1e6 }

@@ -10,7 +10,7 @@ func TestMicros_JSON(t *testing.T) {
 	f := func(m Micros, text string) {
 		t.Helper()
 		got, err := json.Marshal(m)
-		if err != nil || string(got) != text {
+		if err != nil || string(got) != text || m.String() != text {
 			t.Errorf("%d is written %s (%v), want %s", int64(m), got, err, text)
 		}
 		var back Micros
