@@ -72,7 +72,7 @@ clean-all: clean ## also remove the linters, which take minutes to build
 # PostgreSQL and Redis are started once for everything that needs them. Each of these targets also works alone: then it starts
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
-NEEDED   := curl openssl python3 chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni
+NEEDED   := curl openssl python3 column chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni
 STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short fuzz-short unit-ui
 
 .PHONY: check
@@ -101,7 +101,7 @@ unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redi
 
 # Packages without goroutines of their own have nothing for the race detector to find. Everything else runs under it, in the
 # short form: it skips long tests that use one goroutine, and repeats on PostgreSQL only the tests about PostgreSQL.
-NO_GOROUTINES := . ./internal/access ./internal/coding ./internal/dashboard ./internal/flatparquet ./internal/index/... ./internal/jsonrows ./internal/ln \
+NO_GOROUTINES := . ./internal/access ./internal/coding ./internal/dashboard ./internal/flatparquet ./internal/httperror ./internal/index/... ./internal/jsonrows ./internal/ln \
 	./internal/memory ./internal/merkle ./internal/proof ./internal/sites ./internal/tokens ./internal/utilization ./internal/values ./scripts ./tools/bench ./tools/drill ./tools/growth ./tools/incidents ./tools/peers/stdlib ./tools/report ./tools/secondverifier ./tools/testenv ./verifier
 
 # SQLite itself, translated to Go, is not watched: it has no goroutines, and watching it takes most of the time of the tests
@@ -135,7 +135,7 @@ endif
 
 .PHONY: script
 script: build $(JUDGES) $(DUCKDB) ## tests of the command: its packages, and scripts that run the whole program
-	scripts/need curl openssl python3 nginx varnish haproxy
+	scripts/need curl openssl python3 column nginx varnish haproxy
 	$(if $(NPM),,@echo 'npm is not installed: the test with DuckDB is left out')
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...
 
