@@ -150,13 +150,18 @@ var packages = map[string]struct {
 	"internal/table":     {may: ".", why: "a table is made of the text of a response, whatever it is about"},
 	"internal/web": {
 		may: ". internal/access internal/cache internal/http1 internal/httperror internal/limit internal/limit/sharedlimit " +
-			"internal/memfile internal/redact internal/table",
+			"internal/memfile internal/push internal/redact internal/table",
 		why: "the transport knows no market data and cannot reach the database",
 	},
+	"internal/push": {may: "", why: "it sends events to connections, whatever they say"},
+	"internal/events": {
+		may: ". internal/access internal/family internal/snapshot internal/utilization",
+		why: "every node must make the same events from its own snapshot, and from nothing else",
+	},
 	"internal/api": {
-		may: ". internal/access internal/cache internal/coding internal/family internal/index " +
-			"internal/limit/sharedlimit internal/memory internal/proof internal/redact internal/sites internal/snapshot " +
-			"internal/table internal/tokens internal/utilization internal/values internal/web",
+		may: ". internal/access internal/cache internal/coding internal/events internal/family internal/index " +
+			"internal/limit/sharedlimit internal/memory internal/proof internal/push internal/redact internal/sites " +
+			"internal/snapshot internal/table internal/tokens internal/utilization internal/values internal/web",
 		why: "market data comes from memory",
 	},
 	"internal/console": {
@@ -166,8 +171,8 @@ var packages = map[string]struct {
 	},
 	"internal/apitest": {
 		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
-			"internal/index internal/keys internal/memory internal/seal internal/sites internal/snapshot internal/store " +
-			"internal/store/storetest internal/tokens internal/usage internal/web",
+			"internal/index internal/keys internal/memory internal/push internal/seal internal/sites internal/snapshot " +
+			"internal/store internal/store/storetest internal/tokens internal/usage internal/web",
 		why: "tests of the server's packages need the whole server",
 	},
 	"tools/relay":          {may: "", why: "it relays bytes between any two programs"},
@@ -230,7 +235,7 @@ var pure = map[string]string{
 var purePackages = []string{
 	"internal/index", "internal/appendonly", "internal/family", "internal/registry", "internal/memory",
 	"internal/coding", "internal/ln", "internal/tokens", "internal/sites", "internal/proof", "internal/access",
-	"internal/snapshot", "internal/limit", "internal/cache", "internal/redact", "internal/merkle", "verifier",
+	"internal/snapshot", "internal/events", "internal/limit", "internal/cache", "internal/redact", "internal/merkle", "verifier",
 }
 
 // clock lists the functions of package time that read the clock or wait for it.

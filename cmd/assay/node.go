@@ -21,6 +21,7 @@ import (
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/publish"
+	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
@@ -38,6 +39,7 @@ type node struct {
 	status   *web.NodeStatus
 	api      *api.API
 	server   *web.Server
+	hub      *push.Hub
 	protect  func() error // prepares the accounts for second factors; nil for a node without a listener
 }
 
@@ -94,9 +96,10 @@ func (v *service) newNode() (*node, error) {
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
 	})
+	n.hub = push.NewHub(v.now)
 	n.api = api.New(api.Config{
 		Snapshots: n.follower.Holder, Status: n.status, Limits: v.limits, Program: newVersion().program(), Now: v.now,
-		Log: v.log, Session: n.sessionInMemory,
+		Log: v.log, Session: n.sessionInMemory, WatchSession: n.accounts.WatchSession, Hub: n.hub,
 	})
 	n.follower.Prepare = n.api.Warm
 	var err error
@@ -177,7 +180,8 @@ func (n *node) loops() []func(context.Context) error {
 		}
 	}
 	if n.config.node.role.Reads() {
-		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.accounts.RunUse, n.counter.Run)
+		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.accounts.RunUse, n.counter.Run,
+			n.api.RunStreams, n.hub.Run)
 	}
 	return loops
 }
@@ -220,7 +224,7 @@ func (n *node) newServer() (*web.Server, error) {
 		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status, Pages: pages,
 		StandardHTTP: config.standardHTTP,
-		Data:         n.api.Data, Key: n.keyring.Lookup, Count: n.counter.Count,
+		Data:         n.api.Data, Key: n.keyring.Lookup, WatchKey: n.keyring.Watch, Hub: n.hub, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)

@@ -19,7 +19,7 @@ import (
 // reloadable are the flags that SIGHUP reads again. A change of another flag needs a restart.
 var reloadable = []string{
 	"access-log", "account-limit", "key-limit", "log-level", "max-connections", "max-connections-per-address",
-	"plan-limits", "proxy-header", "trusted-proxies",
+	"plan-limits", "proxy-header", "streams-per-address", "streams-per-key", "trusted-proxies",
 }
 
 // watchHangups returns the channel of SIGHUP, which no longer ends the program.
@@ -68,7 +68,7 @@ func (c *serverConfig) settings(log *slog.Logger) web.Settings {
 	return web.Settings{
 		LogOneIn: logOneIn, TrustedProxies: c.trustedProxies, ProxyHeader: c.proxyHeader,
 		KeyLimit: c.keyLimit, PlanLimits: c.planLimits, AccountLimit: c.accountLimit,
-		Connections: withinDescriptors(c.connections, descriptorLimit(), log),
+		Connections: withinDescriptors(c.connections, descriptorLimit(), log), Streams: c.streams,
 	}
 }
 

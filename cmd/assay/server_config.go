@@ -29,6 +29,7 @@ type serverConfig struct {
 	accountLimit   int // 0: ten times keyLimit
 	usageDays      int // 0: forever
 	connections    web.ConnectionLimits
+	streams        web.Streams
 	limits         string // may contain a password
 	logFile        string
 	logLevel       slog.Level
@@ -41,6 +42,7 @@ type serverConfig struct {
 func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	c.addr, c.node.role, c.keyLimit, c.accessLog = "127.0.0.1:8080", web.NodeAll, 600, 1
 	c.connections = web.ConnectionLimits{Total: 10_000, PerAddress: 256}
+	c.streams = web.Streams{PerKey: 10, PerAddress: 10}
 	flags := cmd.Flags()
 	parsedFlag(flags, "addr", textFlag, c.addr, "`HOST:PORT` to listen on", c.setAddr)
 	c.location.register(flags, defaultDir)
@@ -67,6 +69,10 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 		"`NUMBER` of connections at a time, fewer if the limit of open files requires it")
 	addNumberFlag(flags, &c.connections.PerAddress, "max-connections-per-address", 1, 1_000_000,
 		"`NUMBER` of connections at a time from one address, IPv6 by /64; trusted proxies are exempt")
+	addNumberFlag(flags, &c.streams.PerKey, "streams-per-key", 1, 1_000_000,
+		"`NUMBER` of streams at a time of one key, or of the sessions of one account")
+	addNumberFlag(flags, &c.streams.PerAddress, "streams-per-address", 1, 1_000_000,
+		"`NUMBER` of streams at a time of callers without a key from one address, IPv6 by /64")
 	parsedFlag(flags, "http", textFlag, "fast",
 		"`SERVER` of connections: fast, or standard to leave all to net/http", c.setHTTP)
 	completeFlag(cmd, "http", "fast", "standard")

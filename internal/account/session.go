@@ -120,6 +120,20 @@ func (s *Service) IdentifyInMemory(token string) (Session, bool) {
 	return session, ok
 }
 
+// WatchSession returns what finds out whose session it is later on, and whether it still lasts. It does not keep the
+// token itself, and does not count as a use of the session: a page that is left open does not keep its owner signed in.
+func (s *Service) WatchSession(token string) func(now int64) (assay.Caller, bool) {
+	hash, _ := hashToken(token) // that of no token is no one's
+	return func(now int64) (assay.Caller, bool) {
+		found, ok := s.sessions.Load().byHash[hash]
+		if !ok {
+			return assay.Caller{}, false
+		}
+		session, ok := s.ownerOf(found, now)
+		return session.Caller, ok && session.Caller.Restricted == assay.Unrestricted
+	}
+}
+
 // find finds a session in memory, or else in the store.
 func (s *Service) find(ctx context.Context, hash [32]byte, client netip.Addr) (liveSession, error) {
 	if found, ok := s.sessions.Load().byHash[hash]; ok {
@@ -131,11 +145,19 @@ func (s *Service) find(ctx context.Context, hash [32]byte, client netip.Addr) (l
 // identify returns the owner of a session that has not ended, and notes that it was used.
 func (s *Service) identify(found liveSession) (Session, bool) {
 	now := s.now()
+	session, ok := s.ownerOf(found, now)
+	if ok {
+		found.use.mark(now)
+	}
+	return session, ok
+}
+
+// ownerOf returns the owner of a session that has not ended.
+func (s *Service) ownerOf(found liveSession, now int64) (Session, bool) {
 	one := s.people.Load().byID[found.AccountID]
 	if one == nil || one.ClosedAt != 0 || found.end() <= now {
 		return Session{}, false
 	}
-	found.use.mark(now)
 	caller := assay.Caller{Tier: one.tierAt(now), AccountID: found.AccountID}
 	switch {
 	case found.Restricted:

@@ -15,6 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/cache"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/table"
 	"github.com/assaydata/assay/internal/tokens"
@@ -29,9 +30,12 @@ type Config struct {
 	Program   Program            // for /health
 	Now       func() time.Time
 	Log       *slog.Logger
+	Hub       *push.Hub // of the streams
 
 	// Session returns the caller whose session a cookie names. It must not wait for the database.
 	Session func(token string) (assay.Caller, bool)
+	// WatchSession returns what finds out whose session it is later on. It must not wait for the database either.
+	WatchSession func(token string) func(now int64) (assay.Caller, bool)
 }
 
 // Program says which program serves.
@@ -49,17 +53,20 @@ type API struct {
 	schedules    *cache.Cache[scheduleKey, index.Schedule]
 	past         *pastModels
 	costs        tokens.Memory
+	feed         *feed
 }
 
 // New makes the API.
 func New(config Config) *API {
-	return &API{
+	a := &API{
 		Config:       config,
 		catalogs:     cache.New[int64](cache.Limits[catalogBodies]{Entries: currentAndNext}),
 		descriptions: cache.New[int64](cache.Limits[description]{Entries: currentAndNext}),
 		schedules:    cache.New[scheduleKey](cache.Limits[index.Schedule]{Entries: currentAndNext}),
 		past:         newPastModels(),
 	}
+	a.feed = &feed{api: a}
+	return a
 }
 
 // currentAndNext is how many versions of something are needed at once: while a snapshot is prepared, requests read the
@@ -83,6 +90,7 @@ var serviceRoutes = []route{
 	{"/openapi.json", web.Unlimited, access.Public, openAPIJSON, nil},
 	{"/openapi.yaml", web.Unlimited, access.Public, openAPIYAML, nil},
 	{"/api/methodology", web.PerAddress, access.Public, methodology, methodologyColumns},
+	{"/api/stream", web.PerCaller, access.FreeGPU, stream, nil},
 	{"/api/notices", web.PerAddress, access.Public, notices, noticeColumns},
 	{"/api/publications/latest", web.PerAddress, access.Public, latestPublication, nil},
 	{"/api/corrections", web.PerKey, access.Keyed, corrections, correctionColumns},
@@ -91,7 +99,10 @@ var serviceRoutes = []route{
 
 // Routes are all routes of the API.
 func (a *API) Routes() web.Group {
-	group := web.Group{Session: func(_ *web.Request, token string) (assay.Caller, bool) { return a.Session(token) }}
+	group := web.Group{
+		Session:      func(_ *web.Request, token string) (assay.Caller, bool) { return a.Session(token) },
+		WatchSession: a.WatchSession,
+	}
 	add := func(r route) {
 		group.Routes = append(group.Routes, web.Route{
 			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule, Table: r.table,

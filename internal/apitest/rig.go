@@ -20,6 +20,7 @@ import (
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
@@ -86,18 +87,20 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 	r.Accounts = &account.Service{Store: r.DB, Keys: keyring, Now: r.now, Log: log, HashMemory: 64}
 	r.Must(r.Accounts.Load(context.Background()))
 	r.Usage = usage.New(r.DB, log, r.now)
+	hub := push.NewHub(r.now)
 	r.Config = Config{
 		Status: web.StatusConfig{Role: web.NodeAll, Ping: r.ping, Now: r.now, Log: log},
 		API: api.Config{
 			Snapshots: r.Snapshots, Program: api.Program{Release: "test", Commit: "0123456789ab", Schema: 1}, Now: r.now,
-			Log: log, Session: r.sessionInMemory,
+			Log: log, Session: r.sessionInMemory, WatchSession: r.Accounts.WatchSession, Hub: hub,
 		},
 		Console: console.Config{
 			Accounts: r.Accounts, Usage: r.Usage, Determinations: r.determinations,
 			ValueRecords: r.valueRecords, Log: func() console.Log { return r.DB },
 		},
 		Web: web.Config{
-			Settings: web.Settings{KeyLimit: 600}, Now: r.now, Requests: &r.Logs, Log: log, Key: keyring.Lookup,
+			Settings: web.Settings{KeyLimit: 600, Streams: web.Streams{PerKey: 10, PerAddress: 10}},
+			Now:      r.now, Requests: &r.Logs, Log: log, Key: keyring.Lookup, WatchKey: keyring.Watch, Hub: hub,
 			Count: r.Usage.Count,
 		},
 	}
@@ -299,9 +302,12 @@ func (r *Rig) Write(method, caller, target, body string, headers ...string) Repl
 // Send sends a request and checks the response against the description of the API.
 func (r *Rig) Send(request *http.Request) Reply {
 	r.Test.Helper()
-	recorder := httptest.NewRecorder()
+	recorder := &recorder{ResponseRecorder: httptest.NewRecorder()}
 	r.ServeHTTP(recorder, request)
 	response := recorder.Result()
+	if recorder.taken != nil {
+		response = r.firstEvents(recorder.taken)
+	}
 	for name, values := range response.Header { // as the network would deliver them
 		response.Header[http.CanonicalHeaderKey(name)] = values
 	}

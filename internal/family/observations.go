@@ -29,6 +29,10 @@ type AnyObservations interface {
 	WithoutModels() AnyObservations
 	// Count returns how many observations were known at a moment, all revisions included.
 	Count(moment int64) int
+	// NewestArrival returns when the newest observation was received, or 0 without any.
+	NewestArrival() int64
+	// EachArrival calls f for each observation that was received at an instant or after it, in the order of receipt.
+	EachArrival(from int64, f func(Arrival))
 	// Settled returns up to which slot each series is final at a moment, and when more will be; 0 for never.
 	Settled(moment int64, s Settlement) (final map[string]int64, next int64)
 	// EachLateRow calls f for each late row that was received up to a moment, in the order of receipt.

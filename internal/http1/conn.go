@@ -25,7 +25,8 @@ type conn struct {
 	request  request
 	response Response
 	context  *requestContext
-	closing  bool // it ends after this response
+	closing  bool           // it ends after this response
+	taken    func(net.Conn) // who has taken it over; nil for no one
 
 	servedAny bool // a request
 
@@ -77,7 +78,11 @@ func (c *conn) wake() { _ = c.nc.SetReadDeadline(longAgo) } // fails for a conne
 func (c *conn) serve() (unread []byte, handOff bool) {
 	for c.read() {
 		served, ok := c.serveAll()
-		if c.flush(); c.err != nil || c.closing {
+		if c.flush(); c.taken != nil {
+			c.release()
+			return nil, false
+		}
+		if c.err != nil || c.closing {
 			break
 		}
 		if !ok {
@@ -141,7 +146,7 @@ var endOfHead = []byte("\r\n\r\n")
 // serveAll serves the complete requests that were read, and returns how many bytes they had. It is not ok if what
 // follows them is not for this package.
 func (c *conn) serveAll() (served int, ok bool) {
-	for served < len(c.in) && !c.closing && c.err == nil {
+	for served < len(c.in) && !c.closing && c.taken == nil && c.err == nil {
 		rest := c.in[served:]
 		size := bytes.Index(rest, endOfHead)
 		if size < 0 {
@@ -165,9 +170,9 @@ func (c *conn) serveOne() {
 	c.earlier = c.out[c.skip:start:start]
 	c.closing = c.request.fields.Close || c.server.stopping.Load()
 	c.response.reset()
-	if c.callHandler() {
+	if returned := c.callHandler(); returned && c.taken == nil {
 		c.response.finish()
-	} else { // what was sent must not be taken for the whole
+	} else if !returned { // what was sent must not be taken for the whole
 		c.closing = true
 		if c.response.sent {
 			start = 0
@@ -178,6 +183,9 @@ func (c *conn) serveOne() {
 		c.closeContext()
 	}
 	c.earlier = nil
+	if c.taken != nil {
+		return
+	}
 	if len(c.out) > maxOut {
 		c.flush()
 	}

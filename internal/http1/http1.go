@@ -47,6 +47,10 @@ func (s *Server) ServeConn(nc net.Conn) {
 		unread, handOff = c.serve()
 		s.remove(c)
 	}
+	if c.taken != nil {
+		go c.taken(nc) // on a stack that no handler has made large
+		return
+	}
 	if handOff {
 		s.HandOff(nc, unread)
 		return

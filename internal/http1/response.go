@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -54,6 +55,10 @@ func (w *Response) WriteHeader(status int) { w.Start(status, nil, -1) }
 
 // CloseAfter ends the connection after the response. It must be called before the response starts.
 func (w *Response) CloseAfter() { w.conn.closing = true }
+
+// Take makes take the owner of the connection once the handler has returned, which must not have started a response:
+// whatever the client gets from then on, take sends. A request that the client has sent meanwhile is lost.
+func (w *Response) Take(take func(net.Conn)) { w.conn.taken = take }
 
 // Start is WriteHeader with further lines of the header, each of the form "Name: value\r\n", and with the length of the
 // body if that is known; otherwise it is -1.

@@ -24,6 +24,9 @@ import (
 type Holder struct {
 	current   atomic.Pointer[Snapshot]
 	announced atomic.Pointer[announcement]
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when another snapshot becomes current; nil if no one waits for that; guarded by mu
 }
 
 // announcement is a snapshot that becomes current at an instant.
@@ -47,6 +50,23 @@ func (h *Holder) At(instant int64) *Snapshot {
 func (h *Holder) Store(s *Snapshot) {
 	h.current.Store(s)
 	h.announced.Store(nil)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.changed != nil {
+		close(h.changed)
+		h.changed = nil
+	}
+}
+
+// Changed returns a channel that is closed when another snapshot becomes current. Call it before Load, so that none in
+// between is missed.
+func (h *Holder) Changed() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.changed == nil {
+		h.changed = make(chan struct{})
+	}
+	return h.changed
 }
 
 // Announce makes s the snapshot of requests from an instant on. Store must follow.

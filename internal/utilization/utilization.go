@@ -56,8 +56,9 @@ func (f *feeds) with(added []assay.UtilizationReading) *feeds {
 
 // Lines has the readings of all lines. It is not changed: With returns one with more of them, which shares what it can.
 type Lines struct {
-	feeds *feeds
-	of    map[assay.Line]readings
+	feeds    *feeds
+	of       map[assay.Line]readings
+	arrivals appendonly.List[Arrival] // the last ones, see arrivals.go
 }
 
 // readings are those of a line, ordered by instant, then by when they count.
@@ -72,7 +73,7 @@ func (l Lines) With(added []assay.UtilizationReading) Lines {
 	if l.feeds == nil {
 		l.feeds = &feeds{numbers: map[feed]int32{}}
 	}
-	next := Lines{l.feeds.with(added), maps.Clone(l.of)}
+	next := Lines{l.feeds.with(added), maps.Clone(l.of), l.withArrivals(added)}
 	if next.of == nil {
 		next.of = map[assay.Line]readings{}
 	}

@@ -42,6 +42,7 @@ const (
 // conn is a connection that has a deadline.
 type conn struct {
 	net.Conn
+	owner    *conns
 	address  netip.Addr   // what the client counts as
 	exempt   bool         // from the limit of one address
 	deadline atomic.Int64 // second at which it is closed
@@ -137,7 +138,7 @@ func (l listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: nc, reshape: l.reshape}
+		c := &conn{Conn: nc, owner: l.conns, reshape: l.reshape}
 		refusal := l.conns.admit(c)
 		if refusal == nil {
 			return c, nil
@@ -160,7 +161,8 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	case http.StateIdle:
 		c.deadline.Store(cs.now.Load() + idleTimeout)
 		c.waiting.Store(true)
-	case http.StateClosed, http.StateHijacked:
+	case http.StateHijacked: // a stream, which is still a connection
+	case http.StateClosed:
 		cs.mu.Lock()
 		cs.forgetLocked(c)
 		cs.mu.Unlock()

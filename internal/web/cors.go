@@ -22,7 +22,7 @@ var exposed = []string{
 }
 
 // requestHeaders are those that scripts may send. Many send Content-Type with requests that have no body.
-var requestHeaders = []string{"Content-Type", "If-None-Match", "Prefer", "X-Request-Id"}
+var requestHeaders = []string{"Content-Type", "If-None-Match", "Last-Event-ID", "Prefer", "X-Request-Id"}
 
 // anyOrigin are the header lines that let any origin read, as the middleware writes them: the names sorted and in lower
 // case.

@@ -23,7 +23,9 @@ const (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	conns := newConns(s.connectionLimits, s.trusts)
 	go conns.run(ctx, s.config.Log)
-	return newServers(s, conns.changed, s.config.Log).serve(ctx, listener{l, conns, s.refuse, s.inOurShape}, s.config.StandardHTTP)
+	both := newServers(s, conns.changed, s.config.Log)
+	both.closeStreams = s.closeStreams
+	return both.serve(ctx, listener{l, conns, s.refuse, s.inOurShape}, s.config.StandardHTTP)
 }
 
 // servers are the two that share the connections. A connection begins at http1, unless that is switched off, and
@@ -33,6 +35,8 @@ type servers struct {
 	standard  *http.Server
 	handedOff handedOff
 	log       *slog.Logger
+
+	closeStreams func(context.Context) // nil without streams
 }
 
 func newServers(handler http.Handler, changed func(net.Conn, http.ConnState), log *slog.Logger) *servers {
@@ -110,6 +114,9 @@ func (b *servers) drain(ctx context.Context) error {
 	defer cancel()
 	fast := make(chan error, 1)
 	go func() { fast <- b.fast.Shutdown(ctx) }()
+	if b.closeStreams != nil {
+		b.closeStreams(ctx)
+	}
 	err := errors.Join(b.standard.Shutdown(ctx), <-fast)
 	if err != nil {
 		err = fmt.Errorf("requests in flight did not finish within %v: %w", drainTimeout, err)

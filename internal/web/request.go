@@ -172,6 +172,9 @@ func (r *Request) serve(found *resource) error {
 	if err := r.reportIgnored(); err != nil {
 		return err
 	}
+	if response.form == stream {
+		return r.sendStream(&response)
+	}
 	r.send(&response)
 	return nil
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/cache"
 	"github.com/assaydata/assay/internal/memfile"
+	"github.com/assaydata/assay/internal/push"
 )
 
 // Response is what a handler returns. Its constructors make the only forms there are: a ready body, a text or rows in
-// one piece, rows in several pieces, rows appended one by one, an object that no cache may keep, a redirect.
+// one piece, rows in several pieces, rows appended one by one, an object that no cache may keep, a redirect, a stream.
 type Response struct {
 	form        responseForm
 	body        *Body // of ready and unstored
@@ -26,6 +27,7 @@ type Response struct {
 	shortLived  bool
 	immutable   bool
 	byAccept    bool
+	join        func(*push.Member) // of stream
 }
 
 type responseForm uint8
@@ -37,6 +39,7 @@ const (
 	appended
 	unstored
 	redirect
+	stream
 )
 
 // rows is an envelope with rows: a head up to the opening bracket, the rows, and a tail from the closing bracket.

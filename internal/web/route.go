@@ -41,6 +41,8 @@ type Group struct {
 	Private bool
 	// Session returns the caller whose session a request's cookie names.
 	Session func(r *Request, token string) (assay.Caller, bool)
+	// WatchSession returns what finds out whose session it is later on. It must not count as a use of the session.
+	WatchSession func(token string) func(now int64) (assay.Caller, bool)
 }
 
 // resource is a path with all of its routes.

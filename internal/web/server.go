@@ -22,6 +22,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/push"
 )
 
 // Config is what a server needs.
@@ -37,11 +38,15 @@ type Config struct {
 	// StandardHTTP leaves all connections to net/http.
 	StandardHTTP bool
 	Pages        Pages // the dashboard; nil for none
+	// Hub has the streams; nil for a server without routes that have any.
+	Hub *push.Hub
 
 	// Data describes what is being served. It is called once per request.
 	Data func() DataState
 	// Key returns the caller that a key belongs to. It must not wait for the database.
 	Key func(text string, now int64) (assay.Caller, error)
+	// WatchKey returns what finds out later on whose key it is, and whether it is still valid.
+	WatchKey func(text string) func(now int64) (assay.Caller, bool)
 	// Count records a finished request of a key. It must not wait for the database.
 	Count func(keyID, route string, status int, now int64)
 }

@@ -18,6 +18,7 @@ type Settings struct {
 	PlanLimits     map[assay.Tier]int
 	AccountLimit   int // of all keys and sessions of one account together; 0 for KeysPerAccount times KeyLimit
 	Connections    ConnectionLimits
+	Streams        Streams
 }
 
 // LogNone as Settings.LogOneIn logs no requests.

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package push
+
+import "net"
+
+// tryWrite writes what a connection takes without waiting for long.
+func tryWrite(nc net.Conn, text []byte) (n int, err error) { return writeSome(nc, text) }
