@@ -133,7 +133,7 @@ func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 		_ = nc.Close()
 		return
 	}
-	_, _ = nc.Write(s.closingResponse(Status(e.Kind), newErrorBody(e, ""), e.RetryAfter)) // to one that may be gone
+	_, _ = nc.Write(s.closingResponse(Status(e.Kind), NewErrorBody(e, ""), e.RetryAfter)) // to one that may be gone
 	_ = nc.Close()
 }
 

@@ -3,16 +3,21 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/jub0bs/cors"
+
+	"github.com/assaydata/assay"
 )
 
 // crossOrigin lets pages of other origins read: any origin without a key, the listed ones with a key.
 type crossOrigin struct {
 	anonymous *cors.Middleware
 	keyed     *cors.Middleware // nil when no origin is listed
+	posts     *cors.Middleware // likewise
 }
 
 // exposed are the response headers that scripts may read.
@@ -47,7 +52,56 @@ func newCORS(origins []string) (c crossOrigin, err error) {
 	if err != nil {
 		return c, fmt.Errorf("origins that may send keys: %w", err)
 	}
-	return c, nil
+	c.posts, err = cors.NewMiddleware(cors.Config{
+		Origins: origins, Methods: []string{http.MethodPost},
+		RequestHeaders: append(
+			[]string{"Authorization", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"}, requestHeaders...),
+		ResponseHeaders: exposed,
+	})
+	return c, err
+}
+
+// servePosts serves a route to which programs post. Browsers name the origin of the page that posts. Without this check
+// a page could reach a server that only its visitor can reach, also by letting its own name lead there.
+func (c *crossOrigin) servePosts(r *Request, found *resource) error {
+	origin := r.http.Header["Origin"]
+	switch {
+	case len(origin) == 0 || len(origin) == 1 && r.server.isOwnOrigin(origin[0], r.http.Host):
+		return r.serve(found)
+	case c.posts == nil:
+		return errOrigin
+	}
+	err := error(errOrigin)
+	//nolint:contextcheck // the request has the context
+	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if w.Header().Get("Access-Control-Allow-Origin") != "" {
+			err = r.serve(found)
+		}
+	})
+	c.posts.Wrap(next).ServeHTTP(&r.out, r.http)
+	if r.out.status != 0 {
+		return nil // to a preflight
+	}
+	return err
+}
+
+var errOrigin = &assay.Error{
+	Kind: assay.Forbidden, Code: "cross_origin",
+	Message: "This path takes requests from programs and from pages that the operator lists, not from this page.",
+}
+
+// isOwnOrigin reports whether an origin is this server: by its public address, or by an IP address or localhost. Any
+// other name may be one that a stranger has made lead here.
+func (s *Server) isOwnOrigin(origin, host string) bool {
+	if s.config.PublicURL != "" && origin == s.config.PublicURL {
+		return true
+	}
+	parsed, err := url.Parse(origin)
+	if err != nil || parsed.Host != host || host == "" {
+		return false
+	}
+	_, err = netip.ParseAddr(parsed.Hostname())
+	return err == nil || parsed.Hostname() == "localhost"
 }
 
 // serve serves a resource with the CORS headers that its request needs; a nil resource is an unknown path.

@@ -19,9 +19,10 @@ func Status(k assay.Kind) int { return httperror.Status(k) }
 type ErrorBody = httperror.Body
 
 // ErrorBody is the body that reports an error to this request.
-func (r *Request) ErrorBody(e *assay.Error) ErrorBody { return newErrorBody(e, r.id) }
+func (r *Request) ErrorBody(e *assay.Error) ErrorBody { return NewErrorBody(e, r.id) }
 
-func newErrorBody(e *assay.Error, id string) ErrorBody {
+// NewErrorBody is the body that reports an error to the request with an id.
+func NewErrorBody(e *assay.Error, id string) ErrorBody {
 	return ErrorBody{
 		Error: httperror.Label(e.Kind), Message: e.Message, Code: e.Code, RequestID: id,
 		Param: e.Param, Allowed: e.Allowed, FreeFrom: e.FreeFrom,

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,24 +50,11 @@ func (r *Request) skipBody() {
 // secrets.
 func (r *Request) ReadJSON(v any, fields ...string) error {
 	allowed := "a JSON object with " + JoinWords(fields, "and")
-	given, _, err := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
-	if err != nil || given != "application/json" {
-		return InvalidBody("the Content-Type is %q, must be application/json", shown(r.http.Header.Get("Content-Type")))
-	}
-	text, err := io.ReadAll(http.MaxBytesReader(r.out.ResponseWriter, r.http.Body, maxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return &assay.Error{
-			Kind: assay.TooLarge, Code: "body_too_large", Message: fmt.Sprintf("The body is longer than %d bytes.", maxBody),
-		}
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return InvalidBody("it did not arrive within %d seconds, must be %s", Seconds(bodyTimeout), allowed)
-	}
+	text, err := r.ReadBody(allowed, maxBody)
 	if err != nil {
-		return InvalidBody("it is incomplete, must be %s", allowed)
+		return err
 	}
-	r.setBodyDeadline(time.Time{}) // what follows is the wait for the client to hang up
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
 		return misread(err, allowed)
@@ -75,6 +63,28 @@ func (r *Request) ReadJSON(v any, fields ...string) error {
 		return InvalidBody("it has more than one value, must be %s", allowed)
 	}
 	return nil
+}
+
+// ReadBody reads a body of JSON, of which errors say what it must be and how many bytes it may have.
+func (r *Request) ReadBody(mustBe string, most int64) ([]byte, error) {
+	given, _, err := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
+	if err != nil || given != "application/json" {
+		return nil, InvalidBody("the Content-Type is %q, must be application/json", shown(r.http.Header.Get("Content-Type")))
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(r.out.ResponseWriter, r.http.Body, most))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, &assay.Error{
+			Kind: assay.TooLarge, Code: "body_too_large", Message: fmt.Sprintf("The body is longer than %d bytes.", most),
+		}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, InvalidBody("it did not arrive within %d seconds, must be %s", Seconds(bodyTimeout), mustBe)
+	}
+	if err != nil {
+		return nil, InvalidBody("it is incomplete, must be %s", mustBe)
+	}
+	r.setBodyDeadline(time.Time{}) // what follows is the wait for the client to hang up
+	return text, nil
 }
 
 // misread says what is wrong with a body that does not decode.

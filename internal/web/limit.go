@@ -108,6 +108,12 @@ func (r *Request) CountMore(cost int) error {
 	return nil
 }
 
+// CountPublic counts a request of a route that has no limit as so many under the public one. It is for routes whose
+// requests cost nothing, or are requests of other routes, or neither, which only their bodies tell.
+func (r *Request) CountPublic(cost int) error {
+	return r.server.byAddress.countMany(r, LimitAddress(r.client), cost)
+}
+
 // countKeyed counts a request under its key, and under the account of the key. The headers are about the key, unless
 // the account's limit refuses the request. What one of them refuses does not count for the other.
 func (r *Request) countKeyed(cost int) error {

@@ -125,6 +125,11 @@ func NoStore(status int, v any) (Response, error) {
 	return Response{form: unstored, status: status, body: NewPlainBody(raw)}, nil
 }
 
+// NoStoreText responds with a JSON text that no cache may keep, or with nothing if it is empty.
+func NoStoreText(status int, text []byte) Response {
+	return Response{form: unstored, status: status, body: NewPlainBody(text)}
+}
+
 // Redirect sends the browser to another address.
 func Redirect(location string) Response { return Response{form: redirect, location: location} }
 
@@ -190,6 +195,9 @@ func (r *Request) send(a *Response) {
 	r.SetHeader("Vary", r.vary(a.byAccept || r.route.Table != nil))
 	if a.form == unstored {
 		r.SetHeader("Cache-Control", noStore)
+		if len(a.body.Text()) == 0 {
+			r.out.headers.contentType = ""
+		}
 		r.sendForm(a.status, &a.body.forms[identity])
 		return
 	}

@@ -39,6 +39,9 @@ type Group struct {
 	// Private routes are for the pages of this server only: no other origin may call them, and when they fail for a reason
 	// that is not the caller's, the response is a 503.
 	Private bool
+	// Posts is set for routes to which programs post, and which look at keys themselves: a page of another origin may only
+	// if it is one of those that may send keys. It is never set together with Private.
+	Posts bool
 	// Session returns the caller whose session a request's cookie names.
 	Session func(r *Request, token string) (assay.Caller, bool)
 	// WatchSession returns what finds out whose session it is later on. It must not count as a use of the session.

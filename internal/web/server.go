@@ -153,6 +153,8 @@ func (s *Server) dispatch(r *Request, data DataState) error {
 		return s.servePage(r)
 	case found != nil && found.group.Private:
 		return r.serve(found)
+	case found != nil && found.group.Posts:
+		return s.cors.servePosts(r, found)
 	}
 	return s.cors.serve(r, found)
 }
