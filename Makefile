@@ -64,7 +64,7 @@ clean: ## remove everything the targets made, except the linter (see clean-all)
 
 .PHONY: clean-all
 clean-all: clean ## also remove the linters, which take minutes to build
-	rm -rf tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/tessera/bin tools/vuln/bin
+	rm -rf tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/mcp/node_modules tools/tessera/bin tools/vuln/bin
 	rm -rf tools/peers/victoria/bin tools/peers/stdlib/bin tools/peers/express/node_modules
 
 ##@ Test
@@ -162,6 +162,22 @@ e2e: build ## tests of the dashboard in a real browser
 	scripts/need chromium curl
 	cd ui && $(PLAYWRIGHT) --project e2e --project bench
 
+# The official inspector of the Model Context Protocol, from the npm packages of its lockfile.
+INSPECTOR := tools/mcp/node_modules/.package-lock.json
+
+$(INSPECTOR): tools/mcp/package-lock.json
+	cd tools/mcp && $(NPM_CI)
+	@touch $@
+
+.PHONY: mcp-inspector
+ifeq ($(NPM),)
+mcp-inspector:
+	@echo 'npm is not installed: $@ is left out'
+else
+mcp-inspector: build $(INSPECTOR) ## let the official inspector list and call the tools for agents
+	$(GO) run ./tools/mcp
+endif
+
 FUZZTIME ?= 60s
 .PHONY: fuzz fuzz-short
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -226,7 +242,7 @@ GOVULNCHECK := tools/vuln/bin/govulncheck
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in Go modules and npm packages, as far as the network allows
-	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint tools/duckdb tools/peers/express
+	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint tools/duckdb tools/mcp tools/peers/express
 
 # In its own module, as golangci-lint is, and apart from it: a new version of one does not rebuild the other.
 $(GOVULNCHECK): tools/vuln/go.mod tools/vuln/go.sum

@@ -169,9 +169,14 @@ var packages = map[string]struct {
 			"internal/limit/sharedlimit internal/merkle internal/oidc internal/proof internal/usage internal/web verifier",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
+	"docs": {may: "", why: "documents are texts"},
+	"internal/mcp": {
+		may: ". docs internal/access internal/api internal/web verifier",
+		why: "tools call the routes of the API, and cannot reach what is behind them",
+	},
 	"internal/apitest": {
 		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
-			"internal/index internal/keys internal/memory internal/push internal/seal internal/sites internal/snapshot " +
+			"internal/index internal/keys internal/mcp internal/memory internal/push internal/seal internal/sites internal/snapshot " +
 			"internal/store internal/store/storetest internal/tokens internal/usage internal/web",
 		why: "tests of the server's packages need the whole server",
 	},
@@ -193,6 +198,7 @@ var packages = map[string]struct {
 		may: "tools/process tools/report",
 		why: "it measures the program from outside, as it measures nginx or psql",
 	},
+	"tools/mcp":          {may: "tools/process tools/target", why: "it judges the tools for agents from outside"},
 	"tools/peers/stdlib": {may: "", why: "Assay is compared with it, so it has nothing of Assay"},
 	"tools/drill": {
 		may: "tools/process tools/relay tools/report",

@@ -20,6 +20,7 @@ import (
 	"github.com/assaydata/assay/internal/hasher"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
+	"github.com/assaydata/assay/internal/mcp"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/snapshot"
@@ -220,15 +221,18 @@ func (n *node) newServer() (*web.Server, error) {
 		API: n.api, Accounts: n.accounts, Usage: n.counter, Limits: n.limits, OIDC: provider, OIDCName: config.signIn.name,
 		Determinations: n.determinations, ValueRecords: n.valueRecords, Log: func() console.Log { return n.data },
 	})
+	agents := mcp.New(mcp.Config{Release: assay.Release(), Log: n.log, CheckedBy: "the server"})
 	server, err := web.New(web.Config{
 		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status, Pages: pages,
 		StandardHTTP: config.standardHTTP,
 		Data:         n.api.Data, Key: n.keyring.Lookup, WatchKey: n.keyring.Watch, Hub: n.hub, Count: n.counter.Count,
-	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes())
+	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), agents.Routes(),
+		mcp.DocumentRoutes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)
 	}
+	agents.Serve(server)
 	return server, nil
 }
 

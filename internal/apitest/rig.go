@@ -20,6 +20,7 @@ import (
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/mcp"
 	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
@@ -39,7 +40,7 @@ type Rig struct {
 	Accounts  *account.Service
 	Usage     *usage.Counter
 	DB        *store.DB
-	Groups    []web.Group // the routes: market data, console, records, log
+	Groups    []web.Group // the routes: market data, console, records, log, agents, documents
 
 	Test      testing.TB // reports failures
 	Clock     time.Time
@@ -52,8 +53,9 @@ type Rig struct {
 	Sent      int               // requests so far; each comes from another address unless it names one
 	Dir       string            // of the database
 
-	web   web.Config
-	paths *http.ServeMux // knows the paths of the routes; it serves nothing
+	web    web.Config
+	agents *mcp.Server
+	paths  *http.ServeMux // knows the paths of the routes; it serves nothing
 }
 
 // Config is the configuration of the server's parts, which options of New may change.
@@ -121,7 +123,11 @@ func (r *Rig) NewServer(c Config) *web.Server {
 	r.API = api.New(c.API)
 	c.Console.API, c.Web.Data = r.API, r.API.Data
 	private := console.New(c.Console)
-	r.Groups = []web.Group{r.API.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes()}
+	r.agents = mcp.New(mcp.Config{Release: "test", Log: c.Web.Log, CheckedBy: "the server"})
+	r.Groups = []web.Group{
+		r.API.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), r.agents.Routes(),
+		mcp.DocumentRoutes(),
+	}
 	r.paths = http.NewServeMux()
 	known := map[string]bool{}
 	for _, group := range r.Groups {
@@ -141,6 +147,7 @@ func (r *Rig) newWebServer() *web.Server {
 	r.Test.Helper()
 	server, err := web.New(r.web, r.Groups...)
 	r.Must(err)
+	r.agents.Serve(server)
 	return server
 }
 

@@ -332,7 +332,7 @@ func parseBody(kind string, text []byte) (value any, err error) {
 	switch kind {
 	case "application/yaml":
 		return value, yaml.Unmarshal(text, &value)
-	case "text/plain", "application/octet-stream":
+	case "text/plain", "text/markdown", "application/octet-stream":
 		return string(text), nil
 	}
 	return value, json.Unmarshal(text, &value)

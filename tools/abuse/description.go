@@ -33,7 +33,7 @@ type segment struct {
 type path struct {
 	template   string
 	operations map[string]*operation
-	private    bool // for the pages of the server only
+	private    bool // not for pages of any origin
 }
 
 // operation is one method of one path.
@@ -138,7 +138,7 @@ func (d *description) add(template string, item *openapi3.PathItem) error {
 			}
 			o.responses[status] = newResponse(r.Value)
 		}
-		p.private = p.private || slices.Contains(described.Tags, "Accounts")
+		p.private = p.private || slices.Contains(described.Tags, "Accounts") || template == "/mcp"
 		p.operations[method] = o
 		d.operations = append(d.operations, o)
 	}
