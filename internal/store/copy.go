@@ -13,7 +13,7 @@ var ErrNotEmpty = errors.New("the database to copy into is not empty")
 // seeded are the tables that have rows in a new database; copied are the other tables of a copy.
 var (
 	seeded = []string{
-		"counters", "gpus", "regions", "labs", "memory_types", "coding_products", "settings", "log_tail",
+		"counters", "delivery_lease", "gpus", "regions", "labs", "memory_types", "coding_products", "settings", "log_tail",
 		"log_progress",
 	}
 	copied = []string{
@@ -25,6 +25,7 @@ var (
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",
 		"log_tiles", "log_bundles", "log_records", "log_methodologies", "checkpoints", "cosignatures",
 		"key_events", "imports", "anchors", "complaint_events", "notices", "restatements", "value_records",
+		"endpoints", "alerts", "deliveries",
 	}
 )
 

@@ -181,7 +181,7 @@ func TestAllRevisions_AfterAnUpgrade(t *testing.T) {
 		}
 		last := mustPublish(t, db, hours("H200", 0, store.PackedPart))
 		storetest.Exec(t, db, `DROP TABLE packed_points`)
-		storetest.Exec(t, db, `DELETE FROM migrations WHERE number >= 32`)
+		storetest.Exec(t, db, `DELETE FROM migrations WHERE number = 32`)
 		upgraded := storetest.OpenUpgraded(t, storetest.Address(t, db))
 		wantPacked(t, upgraded, last)
 		wantAll(t, upgraded, last/2)
@@ -195,7 +195,7 @@ func TestAllRevisions_UpgradeWithoutPublications(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		storetest.Exec(t, db, `DROP TABLE packed_points`)
-		storetest.Exec(t, db, `DELETE FROM migrations WHERE number >= 32`)
+		storetest.Exec(t, db, `DELETE FROM migrations WHERE number = 32`)
 		upgraded := storetest.OpenUpgraded(t, storetest.Address(t, db))
 		wantPacked(t, upgraded, 0)
 		wantAll(t, upgraded, math.MaxInt64)
