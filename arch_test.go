@@ -164,9 +164,17 @@ var packages = map[string]struct {
 			"internal/snapshot internal/table internal/tokens internal/utilization internal/values internal/web",
 		why: "market data comes from memory",
 	},
+	"internal/alert":   {may: ".", why: "which alerts fire follows from what was published"},
+	"internal/webhook": {may: "", why: "it sends bytes to an address, whatever they say"},
+	"internal/mail":    {may: "", why: "it sends texts, whatever they say"},
+	"internal/notify": {
+		may: ". internal/access internal/account internal/alert internal/live internal/mail internal/redact internal/store " +
+			"internal/webhook",
+		why: "it connects alerts, which are pure, with the store and with those who receive messages",
+	},
 	"internal/console": {
 		may: ". internal/access internal/account internal/api internal/cache internal/factor internal/keys " +
-			"internal/limit/sharedlimit internal/merkle internal/oidc internal/proof internal/usage internal/web verifier",
+			"internal/limit/sharedlimit internal/merkle internal/notify internal/oidc internal/proof internal/usage internal/web verifier",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"docs": {may: "", why: "documents are texts"},
@@ -176,8 +184,8 @@ var packages = map[string]struct {
 	},
 	"internal/apitest": {
 		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
-			"internal/index internal/keys internal/mcp internal/memory internal/push internal/seal internal/sites internal/snapshot " +
-			"internal/store internal/store/storetest internal/tokens internal/usage internal/web",
+			"internal/index internal/keys internal/mcp internal/memory internal/notify internal/push internal/seal internal/sites internal/snapshot " +
+			"internal/store internal/store/storetest internal/tokens internal/usage internal/web internal/webhook",
 		why: "tests of the server's packages need the whole server",
 	},
 	"tools/relay":          {may: "", why: "it relays bytes between any two programs"},
@@ -227,6 +235,7 @@ var never = map[string]string{
 	"internal/publish":  "a request must not be able to publish a value",
 	"internal/verify":   "verification takes long and belongs to a command",
 	"internal/backtest": "a backtest takes long and belongs to a command",
+	"internal/notify":   "alerts are in the database; they are evaluated and delivered beside the server",
 	"internal/live":     "the snapshot is all that the follower and the server share",
 	"internal/demo":     "the server knows synthetic data only by the snapshot's mark",
 }
@@ -239,7 +248,7 @@ var pure = map[string]string{
 }
 
 var purePackages = []string{
-	"internal/index", "internal/appendonly", "internal/family", "internal/registry", "internal/memory",
+	"internal/index", "internal/alert", "internal/appendonly", "internal/family", "internal/registry", "internal/memory",
 	"internal/coding", "internal/ln", "internal/tokens", "internal/sites", "internal/proof", "internal/access",
 	"internal/snapshot", "internal/events", "internal/limit", "internal/cache", "internal/redact", "internal/merkle", "verifier",
 }

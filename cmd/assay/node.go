@@ -21,6 +21,7 @@ import (
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/mcp"
+	"github.com/assaydata/assay/internal/notify"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/snapshot"
@@ -35,6 +36,7 @@ type node struct {
 	*service
 	keyring  *keys.Keyring
 	accounts *account.Service
+	alerts   *notify.Service
 	counter  *usage.Counter
 	follower *live.Follower
 	status   *web.NodeStatus
@@ -93,6 +95,10 @@ func (v *service) newNode() (*node, error) {
 	n := &node{service: v, keyring: &keys.Keyring{Log: v.log}, counter: usage.New(nil, v.log, v.now)}
 	n.counter.KeepDays = v.config.usageDays
 	n.accounts = &account.Service{Keys: n.keyring, Now: v.now, Log: v.log, Hasher: hasher.New(v.log)}
+	var err error
+	if n.alerts, err = n.newAlerts(); err != nil {
+		return nil, err
+	}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Now: v.now, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
@@ -103,7 +109,6 @@ func (v *service) newNode() (*node, error) {
 		Log: v.log, Session: n.sessionInMemory, WatchSession: n.accounts.WatchSession, Hub: n.hub,
 	})
 	n.follower.Prepare = n.api.Warm
-	var err error
 	n.server, err = n.newServer()
 	return n, err
 }
@@ -153,6 +158,7 @@ func (n *node) load(ctx context.Context) error {
 		return nil
 	}
 	n.keyring.Store, n.accounts.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.data
+	n.alerts.Store = n.store
 	if err := n.keyring.Load(ctx); err != nil {
 		return err
 	}
@@ -182,7 +188,7 @@ func (n *node) loops() []func(context.Context) error {
 	}
 	if n.config.node.role.Reads() {
 		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.accounts.RunUse, n.counter.Run,
-			n.api.RunStreams, n.hub.Run)
+			n.alerts.Run, n.api.RunStreams, n.hub.Run)
 	}
 	return loops
 }
@@ -218,8 +224,9 @@ func (n *node) newServer() (*web.Server, error) {
 		return nil, fmt.Errorf("read the dashboard: %w", err)
 	}
 	private := console.New(console.Config{
-		API: n.api, Accounts: n.accounts, Usage: n.counter, Limits: n.limits, OIDC: provider, OIDCName: config.signIn.name,
-		Determinations: n.determinations, ValueRecords: n.valueRecords, Log: func() console.Log { return n.data },
+		API: n.api, Accounts: n.accounts, Usage: n.counter, Alerts: n.alerts, Limits: n.limits, OIDC: provider,
+		OIDCName: config.signIn.name, Determinations: n.determinations, ValueRecords: n.valueRecords,
+		Log: func() console.Log { return n.data },
 	})
 	agents := mcp.New(mcp.Config{Release: assay.Release(), Log: n.log, CheckedBy: "the server"})
 	server, err := web.New(web.Config{

@@ -35,6 +35,7 @@ type serverConfig struct {
 	logLevel       slog.Level
 	accessLog      accessLog
 	signIn         signInConfig
+	alerts         alertConfig
 	node           nodeConfig
 	again          func() (next serverConfig, restart []string, err error) // reads the configuration again; see readAgain
 }
@@ -89,6 +90,7 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 		"`REQUESTS` to log: all, off, or a number for one in so many and every failure of the server", c.accessLog.set)
 	completeFlag(cmd, "access-log", "all", "off")
 	c.signIn.register(cmd)
+	c.alerts.register(cmd)
 }
 
 func (c *serverConfig) setAddr(text string) error {

@@ -72,7 +72,14 @@ var asks = map[string][]string{
 	"/api/account/sessions/{id}":    {"3f9c2a71d0b8"},
 	"/api/keys/{id}":                {"4fQz8K"},
 	"/api/keys/{id}/rotate":         {"4fQz8K"},
-	"/api/neocloud/map":             {"", "?country=no", "?as_of=2026-01-01"},
+	"/api/alerts/{id}":              {"al_k3v7m2q9x4"},
+	"/api/webhooks/{id}":            {"wh_p8d2n5r7t1"},
+
+	"/api/webhooks/{id}/secret/rotate":                {"wh_p8d2n5r7t1"},
+	"/api/webhooks/{id}/test":                         {"wh_p8d2n5r7t1"},
+	"/api/webhooks/{id}/deliveries":                   {"wh_p8d2n5r7t1"},
+	"/api/webhooks/{id}/deliveries/{delivery}/replay": {"4711"},
+	"/api/neocloud/map":                               {"", "?country=no", "?as_of=2026-01-01"},
 }
 
 // TestAccessMatrix writes what every caller gets from every route, for people to read: the status and, where the

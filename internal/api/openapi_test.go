@@ -57,6 +57,7 @@ func TestOpenAPI_OperationIDs(t *testing.T) {
 	verbs := map[string]*regexp.Regexp{
 		"GET":    regexp.MustCompile(`^(get|list)[A-Z][A-Za-z0-9]+$`),
 		"POST":   regexp.MustCompile(`^(create|complete|rotate)[A-Z][A-Za-z0-9]+$`),
+		"PATCH":  regexp.MustCompile(`^update[A-Z][A-Za-z0-9]+$`),
 		"PUT":    regexp.MustCompile(`^update[A-Z][A-Za-z0-9]+$`),
 		"DELETE": regexp.MustCompile(`^delete[A-Z][A-Za-z0-9]+$`),
 	}

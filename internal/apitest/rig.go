@@ -21,12 +21,14 @@ import (
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/mcp"
+	"github.com/assaydata/assay/internal/notify"
 	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
+	"github.com/assaydata/assay/internal/webhook"
 )
 
 // Rig is a server on a fixed snapshot, with keys in a real database and a clock that stands still until a test moves
@@ -39,6 +41,7 @@ type Rig struct {
 	Snapshots *snapshot.Holder
 	Accounts  *account.Service
 	Usage     *usage.Counter
+	Alerts    *notify.Service
 	DB        *store.DB
 	Groups    []web.Group // the routes: market data, console, records, log, agents, documents
 
@@ -90,6 +93,10 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 	r.Must(r.Accounts.Load(context.Background()))
 	r.Usage = usage.New(r.DB, log, r.now)
 	hub := push.NewHub(r.now)
+	r.Alerts = &notify.Service{
+		Store: r.DB, Accounts: r.Accounts, Sender: &webhook.Sender{Agent: "Assay-Webhook/test", Now: r.now}, Now: r.now,
+		Log: log,
+	}
 	r.Config = Config{
 		Status: web.StatusConfig{Role: web.NodeAll, Ping: r.ping, Now: r.now, Log: log},
 		API: api.Config{
@@ -97,7 +104,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 			Log: log, Session: r.sessionInMemory, WatchSession: r.Accounts.WatchSession, Hub: hub,
 		},
 		Console: console.Config{
-			Accounts: r.Accounts, Usage: r.Usage, Determinations: r.determinations,
+			Accounts: r.Accounts, Usage: r.Usage, Alerts: r.Alerts, Determinations: r.determinations,
 			ValueRecords: r.valueRecords, Log: func() console.Log { return r.DB },
 		},
 		Web: web.Config{

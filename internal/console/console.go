@@ -1,6 +1,6 @@
-// Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, sign-in
-// through an OpenID Connect provider, the look-up of determination records, and the log. Market data is served by
-// internal/api, which cannot reach the database.
+// Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, alerts and
+// webhooks, sign-in through an OpenID Connect provider, the look-up of determination records, and the log. Market data
+// is served by internal/api, which cannot reach the database.
 package console
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/notify"
 	"github.com/assaydata/assay/internal/oidc"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
@@ -23,8 +24,9 @@ type Config struct {
 	Accounts *account.Service
 	Usage    *usage.Counter
 	Limits   *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
-	OIDC     *oidc.Provider     // nil for none
-	OIDCName string             // the provider's name on the sign-in page
+	Alerts   *notify.Service
+	OIDC     *oidc.Provider // nil for none
+	OIDCName string         // the provider's name on the sign-in page
 
 	Log func() Log // the log, once the database is open
 
@@ -49,6 +51,7 @@ func New(config Config) *Console {
 // Routes are for the pages of this server: no other origin may call them, and nothing is cached.
 func (c *Console) Routes() web.Group {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	const patch = http.MethodPatch
 	route := func(method, path string, limit web.LimitClass, rule access.Rule, serve handler) web.Route {
 		return web.Route{Method: method, Path: path, Limit: limit, Rule: rule, Serve: serve}
 	}
@@ -82,6 +85,19 @@ func (c *Console) Routes() web.Group {
 		route(del, "/api/keys/{id}", web.PerKey, access.SignedIn, c.revokeKey),
 		route(post, "/api/keys/{id}/rotate", web.PerKey, access.SignedIn, c.rotateKey),
 		route(get, "/api/usage", web.PerKey, access.SignedInOrKey, c.showUsage),
+
+		route(get, "/api/alerts", web.PerKey, access.SignedInOrKey, c.listAlerts),
+		route(post, "/api/alerts", web.PerKey, access.SignedInOrKey, c.createAlert),
+		route(patch, "/api/alerts/{id}", web.PerKey, access.SignedInOrKey, c.changeAlert),
+		route(del, "/api/alerts/{id}", web.PerKey, access.SignedInOrKey, c.removeAlert),
+		route(get, "/api/webhooks", web.PerKey, access.SignedInOrKey, c.listWebhooks),
+		route(post, "/api/webhooks", web.PerKey, access.SignedInOrKey, c.createWebhook),
+		route(patch, "/api/webhooks/{id}", web.PerKey, access.SignedInOrKey, c.changeWebhook),
+		route(del, "/api/webhooks/{id}", web.PerKey, access.SignedInOrKey, c.removeWebhook),
+		route(post, "/api/webhooks/{id}/secret/rotate", web.PerKey, access.SignedInOrKey, c.rotateSecret),
+		route(post, "/api/webhooks/{id}/test", web.PerKey, access.SignedInOrKey, c.testWebhook),
+		route(get, "/api/webhooks/{id}/deliveries", web.PerKey, access.SignedInOrKey, c.listDeliveries),
+		route(post, "/api/webhooks/{id}/deliveries/{delivery}/replay", web.PerKey, access.SignedInOrKey, c.replayDelivery),
 	}}
 }
 

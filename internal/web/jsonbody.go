@@ -90,7 +90,7 @@ func (r *Request) ReadBody(mustBe string, most int64) ([]byte, error) {
 // misread says what is wrong with a body that does not decode.
 func misread(err error, allowed string) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return InvalidBody("%s is a JSON %s, must be %s", wrong.Field, wrong.Value, fieldType(wrong.Type.Kind()))
+		return InvalidBody("%s is a JSON %s, must be %s", wrong.Field, wrong.Value, fieldType(wrong.Type))
 	}
 	if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
 		return InvalidBody("unknown field %s, must be %s", shown(field), allowed)
@@ -99,9 +99,14 @@ func misread(err error, allowed string) error {
 }
 
 // fieldType is the JSON type of a field of a body.
-func fieldType(kind reflect.Kind) string {
-	if kind == reflect.String {
+func fieldType(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[json.Number]():
+		return "a number"
+	case t.Kind() == reflect.String:
 		return "a string"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
 	}
 	return "an integer"
 }

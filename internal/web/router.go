@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxPathValues is how many variable segments a path may have; ours have one at most.
+// maxPathValues is how many variable segments a path may have; ours have two at most.
 const maxPathValues = 2
 
 // router finds the resource of a path. A literal segment goes before a variable one, and that before a variable such as
