@@ -31,6 +31,7 @@ type CodingHistory struct {
 	Granularity  string             `json:"granularity"`
 	Count        int                `json:"count"`
 	HasMore      bool               `json:"has_more"`
+	Next         map[string]string  `json:"next,omitempty"`
 	Data         []CodingHistoryRow `json:"data"`
 }
 

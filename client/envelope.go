@@ -23,11 +23,12 @@ type List[T any] struct {
 type Series[T any] struct {
 	Meta
 
-	GPUType     string       `json:"gpu_type"`
-	Region      string       `json:"region"`
-	Access      assay.Access `json:"access"`
-	Granularity string       `json:"granularity"` // what was served: daily or hourly
-	Count       int          `json:"count"`
-	HasMore     bool         `json:"has_more"` // the limit has cut rows off
-	Data        []T          `json:"data"`
+	GPUType     string            `json:"gpu_type"`
+	Region      string            `json:"region"`
+	Access      assay.Access      `json:"access"`
+	Granularity string            `json:"granularity"` // what was served: daily or hourly
+	Count       int               `json:"count"`
+	HasMore     bool              `json:"has_more"`       // the limit has cut rows off
+	Next        map[string]string `json:"next,omitempty"` // parameters of the next page; nil on the last one
+	Data        []T               `json:"data"`
 }

@@ -86,6 +86,7 @@ type HistoryRange struct {
 	Query       HistoryRangeQuery `json:"query"`
 	Count       int               `json:"count"`
 	HasMore     bool              `json:"has_more"`
+	Next        map[string]string `json:"next,omitempty"`
 	Data        []HistoryRangeRow `json:"data"`
 }
 

@@ -56,6 +56,7 @@ type MemoryHistory struct {
 	Granularity string             `json:"granularity"`
 	Count       int                `json:"count"`
 	HasMore     bool               `json:"has_more"`
+	Next        map[string]string  `json:"next,omitempty"`
 	Data        []MemoryHistoryRow `json:"data"`
 }
 

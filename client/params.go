@@ -131,6 +131,7 @@ type OTPIParams struct {
 	EndDate   Moment `query:"endDate"`
 	Order     string `query:"order"`
 	Limit     int    `query:"limit"`
+	Offset    int    `query:"offset"`
 	AsOf      Moment `query:"as_of"`
 }
 
@@ -143,6 +144,7 @@ type WorkloadParams struct {
 	EndDate    Moment `query:"endDate"`
 	Order      string `query:"order"`
 	Limit      int    `query:"limit"`
+	Offset     int    `query:"offset"`
 	AsOf       Moment `query:"as_of"`
 }
 

@@ -29,9 +29,10 @@ type Methodology struct {
 type Notices struct {
 	Meta
 
-	Count   int      `json:"count"`
-	HasMore bool     `json:"has_more"`
-	Data    []Notice `json:"data"`
+	Count   int               `json:"count"`
+	HasMore bool              `json:"has_more"`
+	Next    map[string]string `json:"next,omitempty"`
+	Data    []Notice          `json:"data"`
 }
 
 // Notice tells what happened, or will happen, to the index.

@@ -66,8 +66,8 @@ func routeCalls() []routeCall {
 			return c.NearestValue(ctx, "H200", &client.NearestValueParams{DateTime: "0001-01-01"})
 		}), &client.NearestValueParams{}},
 		{h200 + "history-simple", of(func(ctx ctx, c cl) (*client.Series[client.Point], error) { return c.HistorySimple(ctx, "H200", nil) }), &client.HistoryParams{}},
-		{h200 + "history-range?endDate=2026-01-22&startDate=2026-01-02", of(func(ctx ctx, c cl) (*client.HistoryRange, error) {
-			return c.HistoryRange(ctx, "H200", &client.HistoryParams{StartDate: "2026-01-02", EndDate: "2026-01-22"})
+		{h200 + "history-range?endDate=2026-01-22&limit=5&startDate=2026-01-02", of(func(ctx ctx, c cl) (*client.HistoryRange, error) {
+			return c.HistoryRange(ctx, "H200", &client.HistoryParams{StartDate: "2026-01-02", EndDate: "2026-01-22", Limit: 5})
 		}), &client.HistoryParams{}},
 		{h200 + "hourly", of(func(ctx ctx, c cl) (*client.Series[client.Point], error) { return c.HourlyHistory(ctx, "H200", nil) }), &client.SeriesParams{}},
 		{h200 + "realtime?minutes=5", of(func(ctx ctx, c cl) (*client.Realtime, error) {
@@ -87,8 +87,8 @@ func routeCalls() []routeCall {
 		}), &client.VolumeMetricsParams{}},
 		{"/api/gpu-utilization", of(func(ctx ctx, c cl) (*client.List[client.Utilization], error) { return c.GPUUtilization(ctx, nil) }), &client.GPUParams{}},
 		{"/api/memory-index", of(func(ctx ctx, c cl) (*client.MemoryIndex, error) { return c.MemoryIndex(ctx, nil) }), &client.MemoryIndexParams{}},
-		{"/api/memory/DDR5%2016Gb%20%282Gx8%29%204800%2F5600/history", of(func(ctx ctx, c cl) (*client.MemoryHistory, error) {
-			return c.MemoryHistory(ctx, "DDR5 16Gb (2Gx8) 4800/5600", nil)
+		{"/api/memory/DDR5%2016Gb%20%282Gx8%29%204800%2F5600/history?limit=2", of(func(ctx ctx, c cl) (*client.MemoryHistory, error) {
+			return c.MemoryHistory(ctx, "DDR5 16Gb (2Gx8) 4800/5600", &client.MemoryHistoryParams{Limit: 2})
 		}), &client.MemoryHistoryParams{}},
 		{"/api/llm-coding/index?product=cc-prs", of(func(ctx ctx, c cl) (*client.One[client.CodingValue], error) {
 			return c.CodingIndex(ctx, &client.CodingIndexParams{Product: "cc-prs"})
@@ -96,15 +96,15 @@ func routeCalls() []routeCall {
 		{"/api/llm-coding/history?product=cc-vs-codex", of(func(ctx ctx, c cl) (*client.CodingHistory, error) {
 			return c.CodingHistory(ctx, &client.CodingHistoryParams{Product: "cc-vs-codex"})
 		}), &client.CodingHistoryParams{}},
-		{"/api/llm-coding/history?product=cc-prs", of(func(ctx ctx, c cl) (*client.CodingHistory, error) {
-			return c.CodingHistory(ctx, &client.CodingHistoryParams{Product: "cc-prs"})
+		{"/api/llm-coding/history?limit=2&product=cc-prs", of(func(ctx ctx, c cl) (*client.CodingHistory, error) {
+			return c.CodingHistory(ctx, &client.CodingHistoryParams{Product: "cc-prs", Limit: 2})
 		}), &client.CodingHistoryParams{}},
 		{"/api/otpi", of(func(ctx ctx, c cl) (*client.TokenPrices, error) { return c.OTPI(ctx, nil) }), &client.OTPIParams{}},
-		{"/api/otpi?lab=openai&startDate=2026-01-20", of(func(ctx ctx, c cl) (*client.TokenPrices, error) {
-			return c.OTPI(ctx, &client.OTPIParams{Lab: "openai", StartDate: "2026-01-20"})
+		{"/api/otpi?lab=openai&limit=2&offset=1&startDate=2026-01-20", of(func(ctx ctx, c cl) (*client.TokenPrices, error) {
+			return c.OTPI(ctx, &client.OTPIParams{Lab: "openai", StartDate: "2026-01-20", Limit: 2, Offset: 1})
 		}), &client.OTPIParams{}},
-		{"/api/workload?lab=anthropic&windowDays=1", of(func(ctx ctx, c cl) (*client.Workload, error) {
-			return c.Workload(ctx, &client.WorkloadParams{Lab: "anthropic", WindowDays: 1})
+		{"/api/workload?lab=anthropic&limit=3&windowDays=1", of(func(ctx ctx, c cl) (*client.Workload, error) {
+			return c.Workload(ctx, &client.WorkloadParams{Lab: "anthropic", WindowDays: 1, Limit: 3})
 		}), &client.WorkloadParams{}},
 		{"/api/workload", of(func(ctx ctx, c cl) (*client.Workload, error) { return c.Workload(ctx, nil) }), &client.WorkloadParams{}},
 		{"/api/gpu/H100%20SXM/determination?date=2026-01-30&region=us-east&revision=0", of(func(ctx ctx, c cl) (*client.Determination, error) {
@@ -133,8 +133,8 @@ func routeCalls() []routeCall {
 		{"/api/neocloud/sites?lat=59.9139&lng=10.7522&radius_km=0.5&scope=all", of(func(ctx ctx, c cl) (*client.Sites, error) {
 			return c.Sites(ctx, &client.SitesParams{Lat: new(59.9139), Lng: new(10.7522), RadiusKm: 0.5, Scope: "all"})
 		}), &client.SitesParams{}},
-		{"/api/neocloud/sites?country=no", of(func(ctx ctx, c cl) (*client.Sites, error) {
-			return c.Sites(ctx, &client.SitesParams{Country: "no"})
+		{"/api/neocloud/sites?country=no&limit=1", of(func(ctx ctx, c cl) (*client.Sites, error) {
+			return c.Sites(ctx, &client.SitesParams{Country: "no", Limit: 1})
 		}), &client.SitesParams{}},
 		{"/api/neocloud/sites/aggregate?by=gpu_type", of(func(ctx ctx, c cl) (*client.SitesAggregate, error) {
 			return c.SitesAggregate(ctx, &client.SitesAggregateParams{By: "gpu_type"})

@@ -10,12 +10,13 @@ import (
 type Sites struct {
 	Meta
 
-	Access  assay.Access `json:"access"`
-	Count   int          `json:"count"`
-	Total   int          `json:"total"` // on all pages
-	HasMore bool         `json:"has_more"`
-	Query   SitesQuery   `json:"query"`
-	Sites   []Site       `json:"sites"`
+	Access  assay.Access      `json:"access"`
+	Count   int               `json:"count"`
+	Total   int               `json:"total"` // on all pages
+	HasMore bool              `json:"has_more"`
+	Next    map[string]string `json:"next,omitempty"`
+	Query   SitesQuery        `json:"query"`
+	Sites   []Site            `json:"sites"`
 }
 
 // SitesQuery is what was applied.

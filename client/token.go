@@ -11,14 +11,15 @@ import (
 type TokenPrices struct {
 	Meta
 
-	Access      assay.Access `json:"access"`
-	Granularity string       `json:"granularity"`
-	Date        *Day         `json:"date,omitempty"`
-	StartDate   *string      `json:"startDate,omitempty"` // as it was sent
-	EndDate     *string      `json:"endDate,omitempty"`
-	Count       int          `json:"count"`
-	HasMore     bool         `json:"has_more"`
-	Data        []TokenPrice `json:"data"`
+	Access      assay.Access      `json:"access"`
+	Granularity string            `json:"granularity"`
+	Date        *Day              `json:"date,omitempty"`
+	StartDate   *string           `json:"startDate,omitempty"` // as it was sent
+	EndDate     *string           `json:"endDate,omitempty"`
+	Count       int               `json:"count"`
+	HasMore     bool              `json:"has_more"`
+	Next        map[string]string `json:"next,omitempty"`
+	Data        []TokenPrice      `json:"data"`
 }
 
 // TokenPrice is what a lab's paid models cost on a day, in USD per million tokens. The prices of input, cached input
@@ -39,16 +40,17 @@ type TokenPrice struct {
 type Workload struct {
 	Meta
 
-	Access      assay.Access  `json:"access"`
-	Granularity string        `json:"granularity"`
-	Lab         *string       `json:"lab"` // as it was sent, like the next three
-	Family      *string       `json:"family"`
-	StartDate   *string       `json:"startDate"`
-	EndDate     *string       `json:"endDate"`
-	WindowDays  int           `json:"windowDays,omitempty"` // as it was sent
-	Count       int           `json:"count"`
-	HasMore     bool          `json:"has_more"`
-	Data        []WorkloadRow `json:"data"`
+	Access      assay.Access      `json:"access"`
+	Granularity string            `json:"granularity"`
+	Lab         *string           `json:"lab"` // as it was sent, like the next three
+	Family      *string           `json:"family"`
+	StartDate   *string           `json:"startDate"`
+	EndDate     *string           `json:"endDate"`
+	WindowDays  int               `json:"windowDays,omitempty"` // as it was sent
+	Count       int               `json:"count"`
+	HasMore     bool              `json:"has_more"`
+	Next        map[string]string `json:"next,omitempty"`
+	Data        []WorkloadRow     `json:"data"`
 }
 
 // WorkloadRow is what a request to a family of a lab's models cost, and why that changed.
