@@ -60,6 +60,7 @@ run: build ## build, start the demo, and print keys and requests to try
 .PHONY: clean
 clean: ## remove everything the targets made, except the linter (see clean-all)
 	rm -rf bin ui/node_modules ui/generated ui/test-results
+	rm -rf sdk/typescript/node_modules sdk/typescript/src/generated sdk/typescript/dist sdk/typescript/build sdk/typescript/LICENSE
 	find internal/dashboard/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: clean-all
@@ -155,6 +156,24 @@ sdk-python: build ## types, tests and packages (in bin/python) of the Python cli
 	cd sdk/python && $(PYTHON) -m build --no-isolation --skip-dependency-check --outdir $(DIST) . >$(DIST)/log 2>&1 || { cat $(DIST)/log; exit 1; }
 	cd sdk/python && ASSAY_BINARY=$(CURDIR)/$(BIN) ASSAY_PYTHON_DIST=$(DIST) $(PYTHON) -m pytest -q
 
+SDK_TS_PACKAGES := sdk/typescript/node_modules/.package-lock.json
+
+$(SDK_TS_PACKAGES): sdk/typescript/package-lock.json
+	cd sdk/typescript && $(NPM_CI)
+	@touch $@
+
+# The package that npm publishes is built on the way.
+.PHONY: sdk-ts
+ifeq ($(NPM),)
+sdk-ts:
+	@echo 'npm is not installed: $@ is left out'
+else
+sdk-ts: build $(SDK_TS_PACKAGES) ## build, lint and tests of the TypeScript SDK, if npm is installed
+	cd sdk/typescript && npm run --silent lint
+	cd sdk/typescript && npm run --silent format:check -- --log-level warn
+	cd sdk/typescript && ASSAY_BINARY=$(CURDIR)/$(BIN) npm run --silent test
+endif
+
 PLAYWRIGHT := node_modules/.bin/playwright test --config e2e/playwright.config.ts
 
 .PHONY: e2e
@@ -242,7 +261,7 @@ GOVULNCHECK := tools/vuln/bin/govulncheck
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in Go modules and npm packages, as far as the network allows
-	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui tools/lint tools/duckdb tools/mcp tools/peers/express
+	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui sdk/typescript tools/lint tools/duckdb tools/mcp tools/peers/express
 
 # In its own module, as golangci-lint is, and apart from it: a new version of one does not rebuild the other.
 $(GOVULNCHECK): tools/vuln/go.mod tools/vuln/go.sum

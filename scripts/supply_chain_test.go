@@ -11,7 +11,7 @@ import (
 )
 
 // npmFolders are the folders with npm packages.
-var npmFolders = []string{"../ui", "../tools/duckdb", "../tools/lint", "../tools/mcp", "../tools/peers/express"}
+var npmFolders = []string{"../ui", "../sdk/typescript", "../tools/duckdb", "../tools/lint", "../tools/mcp", "../tools/peers/express"}
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
@@ -32,7 +32,10 @@ func readJSON(t *testing.T, path string, into any) {
 // commandFiles are the files whose commands install or run tools.
 func commandFiles(t *testing.T) []string {
 	t.Helper()
-	files := []string{"../Makefile", "../.ci/run", "../ui/package.json", "../tools/lint/package.json", "../tools/mcp/package.json", "../tools/peers/express/package.json"}
+	files := []string{"../Makefile", "../.ci/run"}
+	for _, folder := range npmFolders {
+		files = append(files, folder+"/package.json")
+	}
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

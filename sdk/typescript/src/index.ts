@@ -1,0 +1,11 @@
+export { Client, type ArgumentsOf } from './client.js';
+export { AssayError, type ErrorKind } from './error.js';
+export { toDate } from './instant.js';
+export type * from './options.js';
+export type * from './responses.js';
+export type { RouteName, TableRouteName } from './routes.js';
+export type { Bye, Gap, Hello, MarketEventName, StreamData, StreamEvent } from './stream.js';
+export type { Table, TableFormat } from './table.js';
+export type { ClientOptions, Fetch, ResponseInfo } from './transport.js';
+export type { CacheLimits } from './cache.js';
+export { version } from './version.js';
