@@ -65,7 +65,7 @@ clean: ## remove everything the targets made, except the linter (see clean-all)
 
 .PHONY: clean-all
 clean-all: clean ## also remove the linters, which take minutes to build
-	rm -rf tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/mcp/node_modules tools/tessera/bin tools/vuln/bin
+	rm -rf tools/generators/bin tools/generators/node_modules tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/mcp/node_modules tools/tessera/bin tools/vuln/bin
 	rm -rf tools/peers/victoria/bin tools/peers/stdlib/bin tools/peers/express/node_modules
 
 ##@ Test
@@ -197,6 +197,28 @@ mcp-inspector: build $(INSPECTOR) ## let the official inspector list and call th
 	$(GO) run ./tools/mcp
 endif
 
+# Generators of clients, and a validating proxy. oapi-codegen has its own module, as golangci-lint has.
+GENERATORS := tools/generators
+OAPI       := $(GENERATORS)/bin/oapi-codegen
+
+$(OAPI): $(GENERATORS)/go.mod $(GENERATORS)/go.sum
+	cd $(GENERATORS) && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/oapi-codegen \
+		github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+	@touch $@
+
+$(GENERATORS)/node_modules/.package-lock.json: $(GENERATORS)/package-lock.json
+	cd $(GENERATORS) && $(NPM_CI)
+	@touch $@
+
+.PHONY: generators
+ifeq ($(NPM),)
+generators:
+	@echo 'npm is not installed: $@ is left out'
+else
+generators: build $(OAPI) $(GENERATORS)/node_modules/.package-lock.json ## clients that others generate from the API description, and a validating proxy
+	cd $(GENERATORS) && ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) node --test
+endif
+
 FUZZTIME ?= 60s
 .PHONY: fuzz fuzz-short
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -261,7 +283,7 @@ GOVULNCHECK := tools/vuln/bin/govulncheck
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in Go modules and npm packages, as far as the network allows
-	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui sdk/typescript tools/lint tools/duckdb tools/mcp tools/peers/express
+	GOVULNCHECK=$(GOVULNCHECK) scripts/vuln ui sdk/typescript tools/generators tools/lint tools/duckdb tools/mcp tools/peers/express
 
 # In its own module, as golangci-lint is, and apart from it: a new version of one does not rebuild the other.
 $(GOVULNCHECK): tools/vuln/go.mod tools/vuln/go.sum

@@ -185,7 +185,7 @@ var packages = map[string]struct {
 	"internal/apitest": {
 		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
 			"internal/index internal/keys internal/mcp internal/memory internal/notify internal/push internal/seal internal/sites internal/snapshot " +
-			"internal/store internal/store/storetest internal/tokens internal/usage internal/web internal/webhook",
+			"internal/store internal/store/storetest internal/tokens internal/usage internal/web internal/webhook tools/strict",
 		why: "tests of the server's packages need the whole server",
 	},
 	"tools/relay":          {may: "", why: "it relays bytes between any two programs"},
@@ -193,13 +193,14 @@ var packages = map[string]struct {
 	"tools/report":         {may: "", why: "it writes figures into documents, whatever they measure"},
 	"tools/testenv":        {may: "", why: "tests of any package ask it which servers they may use"},
 	"tools/process":        {may: "", why: "it runs any program"},
+	"tools/strict":         {may: "", why: "it closes a description, whatever it describes"},
 	"tools/target":         {may: "tools/process", why: "tools that attack the program run it the same way"},
 	"tools/attacks": {
 		may: "tools/process tools/report tools/target",
 		why: "it attacks the program from outside, and knows only what an attacker knows",
 	},
 	"tools/abuse": {
-		may: ". internal/keys internal/store tools/process tools/report tools/target",
+		may: ". internal/keys internal/store tools/process tools/report tools/strict tools/target",
 		why: "it attacks the program from outside; only its 100,000 keys it writes into the database itself",
 	},
 	"tools/bench": {

@@ -11,7 +11,7 @@ import (
 )
 
 // npmFolders are the folders with npm packages.
-var npmFolders = []string{"../ui", "../sdk/typescript", "../tools/duckdb", "../tools/lint", "../tools/mcp", "../tools/peers/express"}
+var npmFolders = []string{"../ui", "../sdk/typescript", "../tools/duckdb", "../tools/generators", "../tools/lint", "../tools/mcp", "../tools/peers/express"}
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()

@@ -107,6 +107,7 @@ func (a *API) Routes() web.Group {
 		group.Routes = append(group.Routes, web.Route{
 			Method: "GET", Path: r.path, Limit: r.limit, Rule: r.rule, Table: r.table,
 			Serve: a.handler(r.serve), WithoutData: slices.Contains(statePaths, r.path),
+			Deprecated: deprecations[r.path],
 		})
 	}
 	for _, r := range serviceRoutes {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
@@ -96,19 +97,13 @@ func (ask *dayAsk) missing(gpu string) error {
 	return noDaily(gpu, " on "+assay.FormatDay(ask.day))
 }
 
-// When /api/day-index was deprecated and when it may go.
-const (
-	dayIndexDeprecated = "@1767225600" // 2026-01-01, as RFC 9745 writes it
-	dayIndexSunset     = "Fri, 31 Dec 2027 00:00:00 GMT"
-	dayIndexSuccessor  = `</api/daily-index>; rel="successor-version"`
-)
-
-// dayIndex is dailyIndex under its old name.
-func dayIndex(q query) (web.Response, error) {
-	q.SetHeader("Deprecation", dayIndexDeprecated)
-	q.SetHeader("Sunset", dayIndexSunset)
-	q.SetHeader("Link", dayIndexSuccessor)
-	return dailyIndex(q)
+// deprecations are the routes that go one day, by path. /api/day-index is /api/daily-index under its old name.
+var deprecations = map[string]*web.Deprecation{
+	"/api/day-index": {
+		Since:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Sunset:    time.Date(2027, 12, 31, 0, 0, 0, 0, time.UTC),
+		Successor: "/api/daily-index",
+	},
 }
 
 // dailyIndexAll serves one settled day of every GPU the caller may see.

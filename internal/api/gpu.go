@@ -19,7 +19,7 @@ var gpuFamily = marketFamily{
 		{"/api/gpu/{gpuName}", web.PerAddress, access.FreeGPU, currentPrice, priceColumns},
 		{"/api/gpu-prices", web.PerAddress, access.FreeGPU, gpuPrices, priceColumns},
 		{"/api/daily-index", web.PerAddress, access.FreeGPU, dailyIndex, dailyColumns},
-		{"/api/day-index", web.PerAddress, access.FreeGPU, dayIndex, dailyColumns},
+		{"/api/day-index", web.PerAddress, access.FreeGPU, dailyIndex, dailyColumns},
 		{"/api/daily-index/all", web.PerAddress, access.FreeGPU, dailyIndexAll, dailyColumns},
 		{"/api/daily-index/{gpuName}/previous", web.PerAddress, access.FreeGPU, dailyIndexPrevious, dailyColumns},
 		{"/api/gpu/{gpuName}/index-history", web.PerAddress, access.FreeGPU, indexHistory, pointColumns},

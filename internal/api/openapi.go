@@ -100,10 +100,14 @@ func enumerations(c *assay.Catalog) (lists [][]string) {
 	return lists
 }
 
-// eachEnum calls f for every enumeration of the document.
+// enumKeywords are those of a list of words: one that is final, and one that may grow.
+var enumKeywords = []string{"enum", "x-extensible-enum"}
+
+// eachEnum calls f for every list of words in the document.
 func eachEnum(node *yaml.Node, f func(enum *yaml.Node)) {
 	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 1 && node.Content[i-1].Value == "enum" && child.Kind == yaml.SequenceNode {
+		if node.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.SequenceNode &&
+			slices.Contains(enumKeywords, node.Content[i-1].Value) {
 			f(child)
 		} else {
 			eachEnum(child, f)

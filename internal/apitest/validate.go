@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/api"
+	"github.com/assaydata/assay/tools/strict"
 )
 
 // description is the description of the API under a catalog.
@@ -32,10 +34,14 @@ type description struct {
 
 var defaultDescription = sync.OnceValues(func() (*description, error) { return load(assay.DefaultCatalog()) })
 
-// load reads a description. The examples in it are for the default catalog, and take long to check.
+// load reads a description in its closed form: a response must have nothing that is not described. The examples in it
+// are for the default catalog, and take long to check.
 func load(catalog assay.Catalog, options ...openapi3.ValidationOption) (*description, error) {
 	text, err := api.OpenAPI(catalog)
 	if err != nil {
+		return nil, err
+	}
+	if text, err = strict.Close(text); err != nil {
 		return nil, err
 	}
 	document, err := openapi3.NewLoader().LoadFromData(text)
@@ -66,7 +72,7 @@ func describe(catalog assay.Catalog) (*description, error) {
 	return d, err
 }
 
-// Description is the description of the API under a catalog.
+// Description is the description of the API under a catalog, in its closed form.
 func Description(catalog assay.Catalog) (*openapi3.T, error) {
 	d, err := describe(catalog)
 	if err != nil {
@@ -153,6 +159,9 @@ func (d *description) checkResponse(
 		return fmt.Errorf("status %d is not described", response.StatusCode)
 	}
 	place = resolve(place, described.Ref)
+	if err := checkNames(described.Value.Headers, response.Header); err != nil {
+		return err
+	}
 	for name, header := range described.Value.Headers {
 		values, sent := response.Header[http.CanonicalHeaderKey(name)]
 		switch {
@@ -179,6 +188,30 @@ func (d *description) checkResponse(
 		return nil // its tests read it
 	}
 	return d.checkJSON(body, in(place, "content", kind, "schema"))
+}
+
+// generalHeaders are those that any response may have. The text of the description tells of those that are about data;
+// the others belong to HTTP, to CORS or to browsers.
+var generalHeaders = []string{
+	"Content-Length", "Content-Type", "Date", "Preference-Applied", "X-Assay-Stale", "X-Assay-Synthetic",
+	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Connection", "Strict-Transport-Security",
+	"X-Content-Type-Options",
+}
+
+// checkNames reports a header that a response has and its description lacks.
+func checkNames(described openapi3.Headers, sent http.Header) error {
+	for name := range sent {
+		if slices.Contains(generalHeaders, name) {
+			continue
+		}
+		known := slices.ContainsFunc(slices.Collect(maps.Keys(described)), func(other string) bool {
+			return strings.EqualFold(name, other)
+		})
+		if !known {
+			return fmt.Errorf("header %s is not described", name)
+		}
+	}
+	return nil
 }
 
 // in is a place below another.

@@ -42,5 +42,8 @@ func TestCheckResponse(t *testing.T) {
 	f(200, "Content-Type", "", "text/html", `content type "text/html"`)
 	f(200, "X-Request-Id", "", "", "header X-Request-Id is missing")
 	f(200, "RateLimit", "", "many", "header RateLimit")
+	f(200, "X-Undescribed", "", "1", "header X-Undescribed is not described")
+	f(200, "", `"success":true,`, `"success":true,"extra":1,`, "extra")
+	f(200, "", `"access":"public-3mo"`, `"access":"public-4mo"`, "access")
 	f(299, "", "", "", "status 299 is not described")
 }

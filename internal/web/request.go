@@ -139,6 +139,7 @@ func (r *Request) serve(found *resource) error {
 		r.out.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	r.route.Deprecated.announce(r)
 	if r.route.Limit == PerAddress {
 		if err := r.server.byAddress.Count(r, LimitAddress(r.client)); err != nil {
 			return err

@@ -3,7 +3,9 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
@@ -19,7 +21,26 @@ type Route struct {
 	Serve  func(*Request) (Response, error)
 	Table  *table.Schema // of its rows, which can be had as a table; nil if they cannot
 
-	WithoutData bool // served even before there is data
+	WithoutData bool         // served even before there is data
+	Deprecated  *Deprecation // nil if the route stays
+}
+
+// Deprecation says of a route that another one has replaced it. Every response says so, also an error: a caller whose
+// requests all fail has to learn it too.
+type Deprecation struct {
+	Since     time.Time
+	Sunset    time.Time // when the route may be removed
+	Successor string    // the path to use instead
+}
+
+// announce sets the headers of RFC 9745 and RFC 8594.
+func (d *Deprecation) announce(r *Request) {
+	if d == nil {
+		return
+	}
+	r.SetHeader("Deprecation", "@"+strconv.FormatInt(d.Since.Unix(), 10))
+	r.SetHeader("Sunset", d.Sunset.Format(http.TimeFormat))
+	r.SetHeader("Link", "<"+d.Successor+`>; rel="successor-version"`)
 }
 
 // LimitClass says which rate limit a route has.

@@ -38,6 +38,7 @@ func priceOf(d *description) (*request, *received) {
 		{"Ratelimit", `"public";r=59;t=60`},
 		{"Ratelimit-Policy", `"public";q=60;w=60`},
 		{"Access-Control-Allow-Origin", "*"},
+		{"Vary", "Authorization, Cookie, Accept, Accept-Encoding"},
 	}}
 	a.body = []byte(`{"success":true,"access":"public-3mo","data":` +
 		`{"gpu_name":"H200","region":"","index_value":2.5141,"last_updated":"2026-11-16T03:00:00.000Z"}}`)
@@ -131,13 +132,13 @@ func TestChecker_Rejects(t *testing.T) {
 	f("a field missing", "does not fit", func(_ *request, a *received) { a.body = []byte(`{"success":true,"data":{}}`) })
 	f("a value outside the enumeration", "does not fit", func(_ *request, a *received) { a.body = bytes.Replace(a.body, []byte("H200"), []byte("H2OO"), 1) })
 	f("a constant with another value", "does not fit", func(_ *request, a *received) { a.body = bytes.Replace(a.body, []byte("true"), []byte("false"), 1) })
-	f("a value at an exclusive bound", "does not fit", func(_ *request, a *received) { a.body = bytes.Replace(a.body, []byte("2.5141"), []byte("0"), 1) })
+	f("a value below the least", "does not fit", func(_ *request, a *received) { a.body = bytes.Replace(a.body, []byte("2.5141"), []byte("0"), 1) })
 	f("no date", "does not fit", func(_ *request, a *received) {
 		a.body = bytes.Replace(a.body, []byte("2026-11-16T"), []byte("yesterday "), 1)
 	})
 	f("not JSON", "is not application/json", func(_ *request, a *received) { a.body = a.body[1:] })
 	f("another content type", "content type", func(_ *request, a *received) { a.set("Content-Type", "text/html") })
-	f("another encoding", "encoding", func(_ *request, a *received) { a.set("Content-Encoding", "br") })
+	f("another encoding", "Content-Encoding", func(_ *request, a *received) { a.set("Content-Encoding", "br") })
 	f("another status", "no status 206", func(_ *request, a *received) { a.status = 206 })
 	f("500", "status 500", func(_ *request, a *received) { a.fail(500, "internal") })
 	f("503 without Retry-After", "status 503", func(_ *request, a *received) { a.fail(503, "unavailable") })

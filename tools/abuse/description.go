@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/assaydata/assay/tools/strict"
 )
 
 // description is what /openapi.json promises, prepared for millions of comparisons.
@@ -60,7 +62,10 @@ var transportStatuses = []int{
 }
 
 func parseDescription(text []byte) (*description, error) {
-	text, err := enumerateConstants(text)
+	text, err := strict.Close(text)
+	if err == nil {
+		text, err = enumerateConstants(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the description: %w", err)
 	}

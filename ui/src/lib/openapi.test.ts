@@ -63,12 +63,9 @@ describe('references', () => {
 });
 
 test('access follows from the security schemes', () =>
-  expect(['getGpuPrice', 'getHourlyHistory', 'createSession', 'getHealth'].map((id) => operation(id).access.label)).toEqual([
-    'Free in part',
-    'Full',
-    'Account',
-    'Public',
-  ]));
+  expect(
+    ['getGpuPrice', 'getHourlyHistory', 'createSession', 'getHealth'].map((id) => operation(id).access.label),
+  ).toEqual(['Free in part', 'Full', 'Account', 'Public']));
 
 test('types are described in words', () => {
   expect(typeOf({ type: ['string', 'null'], format: 'date-time' }, resolve)).toBe('string or null, date-time');
@@ -82,9 +79,10 @@ test('limits are described in words', () => {
   expect(boundsOf({ minLength: 12, maxLength: 128 })).toBe('at least 12 characters, at most 128 characters');
 });
 
-test('choices come from enums and booleans', () => {
+test('choices come from lists of words and booleans', () => {
   expect(choicesOf({ $ref: '#/components/schemas/Gpu' }, resolve)).toEqual(['H100 SXM', 'H200']);
   expect(choicesOf({ enum: ['grant', null] }, resolve)).toEqual(['grant']);
+  expect(choicesOf({ type: 'string', 'x-extensible-enum': ['daily', 'hourly'] }, resolve)).toEqual(['daily', 'hourly']);
   expect(choicesOf({ type: 'boolean' }, resolve)).toEqual(['true', 'false']);
   expect(choicesOf({ type: 'string' }, resolve)).toEqual([]);
 });

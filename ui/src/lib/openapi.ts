@@ -7,6 +7,8 @@ export interface Schema {
   format?: string;
   description?: string;
   enum?: unknown[];
+  /** Known values; a later release may add more. */
+  'x-extensible-enum'?: string[];
   const?: unknown;
   default?: unknown;
   examples?: unknown[];
@@ -225,11 +227,15 @@ export function boundsOf(schema: Schema): string {
   return parts.join(', ');
 }
 
+/** The values that a schema lists, whether they are all there will ever be or not. */
+export const listedValues = (schema: Schema): unknown[] => schema.enum ?? schema['x-extensible-enum'] ?? [];
+
 /** The values that a parameter accepts, if the description lists them. */
 export function choicesOf(schema: Schema | undefined, resolve: Description['resolve']): string[] {
   if (!schema) return [];
   const found = resolve(schema);
-  if (found.enum) return found.enum.filter((value) => value !== null).map(String);
+  const listed = listedValues(found);
+  if (listed.length > 0) return listed.filter((value) => value !== null).map(String);
   if (found.type === 'boolean') return ['true', 'false'];
   return (found.anyOf ?? []).map((part) => choicesOf(part, resolve)).find((list) => list.length > 0) ?? [];
 }
