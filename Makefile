@@ -73,8 +73,9 @@ clean-all: clean ## also remove the linters, which take minutes to build
 # PostgreSQL and Redis are started once for everything that needs them. Each of these targets also works alone: then it starts
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
-NEEDED   := curl openssl python3 column chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni
-STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short fuzz-short unit-ui
+NEEDED   := curl openssl python3 column python-sdk chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni
+STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector \
+            fuzz-short unit-ui
 
 .PHONY: check
 check: $(UI_PACKAGES) ## formatting, vet, lint and unit tests on SQLite: no servers, no browser, no root rights
