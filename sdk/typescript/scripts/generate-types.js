@@ -9,20 +9,23 @@ const description = resolve(import.meta.dirname, '../../../internal/api/openapi.
 const output = resolve(import.meta.dirname, '../src/generated/api.ts');
 
 /**
- * The type of a list of words. The lists of the API grow, and the catalogs are the operator's: any other text fits too.
- * The `string & {}` keeps editors completing the words that are known.
+ * The type of a list of words that may grow, or undefined for any other schema. The catalogs are also the operator's. Any
+ * other text fits too; the `string & {}` keeps editors completing the words that are known.
  */
-function openList(words) {
-  const known = words.map((word) => ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(word)));
-  const other = ts.factory.createIntersectionTypeNode([
-    ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
-    ts.factory.createTypeLiteralNode([]),
-  ]);
-  return ts.factory.createUnionTypeNode([...known, other]);
+function openList(schema) {
+  const words = schema['x-extensible-enum'];
+  if (!words) return undefined;
+  const types = words.map((word) => ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(word)));
+  types.push(
+    ts.factory.createIntersectionTypeNode([
+      ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
+      ts.factory.createTypeLiteralNode([]),
+    ]),
+  );
+  if (schema.type.includes('null')) types.push(ts.factory.createLiteralTypeNode(ts.factory.createNull()));
+  return ts.factory.createUnionTypeNode(types);
 }
 
-const nodes = await openapiTS(pathToFileURL(description), {
-  transform: (schema) => (schema.enum && schema.type === 'string' ? openList(schema.enum) : undefined),
-});
+const nodes = await openapiTS(pathToFileURL(description), { transform: openList });
 mkdirSync(dirname(output), { recursive: true });
 writeFileSync(output, `// Generated from internal/api/openapi.yaml. Do not edit.\n${astToString(nodes)}`);

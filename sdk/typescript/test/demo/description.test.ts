@@ -18,7 +18,8 @@ interface Description {
 }
 
 // Routes that are no market data: for probes, for mirrors of the log, for the server's own pages, and the description.
-const others = /^\/(livez|readyz|openapi\.|log\/|api\/(session|account|keys|create-api-key|usage|alerts|webhooks)(\/|$))/;
+const others =
+  /^\/(livez|readyz|openapi\.|log\/|api\/(session|account|keys|create-api-key|usage|alerts|webhooks)(\/|$))/;
 
 describe('the API description', () => {
   let description: Description;
