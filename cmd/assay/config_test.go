@@ -168,8 +168,8 @@ func TestConfig_Mistakes(t *testing.T) {
 		`:2: invalid value "0" for key-limit: must be a whole number from 1 to 1000000`)
 	f("duplicate", "dir = \"a\"\ndir = \"b\"\n", `:2: Key 'dir' has already been defined`)
 	f("syntax", "dir = \n", `:1: expected value but found '\n' instead`)
-	f("array of tables", "[[serve]]\naddr = \"x\"\n", `:1: unknown setting "serve"`)
-	f("setting that names a command", "serve = 3\n", `:1: unknown setting "serve"`)
+	f("array of tables", "[[serve]]\naddr = \"x\"\n", `:1: unknown setting "serve". Did you mean server?`)
+	f("setting that names a command", "serve = 3\n", `:1: unknown setting "serve". Did you mean server?`)
 	f("config in the file", "config = \"other.toml\"\n", `:1: unknown setting "config"`)
 }
 
