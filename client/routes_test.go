@@ -187,7 +187,13 @@ func TestRoutes(t *testing.T) {
 
 // others are the routes without a method, and why.
 var others = map[string]string{
-	"/livez": "for load balancers", "/readyz": "for load balancers",
+	"/api/alerts":                   "it is for the pages of an account and for keys that write",
+	"/api/webhooks":                 "likewise",
+	"/api/webhooks/{id}/deliveries": "likewise",
+	"/llms.txt":                     "it is for language models",
+	"/llms-full.txt":                "likewise",
+	"/docs/{page}":                  "likewise",
+	"/livez":                        "for load balancers", "/readyz": "for load balancers",
 	"/openapi.json": "the description itself", "/openapi.yaml": "the description itself",
 	"/api/day-index":       "deprecated",
 	"/api/stream":          "not JSON: see TestStream",

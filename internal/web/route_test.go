@@ -54,6 +54,11 @@ func TestMethods(t *testing.T) {
 		"/api/account/second-factors/passkeys/options": "POST, OPTIONS",
 		"/api/account/second-factors/passkeys/{id}":    "DELETE, OPTIONS",
 		"/api/account/second-factors/recovery-codes":   "POST, OPTIONS",
+
+		"/api/alerts": "GET, HEAD, POST, OPTIONS", "/api/alerts/{id}": "PATCH, DELETE, OPTIONS",
+		"/api/webhooks": "GET, HEAD, POST, OPTIONS", "/api/webhooks/{id}": "PATCH, DELETE, OPTIONS",
+		"/api/webhooks/{id}/secret/rotate": "POST, OPTIONS", "/api/webhooks/{id}/test": "POST, OPTIONS",
+		"/api/webhooks/{id}/deliveries/{delivery}/replay": "POST, OPTIONS",
 	})
 	for target, message := range map[string]string{
 		"/api/gpu/H200": "This path takes GET and HEAD, not PATCH.", "/api/session": "This path takes GET, HEAD, POST and DELETE, not PATCH.",

@@ -39,7 +39,7 @@ test('token prices without an account: the free labs are open, the others locked
 });
 
 test('a route is tried from the API reference', async ({ page, server }) => {
-  await open(page, '/docs?op=currentPrice');
+  await open(page, '/docs?op=getGpuPrice');
   await page
     .getByRole('button', { name: /^(Send|Try)/ })
     .first()
