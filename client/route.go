@@ -64,7 +64,7 @@ func texts(v reflect.Value) []string {
 	if v.IsZero() {
 		return nil
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others are single values
 	case reflect.Pointer:
 		return []string{text(v.Elem())}
 	case reflect.Slice:

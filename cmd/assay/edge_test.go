@@ -69,8 +69,12 @@ func TestEdge_SharedCaches(t *testing.T) {
 	for _, e := range edges {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			base := e.start(t, text, strings.TrimPrefix(demo.url, "http://"))
-			checkEdge(t, base, demo)
+			node, err := startServer(sharedFolder, "edge-"+e.program, "serve", "--role", "read", "--dir", "assay-demo")
+			if err != nil { // a node of its own has limits of its own
+				t.Fatal(err)
+			}
+			t.Cleanup(node.kill)
+			checkEdge(t, e.start(t, text, strings.TrimPrefix(node.url, "http://")), demo)
 		})
 	}
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -128,8 +130,32 @@ func TestMCP_StandardOutput(t *testing.T) {
 	t.Parallel()
 	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
 		`"clientInfo":{"name":"t","version":"1"}}}` + "\n"
-	code, out, errs := runAssay(t, in, "mcp", "--server", "http://127.0.0.1:1")
-	if code != exitOK || errs != "" || !json.Valid([]byte(out)) || !strings.Contains(out, `"name":"assay"`) {
-		t.Errorf("%d %q %q", code, out, errs)
+	needProgram(t)
+	agent := exec.CommandContext(t.Context(), program, "mcp", "--server", "http://127.0.0.1:1")
+	var errs strings.Builder
+	agent.Stderr = &errs
+	input, err := agent.StdinPipe() // open until the response is there, as an agent keeps it
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := agent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(input, in); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(output)
+	out, err := lines.ReadString('\n')
+	if err != nil || !json.Valid([]byte(out)) || !strings.Contains(out, `"name":"assay"`) {
+		t.Errorf("%v: %q", err, out)
+	}
+	_ = input.Close()
+	rest, err := io.ReadAll(lines)
+	if err != nil || len(rest) > 0 || agent.Wait() != nil || errs.Len() > 0 {
+		t.Errorf("%v, then %q, %q", err, rest, errs.String())
 	}
 }

@@ -185,7 +185,7 @@ func (s *Server) Count(ctx context.Context) error {
 }
 
 // Base is the address of the server.
-func (s *Server) Base(ctx context.Context) string { return callerOf(ctx).Sender.Base }
+func (s *Server) Base(ctx context.Context) string { return callerOf(ctx).Base }
 
 // RequestID is that of the request that the call came with.
 func (s *Server) RequestID(ctx context.Context) string { return callerOf(ctx).ID }
@@ -196,7 +196,7 @@ func (s *Server) Get(ctx context.Context, target string, body *rows) (status int
 	c.mu.Lock()
 	c.counted = true
 	c.mu.Unlock()
-	request, err := c.Sender.Get(ctx, target)
+	request, err := c.Get(ctx, target)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -79,7 +79,7 @@ type stopping struct{ *rows }
 // Write reads the next part.
 func (s stopping) Write(part []byte) (int, error) {
 	n, _ := s.rows.Write(part)
-	return n, s.rows.err
+	return n, s.err
 }
 
 // Count counts nothing: the server counts what it is asked.

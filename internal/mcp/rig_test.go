@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -157,5 +156,3 @@ func fits(t testing.TB, schema, value json.RawMessage) {
 	}
 }
 
-// readCloser is a text that an agent writes.
-func readCloser(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }

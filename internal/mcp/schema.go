@@ -76,12 +76,12 @@ func (r *route) describe(d *description) error {
 		if p.Reference != "" {
 			p = d.Components.Parameters[p.Reference[strings.LastIndexByte(p.Reference, '/')+1:]]
 		}
-		switch {
-		case p.Name == "order":
+		switch p.Name {
+		case "order":
 			r.ordered = true
-		case p.Name == "offset" || p.Name == "since":
+		case "offset", "since":
 			r.paged = true
-		case p.Name == "limit":
+		case "limit":
 			_, r.limited = p.Schema["default"]
 		}
 		if slices.Contains(ownParameters, p.Name) || slices.ContainsFunc(r.parameters, p.isSpellingOf) {

@@ -237,6 +237,7 @@ func (s *service) fetchItem(ctx context.Context, k *kind, id string) (result, pr
 	}
 	return encode(document{
 		item{ID: k.name + ":" + id, Title: id + " (" + k.about + ")", URL: s.Source.Base(ctx) + page},
-		string(text), map[string]string{"type": k.name, "tool": k.tool},
+		string(text),
+		map[string]string{"type": k.name, "tool": k.tool},
 	}), nil, nil
 }

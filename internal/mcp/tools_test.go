@@ -17,8 +17,10 @@ var calls = []struct{ tool, arguments, want string }{
 	{"list_gpu_types", `{}`, `{"gpu_name":"RTX PRO 6000 WS","region":""}`},
 	{"get_gpu_price", `{"gpu":"H100 SXM","region":"us-east"}`, `"region":"us-east","index_value":`},
 	{"get_market_index", `{}`, `"count":6,"data":[{"gpu_name":"A100 SXM4"`},
-	{"get_gpu_index_history", `{"gpu":"H200","startDate":"2026-02-01","endDate":"2026-02-02"}`,
-		`"count":2,"has_more":false,"data":[{"timestamp":"2026-02-01T21:00:00.000Z"`},
+	{
+		"get_gpu_index_history", `{"gpu":"H200","startDate":"2026-02-01","endDate":"2026-02-02"}`,
+		`"count":2,"has_more":false,"data":[{"timestamp":"2026-02-01T21:00:00.000Z"`,
+	},
 	{"get_daily_index", `{"gpu":"B200","date":"2026-02-01"}`, `"date":"2026-02-01T21:00:00.000Z"`},
 	{"get_daily_index_snapshot", `{}`, `"count":6,"data":[{"gpu_type":"A100 SXM4"`},
 	{"get_gpu_price_history", `{"gpu":"H200","startDate":"2026-01-01"}`, `"daily_stats":{"min_index"`},
@@ -257,7 +259,6 @@ func TestTools_PublicURL(t *testing.T) {
 	if !strings.Contains(got, `"full_range":"https://data.example.org/api/gpu/H200/index-history"`) {
 		t.Error(got)
 	}
-
 }
 
 // value is what a JSON text means.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -177,7 +178,7 @@ func TestParquet_Kinds(t *testing.T) {
 		reader := group.Rows()
 		buffer := make([]parquet.Row, 10)
 		n, err := reader.ReadRows(buffer)
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		for _, row := range buffer[:n] {

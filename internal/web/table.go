@@ -36,7 +36,7 @@ var formatNames = func() []string {
 // be read is refused by handlers that read it, and by no others.
 func (r *Request) readFormat() error {
 	if r.parseParams() != nil {
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	name, err := r.OneOf("format", "", formatNames...)
 	if err != nil {

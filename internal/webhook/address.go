@@ -31,7 +31,7 @@ func (s *Sender) CheckURL(text string) error {
 		return errors.New("the URL must not contain a user name or a password")
 	case u.Fragment != "":
 		return errors.New("the URL must not contain a fragment")
-	case u.Scheme != "https" && !(allows && u.Scheme == "http"):
+	case u.Scheme != "https" && (!allows || u.Scheme != "http"):
 		return errors.New("the URL must begin with https://")
 	}
 	address, err := netip.ParseAddr(strings.Trim(u.Hostname(), "[]"))
@@ -40,7 +40,7 @@ func (s *Sender) CheckURL(text string) error {
 		return errors.New("the URL must not name an address that is not public")
 	}
 	local := literal && s.isAllowed(address)
-	if !local && !(allows && !literal) && !slices.Contains(publicPorts, u.Port()) {
+	if !local && (!allows || literal) && !slices.Contains(publicPorts, u.Port()) {
 		return errors.New("the port of the URL must be 443 or 8443")
 	}
 	return nil
