@@ -33,8 +33,8 @@ const (
 	heldSecond    = 15
 )
 
-// TestAlerts_DeliveryDrill delivers messages from two nodes on PostgreSQL to a receiver that is slow and fails, while the
-// node that delivers is killed, and the next one is paused in the middle of an attempt. Every message arrives, in order,
+// TestAlerts_DeliveryDrill delivers messages from two nodes on PostgreSQL to a receiver that is slow and fails, while
+// the // node that delivers is killed, and the next one is paused in the middle of an attempt. Every message arrives, in order,
 // and what arrives twice has the same id and body.
 func TestAlerts_DeliveryDrill(t *testing.T) {
 	t.Parallel()
@@ -234,7 +234,8 @@ func (d *drill) publish(reason string) {
 	d.must(err)
 	now := time.Now().UnixMilli()
 	r := assay.Determination{
-		Line: line, Grain: assay.Hourly, At: to, From: to - assay.Hour, HasValue: true, Value: assay.Nanos(len(known)+1) * assay.One,
+		Line: line, Grain: assay.Hourly, At: to, From: to - assay.Hour, HasValue: true,
+		Value:       assay.Nanos(len(known)+1) * assay.One,
 		PublishedAt: now, Revision: len(known),
 	}
 	proof.Seal(&r, state.Heads[store.SeriesKey{Line: line, Grain: assay.Hourly}])

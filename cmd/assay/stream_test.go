@@ -338,8 +338,8 @@ func awaitEvents(t *testing.T, r *streamReader, n int) {
 // haproxyConfig is the configuration in the documentation.
 var haproxyConfig = regexp.MustCompile("(?s)```haproxy\n(.*?)```")
 
-// Through HAProxy, as the documentation configures it, events arrive at once, and a reader whose node is killed continues
-// at another one.
+// Through HAProxy, as the documentation configures it, events arrive at once, and a reader whose node is killed
+// continues // at another one.
 func TestStream_BehindHAProxy(t *testing.T) {
 	t.Parallel()
 	needProgram(t)
@@ -398,7 +398,8 @@ func TestStream_BehindHAProxy(t *testing.T) {
 	stop()
 	reading.Wait()
 	values, _ := reader.values()
-	if unique := slices.Compact(slices.Clone(values)); len(unique) != 3*hoursPerDay || len(values) != 3*hoursPerDay || reader.gaps > 0 {
+	if unique := slices.Compact(slices.Clone(values)); len(unique) != 3*hoursPerDay ||
+		len(values) != 3*hoursPerDay || reader.gaps > 0 {
 		t.Errorf("%d events, %d different ones, %d gaps", len(values), len(unique), reader.gaps)
 	}
 	if reader.resumed == 0 {

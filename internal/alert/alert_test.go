@@ -116,7 +116,10 @@ func TestEvaluate_SummerTime(t *testing.T) {
 // What ended before an alert was made fires nothing, such as a backfill of history.
 func TestEvaluate_OnlySince(t *testing.T) {
 	t.Parallel()
-	a := Alert{Armed: true, Since: 3*assay.Day + assay.Hour/2, AlertRule: rule(t, `{"type":"price_above","gpu_type":"H200","threshold":1}`)}
+	a := Alert{
+		Armed: true, Since: 3*assay.Day + assay.Hour/2,
+		AlertRule: rule(t, `{"type":"price_above","gpu_type":"H200","threshold":1}`),
+	}
 	if got, _ := firing(t, a, "5 6 7 8"); got != "7" {
 		t.Errorf("it fires at %q, want the value of the slot that ended within the hour before", got)
 	}

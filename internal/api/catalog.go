@@ -18,7 +18,9 @@ type catalog struct {
 
 // newCatalog makes a catalog of rows.
 func newCatalog[T any](path string, rows func(*snapshot.Snapshot) []T, columns *table.Schema) catalog {
-	return catalog{path, columns, func(snap *snapshot.Snapshot, modified int64) *web.Body { return listBody(rows(snap), modified) }}
+	return catalog{path, columns, func(snap *snapshot.Snapshot, modified int64) *web.Body {
+		return listBody(rows(snap), modified)
+	}}
 }
 
 // catalogBodies are the bodies of all catalogs, by path.

@@ -28,7 +28,8 @@ const replays = 2
 
 var replaying = make(chan struct{}, replays)
 
-// aheadFor is how long a reader may be ahead of this node. After that the reader is not ahead: the database was restored.
+// aheadFor is how long a reader may be ahead of this node. After that the reader is not ahead: the database was
+// restored.
 const aheadFor = 10 * time.Second
 
 // RunStreams sends the events of new snapshots to the streams until the context ends.

@@ -68,8 +68,8 @@ func (q *query) region() (string, error) {
 	return region, err
 }
 
-// unchanging is how long before the newest publication a past must be to be complete on every node: what was received then
-// may have been stored minutes later, by an import that takes long.
+// unchanging is how long before the newest publication a past must be to be complete on every node: what was received
+// then may have been stored minutes later, by an import that takes long.
 const unchanging = assay.Day
 
 // readAsOf reads as_of into the query and into what is requested. An instant in the future is now.

@@ -1,8 +1,9 @@
 // Package events derives the events of the stream from snapshots.
 //
 // There is no log of events. A snapshot has everything that was published with the version that made it, and everything
-// else with its number or the instant of its receipt. So every node makes the same events in the same order from its own
-// snapshot, also after a restart, and also those that another node has sent. An id is a cursor: how far a reader is in each of the
+// else with its number or the instant of its receipt. So every node makes the same events in the same order from its
+// own snapshot, also after a restart, and also those that another node has sent. An id is a cursor: how far a reader is
+// in each of the
 // sequences (cursor.go). A reader who comes back gets what is after the cursor, from any node.
 //
 // Within a publication events are in the order of GPU model, region, grain and slot, by name; an hourly value that is
@@ -82,7 +83,8 @@ func Check(snap *snapshot.Snapshot, c Cursor, wants func(assay.EventKind) bool) 
 		}
 	}
 	if tooOld(c.marks[printSeq].At, newest.marks[printSeq].At, printsKept) && wants(assay.PrintEvent) ||
-		tooOld(c.marks[utilizationSeq].At, newest.marks[utilizationSeq].At, keptUtilization) && wants(assay.ObservationEvent) {
+		tooOld(c.marks[utilizationSeq].At, newest.marks[utilizationSeq].At, keptUtilization) &&
+			wants(assay.ObservationEvent) {
 		return ErrTooOld
 	}
 	return nil

@@ -34,7 +34,9 @@ func newInbox(t *testing.T, implicitTLS bool, password string) *inbox {
 	t.Cleanup(borrowed.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(borrowed.Certificate())
-	box := &inbox{password: password, roots: &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12}}
+	box := &inbox{password: password, roots: &tls.Config{
+		RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12,
+	}}
 	server := smtp.NewServer(box)
 	server.Domain, server.TLSConfig = "mail.example", &tls.Config{Certificates: borrowed.TLS.Certificates}
 	server.ReadTimeout, server.WriteTimeout = 10*time.Second, 10*time.Second

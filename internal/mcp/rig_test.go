@@ -155,4 +155,3 @@ func fits(t testing.TB, schema, value json.RawMessage) {
 		t.Errorf("%v\n%.600s", err, value)
 	}
 }
-

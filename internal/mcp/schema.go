@@ -227,7 +227,8 @@ func withoutTypeList(schema object) object {
 
 func (d *description) openField(opened object, name string, part any, definitions object) {
 	switch name {
-	case "enum", "x-extensible-enum", "format", "example", "examples", "pattern", "additionalProperties", "description", "default":
+	case "enum", "x-extensible-enum", "format", "example", "examples", "pattern", "additionalProperties",
+		"description", "default":
 		if fields, isField := part.(object); isField && name != "additionalProperties" { // a property of that name
 			opened[name] = d.open(fields, definitions)
 		}

@@ -494,7 +494,8 @@ func TestSecret_IsSealed(t *testing.T) {
 		if _, err := r.secrets(&moved); err == nil {
 			t.Error("the secret of one webhook opens for another")
 		}
-		if log, err := r.Store.AuditLog(t.Context(), store.AuditFilter{Limit: 1}); err != nil || strings.Contains(log[0].Detail, "127.0.0.1") {
+		if log, err := r.Store.AuditLog(t.Context(), store.AuditFilter{Limit: 1}); err != nil ||
+			strings.Contains(log[0].Detail, "127.0.0.1") {
 			t.Errorf("the audit log has the URL of %s: %+v, %v", w.ID, log, err)
 		}
 	})

@@ -107,7 +107,9 @@ func (r *rig) above(caller assay.Caller, w assay.Webhook, threshold assay.Nanos)
 	gpu, hourly, hysteresis := "H200", "hourly", assay.Nanos(0)
 	a, err := r.CreateAlert(r.t.Context(), caller, NewAlert{
 		Name: "my alert", WebhookID: &w.ID,
-		Rule: assay.AlertRule{Type: assay.PriceAbove, GPU: &gpu, Granularity: &hourly, Threshold: &threshold, Hysteresis: &hysteresis},
+		Rule: assay.AlertRule{
+			Type: assay.PriceAbove, GPU: &gpu, Granularity: &hourly, Threshold: &threshold, Hysteresis: &hysteresis,
+		},
 	})
 	r.must(err)
 	return a
@@ -150,7 +152,8 @@ func tryPublish(ctx context.Context, db *store.DB, value assay.Nanos, slot, at t
 	}
 	to := slot.UnixMilli()
 	d := assay.Determination{
-		Line: h200, Grain: assay.Hourly, At: to, From: to - assay.Hour, HasValue: true, Value: value * assay.One, PublishedAt: at.UnixMilli(),
+		Line: h200, Grain: assay.Hourly, At: to, From: to - assay.Hour, HasValue: true,
+		Value: value * assay.One, PublishedAt: at.UnixMilli(),
 	}
 	p := store.Publication{Methodology: "1.0.0", Receipt: state.Receipt, PublishedAt: at.UnixMilli(), Reason: reason}
 	if reason != "" {

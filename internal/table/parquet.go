@@ -58,7 +58,8 @@ var tags = map[Kind]struct {
 	JSON:    {reflect.TypeFor[string](), ""},
 }
 
-// parquetSchema is the schema of a file. Columns are in the order of a struct's fields; a parquet.Group would sort them.
+// parquetSchema is the schema of a file. Columns are in the order of a struct's fields; a parquet.Group would sort
+// them.
 func parquetSchema(s *Schema) *parquet.Schema {
 	fields := make([]reflect.StructField, len(s.Columns))
 	for i, c := range s.Columns {

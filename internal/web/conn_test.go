@@ -49,7 +49,8 @@ func newLimitedServer(t *testing.T, standardOnly bool, limits ConnectionLimits) 
 	}, slog.New(slog.DiscardHandler))
 	served := make(chan error)
 	go func() {
-		served <- both.serve(context.Background(), listener{l, s.conns, new(Server).refuse, new(Server).inOurShape}, standardOnly)
+		watched := listener{l, s.conns, new(Server).refuse, new(Server).inOurShape}
+		served <- both.serve(context.Background(), watched, standardOnly)
 	}()
 	t.Cleanup(func() {
 		close(s.release)

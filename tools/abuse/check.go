@@ -77,7 +77,8 @@ func isRefusal(a *received) bool {
 
 // transportCode is in the body of a refusal of the transport, unless the request was HEAD.
 var transportCode = regexp.MustCompile(
-	`^\{"error":"[^"]+","message":.+,"code":"(malformed_request|expectation_failed|headers_too_large|unsupported_(encoding|version))","request_id":"[^"]+"\}$`)
+	`^\{"error":"[^"]+","message":.+,"code":"(malformed_request|expectation_failed|headers_too_large|` +
+		`unsupported_(encoding|version))","request_id":"[^"]+"\}$`)
 
 // knownHeaders are those of responses beside those of the description. Any other shows that a caller's text has become
 // a header.
