@@ -34,8 +34,8 @@ const (
 )
 
 // TestAlerts_DeliveryDrill delivers messages from two nodes on PostgreSQL to a receiver that is slow and fails, while
-// the // node that delivers is killed, and the next one is paused in the middle of an attempt. Every message arrives, in order,
-// and what arrives twice has the same id and body.
+// the // node that delivers is killed, and the next one is paused in the middle of an attempt. Every message
+// arrives, in order, and what arrives twice has the same id and body.
 func TestAlerts_DeliveryDrill(t *testing.T) {
 	t.Parallel()
 	needProgram(t)

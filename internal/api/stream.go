@@ -14,8 +14,8 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
-// streamClass says what a stream gets: streams of one class get the same bytes. Hubs compare classes, so lists are texts,
-// each entry between two line ends. An empty list filters nothing.
+// streamClass says what a stream gets: streams of one class get the same bytes. Hubs compare classes, so
+// lists are texts, each entry between two line ends. An empty list filters nothing.
 type streamClass struct {
 	tier     assay.Tier
 	kinds    uint32 // a bit for each kind of events

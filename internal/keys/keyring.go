@@ -52,7 +52,8 @@ func (k *Keyring) Lookup(text string, now int64) (assay.Caller, error) {
 	return found.caller, nil
 }
 
-// Watch returns what finds out whose key it is later on, and whether it is still valid. It does not keep the key itself.
+// Watch returns what finds out whose key it is later on, and whether it is still valid. It does not keep the
+// key itself.
 func (k *Keyring) Watch(text string) func(now int64) (assay.Caller, bool) {
 	hash := sha256.Sum256([]byte(text))
 	return func(now int64) (assay.Caller, bool) {

@@ -131,8 +131,8 @@ func TestServer_Batch(t *testing.T) {
 	}
 }
 
-// A page of another origin may call tools only if the operator lists it. A name that leads here is no proof that the page
-// is ours: a stranger can let it.
+// A page of another origin may call tools only if the operator lists it. A name that leads here is no proof
+// that the page is ours: a stranger can let it.
 func TestServer_Origins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) {

@@ -3,8 +3,8 @@
 //
 // A tool is a row of a table (tools.go): a name, a text that tells an agent when to use it, and the route that it
 // calls. The rest follows from the description of the API: arguments are the route's parameters, the structured result
-// is the route's response, and its schema is the schema of that response (schema.go). So a tool cannot show anything else
-// than // the API does, and the caller's key decides what that is.
+// is the route's response, and its schema is the schema of that response (schema.go). So a tool cannot show
+// anything else than // the API does, and the caller's key decides what that is.
 //
 // There are two ways to the API, and one implementation of the tools above them (source.go). In a server, a call is a
 // request that passes the same checks as one from the network: limits, access, usage, log. On the computer of a user,

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// pair is a connection over TCP: what the hub has of it, and what the client has. Small buffers in the kernel fill soon.
+// pair is a connection over TCP: what the hub has of it, and what the client has. Small buffers in the
+// kernel fill soon.
 func pair(t *testing.T) (server, client *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

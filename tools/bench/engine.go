@@ -217,8 +217,8 @@ func (e *engine) publishLastHour(ctx context.Context, data string) error {
 	return err
 }
 
-// lastDueHour is the start of the last hour that is due at a time and when the command runs. An hour that has just ended
-// is not: the methodology waits for late transactions, and nothing would be published.
+// lastDueHour is the start of the last hour that is due at a time and when the command runs. An hour that
+// has just ended is not: the methodology waits for late transactions, and nothing would be published.
 func lastDueHour(now time.Time) time.Time {
 	const longestDelay = 10 * time.Minute
 	return now.UTC().Add(-longestDelay).Truncate(time.Hour).Add(-time.Hour)
