@@ -60,7 +60,7 @@ func (s *Service) Run(ctx context.Context) error {
 		err := s.workIfDue(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // it was told to stop
+			return nil //nolint:nilerr // the node stops
 		case err != nil && !errors.Is(err, store.ErrLeaseLost) && !failing:
 			failing = true
 			s.Log.Error("cannot evaluate or deliver alerts; trying again", "error", err)
