@@ -162,7 +162,8 @@ func turns(holds, ended bool, armed *bool) bool {
 	return false
 }
 
-// change evaluates how the last of the given values differs from the one a window earlier. Without that one it evaluates
+// change evaluates how the last of the given values differs from the one a window earlier. Without that one
+// it evaluates
 // nothing.
 func (a *Alert) change(values []Value, armed *bool) *Event {
 	v := values[len(values)-1]

@@ -188,7 +188,8 @@ func TestAfter_OrderAndAccess(t *testing.T) {
 	}
 }
 
-// A reader who comes back with the id of any event gets exactly the events after it, also from a node that has restarted
+// A reader who comes back with the id of any event gets exactly the events after it, also from a node that
+// has restarted
 // or has read more.
 func TestAfter_ResumesFromEveryEvent(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,8 @@ func lineRegions(region string) []string {
 	return []string{assay.Global, region}
 }
 
-// ArrivalsFrom lists what was received at an instant or after it, in the order of receipt, GPU model and region. What is
+// ArrivalsFrom lists what was received at an instant or after it, in the order of receipt, GPU model and
+// region. What is
 // older than ArrivalsKept may be missing.
 func (l Lines) ArrivalsFrom(received int64) []Arrival {
 	items := l.arrivals.Items()

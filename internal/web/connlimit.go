@@ -137,7 +137,8 @@ func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 	_ = nc.Close()
 }
 
-// closingResponse is a whole response to a connection that is closed after it, because there is no request to respond to.
+// closingResponse is a whole response to a connection that is closed after it, because there is no request
+// to respond to.
 func (s *Server) closingResponse(status int, body ErrorBody, retryAfter time.Duration) []byte {
 	body.RequestID = s.newRequestID()
 	text := body.JSON()

@@ -192,7 +192,8 @@ func TestRespond_CacheControl(t *testing.T) {
 	brief(covered.Add(90*time.Second), "", "/api/publications/latest", "public, max-age=30")
 }
 
-// What a key gets of a past that is complete everywhere does not change. A session's plan can, and so can what is recent.
+// What a key gets of a past that is complete everywhere does not change. A session's plan can, and so can
+// what is recent.
 func TestRespond_CacheControlOfThePast(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
