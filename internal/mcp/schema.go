@@ -132,8 +132,12 @@ func argumentSchema(p *parameter) object {
 			schema[name] = value
 		}
 	}
-	if words, ok := p.Schema["enum"]; ok && slices.Contains(fixedWords, p.Name) {
-		schema["enum"] = words
+	if slices.Contains(fixedWords, p.Name) {
+		for _, words := range []string{"enum", "x-extensible-enum"} {
+			if p.Schema[words] != nil {
+				schema["enum"] = p.Schema[words]
+			}
+		}
 	}
 	return schema
 }

@@ -48,7 +48,10 @@ var calls = []struct{ tool, arguments, want string }{
 	{"get_determination", `{"index":"otpi","series":"openai","date":"2026-01-30"}`, `"index":"otpi"`},
 	{"verify_value", `{"gpu":"H200","date":"2026-02-01"}`, `"verified":false,"reason":"`},
 	{"verify_value", `{"index":"otpi","series":"openai","date":"2026-01-30"}`, `"checked_by":"the server"`},
-	{"search", `{"query":"H100"}`, `{"id":"gpu:H100 SXM","title":"H100 SXM (GPU model, price in USD per GPU-hour)","url":"http://example.com/gpu/H100%20SXM"}`},
+	{
+		"search", `{"query":"H100"}`,
+		`{"id":"gpu:H100 SXM","title":"H100 SXM (GPU model, price in USD per GPU-hour)","url":"http://example.com/gpu/H100%20SXM"}`,
+	},
 	{"fetch", `{"id":"gpu:H100 SXM"}`, `"text":"{\"success\":true`},
 	{"fetch", `{"id":"doc:api.md#rate-limits"}`, `"url":"http://example.com/docs/api.md#rate-limits"`},
 	{"fetch", `{"id":"coding:cc-vs-codex"}`, `value2`},
@@ -95,6 +98,26 @@ func TestTools_List(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An agent sees the words that an argument can have, unless they are those of a catalog.
+func TestTools_Words(t *testing.T) {
+	t.Parallel()
+	tools := newRig(t).list()
+	f := func(tool, argument string, want ...any) {
+		t.Helper()
+		var schema struct{ Properties map[string]struct{ Enum []any } }
+		if err := json.Unmarshal(tools[tool].InputSchema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, schema.Properties[argument].Enum); diff != "" {
+			t.Errorf("%s of %s (-want +got):\n%s", argument, tool, diff)
+		}
+	}
+	f("get_gpu_index_history", "granularity", "daily", "hourly", "auto")
+	f("get_memory_index", "category", "dram", "flash", "module")
+	f("get_workload_index", "windowDays", 1.0, 7.0)
+	f("get_gpu_price", "gpu")
 }
 
 // Every tool has a result that fits its schema, in both forms.

@@ -184,7 +184,7 @@ func (m *Member) endLocked(bye Bye) {
 	}
 }
 
-// closeLocked ends the connection.
+// closeLocked ends the connection. The client notices last: when it connects again, its place is free.
 func (m *Member) closeLocked() {
 	if m.closed {
 		return
@@ -192,11 +192,11 @@ func (m *Member) closeLocked() {
 	m.closed, m.ending = true, true
 	m.addQueuedLocked(-m.queued)
 	m.queue = nil
-	_ = m.Conn.Close() // there is no one to tell
 	if m.counted {
 		m.hub.remove(m)
 	}
 	if m.Closed != nil {
 		m.Closed()
 	}
+	_ = m.Conn.Close() // there is no one to tell
 }

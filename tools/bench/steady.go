@@ -82,21 +82,30 @@ func steadyPaths(now time.Time) map[string]string {
 		"/log/keys":                                      "/log/keys",
 		"/log/tile/{path}":                               "/log/tile/entries/000",
 		"/api/log/consistency":                           "/api/log/consistency?from=1000&to=100000",
+		"/llms.txt":                                      "/llms.txt",
+		"/llms-full.txt":                                 "/llms-full.txt",
+		"/docs/{page}":                                   "/docs/api.md",
 		"/api/session":                                   "/api/session",
 		"/api/usage":                                     "/api/usage",
 		keysRoute:                                        keysRoute,
 	}
 }
 
+const onePage = "only signed-in people use it, one page at a time"
+
 // notSteady are the routes that are left out, and why.
 var notSteady = map[string]string{
-	"/api/determinations/{index}": "the methodology of the demo lets no family settle, so there are no such records",
-	"/log/anchors":                "the demo has no authority for timestamps",
-	"/api/account":                "only signed-in people use it, one page at a time",
-	"/api/account/sessions":       "only signed-in people use it, one page at a time",
-	"/api/account/second-factors": "only signed-in people use it, one page at a time",
-	"/api/session/oidc":           "the demo has no provider to sign in through",
-	"/api/session/oidc/callback":  "the demo has no provider to sign in through",
+	"/api/determinations/{index}":   "the methodology of the demo lets no family settle, so there are no such records",
+	"/log/anchors":                  "the demo has no authority for timestamps",
+	"/api/stream":                   "a response of it does not end",
+	"/api/account":                  onePage,
+	"/api/account/sessions":         onePage,
+	"/api/account/second-factors":   onePage,
+	"/api/alerts":                   onePage,
+	"/api/webhooks":                 onePage,
+	"/api/webhooks/{id}/deliveries": onePage,
+	"/api/session/oidc":             "the demo has no provider to sign in through",
+	"/api/session/oidc/callback":    "the demo has no provider to sign in through",
 }
 
 // steadyRoute is one route under the steady load.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/tools/process"
 )
 
@@ -52,6 +54,21 @@ func TestSteadyRoutes_SignsIn(t *testing.T) {
 	a.keys.Accounts = a.keys.Accounts[:1]
 	if _, err := a.steadyRoutes(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "plan full") {
 		t.Errorf("without an account: %v", err)
+	}
+}
+
+// A new route is measured, or has a reason why not.
+func TestSteadyPaths_EveryRoute(t *testing.T) {
+	t.Parallel()
+	document, err := apitest.Description(assay.DefaultCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := steadyPaths(time.Now())
+	for route, item := range document.Paths.Map() {
+		if item.Get != nil && route != inclusionRoute && (paths[route] == "") == (notSteady[route] == "") {
+			t.Errorf("%s has to be in steadyPaths or in notSteady", route)
+		}
 	}
 }
 

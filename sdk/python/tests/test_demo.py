@@ -144,9 +144,11 @@ def functions() -> List[Tuple[str, Callable[..., Any]]]:
     return [(name, f) for name, f in found if name[0] != "_" and name != "stream_target"]
 
 
-#: What a client of market data has no methods for: pages of the server, files of the log, and a deprecated name.
+#: What a client of market data has no methods for: an account's own things, pages of the server, files of the log, and a
+#: deprecated name.
 LEFT_OUT = (
-    r"/api/(session|account|keys|usage|create-api-key|day-index|stream)\b.*|/(livez|readyz|openapi\..*|log/.*)"
+    r"/api/(session|account|keys|usage|create-api-key|alerts|webhooks|day-index|stream)\b.*"
+    r"|/(livez|readyz|openapi\..*|log/.*|mcp|llms.*|docs/.*)"
 )
 
 #: Other spellings of gpuType, and what table() sends.

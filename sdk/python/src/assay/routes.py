@@ -397,11 +397,13 @@ def otpi(
     as_of: Optional[Time] = None,
     order: Optional[Order] = None,
     limit: Optional[int] = None,
+    offset: Optional[int] = None,
 ) -> Call[Table[rows.TokenPrice]]:
     """Token prices of the labs, in USD per million tokens: of a date, of a range, or of the latest day."""
     return _table(
         ["api", "otpi"], rows.TokenPrice, "date",
         lab=lab, date=date, startDate=start_date, endDate=end_date, as_of=as_of, order=order, limit=limit,
+        offset=offset,
     )
 
 
@@ -415,12 +417,13 @@ def workload(
     as_of: Optional[Time] = None,
     order: Optional[Order] = None,
     limit: Optional[int] = None,
+    offset: Optional[int] = None,
 ) -> Call[Table[rows.WorkloadPoint]]:
     """The cost of a request to the labs' models, and why it changed. Needs a key."""
     return _table(
         ["api", "workload"], rows.WorkloadPoint, "date",
         lab=lab, family=family, windowDays=window_days, startDate=start_date, endDate=end_date, as_of=as_of,
-        order=order, limit=limit,
+        order=order, limit=limit, offset=offset,
     )
 
 
