@@ -60,8 +60,9 @@ var calls = []struct{ tool, arguments, want string }{
 }
 
 // promised are the tools that agents know by name.
-var promised = strings.Fields(`list_gpu_types get_gpu_price get_gpu_index_history get_daily_index get_daily_index_snapshot
-	get_market_index get_gpu_price_history get_gpu_volatility get_gpu_volume_metrics get_gpu_rolling_average get_gpu_price_at
+var promised = strings.Fields(`
+	list_gpu_types get_gpu_price get_gpu_index_history get_daily_index get_daily_index_snapshot get_market_index
+	get_gpu_price_history get_gpu_volatility get_gpu_volume_metrics get_gpu_rolling_average get_gpu_price_at
 	list_memory_types list_token_types get_token_price_index list_llm_coding_products get_memory_index
 	get_memory_price_history get_llm_coding_index get_llm_coding_history get_workload_index search fetch
 	get_neocloud_sites get_neocloud_aggregate get_determination verify_value list_corrections`)
@@ -106,7 +107,9 @@ func TestTools_Words(t *testing.T) {
 	tools := newRig(t).list()
 	f := func(tool, argument string, want ...any) {
 		t.Helper()
-		var schema struct{ Properties map[string]struct{ Enum []any } }
+		var schema struct {
+			Properties map[string]struct{ Enum []any }
+		}
 		if err := json.Unmarshal(tools[tool].InputSchema, &schema); err != nil {
 			t.Fatal(err)
 		}
