@@ -74,7 +74,7 @@ clean-all: clean ## also remove the linters, which take minutes to build
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
 NEEDED   := curl openssl python3 column python-sdk chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni
-STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector \
+STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector-short \
             fuzz-short unit-ui
 
 .PHONY: check
@@ -189,13 +189,16 @@ $(INSPECTOR): tools/mcp/package-lock.json
 	cd tools/mcp && $(NPM_CI)
 	@touch $@
 
-.PHONY: mcp-inspector
+.PHONY: mcp-inspector mcp-inspector-short
 ifeq ($(NPM),)
-mcp-inspector:
+mcp-inspector mcp-inspector-short:
 	@echo 'npm is not installed: $@ is left out'
 else
 mcp-inspector: build $(INSPECTOR) ## let the official inspector list and call the tools for agents
 	$(GO) run ./tools/mcp
+
+mcp-inspector-short: build $(INSPECTOR)
+	$(GO) run ./tools/mcp -short
 endif
 
 # Generators of clients, and a validating proxy. oapi-codegen has its own module, as golangci-lint has.

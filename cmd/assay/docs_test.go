@@ -27,8 +27,13 @@ type demoServer struct {
 	keys demoKeySet
 }
 
-// sharedDemo starts, on first use, a demo that tests only read from: preparing one takes long.
+// sharedDemo starts, on first use, a demo that tests only read from.
 var sharedDemo = sync.OnceValues(func() (d demoServer, err error) {
+	market := exec.Command("../../scripts/demo-market", filepath.Join(sharedFolder, "assay-demo"))
+	market.Env = append(os.Environ(), "ASSAY_TEST_BINARY="+program)
+	if out, err := market.CombinedOutput(); err != nil {
+		return d, fmt.Errorf("scripts/demo-market: %w\n%s", err, out)
+	}
 	if d.process, err = startServer(sharedFolder, "demo", append(demoArgs, "--keys-file", "keys.json")...); err != nil {
 		return d, err
 	}

@@ -50,6 +50,7 @@ before(async () => {
   folder = await mkdtemp(join(process.env.TMPDIR ?? tmpdir(), 'assay-generators-'));
   address = `http://127.0.0.1:${await freePort()}`;
   const file = join(folder, 'keys.json');
+  await run(resolve(here, '../../scripts/demo-market'), [join(folder, 'demo'), now], { env: { ...process.env, ASSAY_TEST_BINARY: binary } });
   const demo = ['demo', '--dir', 'demo', '--addr', address.slice('http://'.length), '--end', now, '--no-feed', '--keys-file', file];
   await serve(binary, demo, `${address}/readyz`);
   keys = JSON.parse(await readFile(file, 'utf8'));

@@ -1,6 +1,6 @@
 // Builds the package and runs its tests: those with servers of their own, and those with a demo of the real program, which
-// ASSAY_BINARY names. The demo takes long to prepare its market, so it starts first.
-import { spawn } from 'node:child_process';
+// ASSAY_BINARY names. The demo starts first, because it takes some seconds.
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -19,10 +19,14 @@ delete process.env.ASSAY_KEY;
 
 const log = join(scratch, 'assay.log');
 const keys = join(scratch, 'keys.json');
+const data = join(scratch, 'data');
+execFileSync(resolve(folder, '../../scripts/demo-market'), [data], {
+  env: { ...process.env, ASSAY_TEST_BINARY: resolve(binary) },
+});
 const demo = spawn(
   resolve(binary),
   [
-    ...['demo', '--dir', join(scratch, 'data'), '--addr', '127.0.0.1:0', '--keys-file', keys, '--log-file', log],
+    ...['demo', '--dir', data, '--addr', '127.0.0.1:0', '--keys-file', keys, '--log-file', log],
     // The market that the README shows.
     ...['--no-feed', '--seed', '1', '--end', '2026-11-01T12:01:00Z'],
     // Each test has an address of its own, and so a rate limit of its own.
