@@ -17,6 +17,9 @@ from test_stream import DAY, HELLO, HOUR, bye, stream
 
 README = Path(__file__).parent.parent / "README.md"
 
+#: The same task with all clients.
+CLIENTS = README.parents[2] / "docs" / "clients.md"
+
 #: A block of Python, and the output below it, if it is shown.
 BLOCKS = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 
@@ -86,6 +89,14 @@ def test_a_block(block: Block, ran: Dict[str, Ran], request: pytest.FixtureReque
         README.write_text(text.replace(f"{shown}{block.output}", shown + output), encoding="utf-8")
     else:
         assert (block.output or "") == output
+
+
+def test_the_task_of_all_clients(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+    found = BLOCKS.search(CLIENTS.read_text(encoding="utf-8"))
+    assert found and found[2]
+    exec(found[1].replace("http://127.0.0.1:8080", demo.url), {"__name__": "__main__"})
+    output = capsys.readouterr().out
+    assert output.startswith(found[2].removesuffix("…\n")) and output.count("\n") == 91
 
 
 def test_the_readme_has_the_blocks() -> None:
