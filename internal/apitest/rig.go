@@ -2,7 +2,6 @@
 package apitest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -47,7 +46,7 @@ type Rig struct {
 
 	Test      testing.TB // reports failures
 	Clock     time.Time
-	Logs      bytes.Buffer
+	Logs      Buffer
 	Keys      map[string]string // caller to key
 	Sessions  map[string]string // caller to the session's cookie
 	PingErr   error             // what a ping of the database fails with

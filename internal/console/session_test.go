@@ -362,7 +362,7 @@ func TestNoSecrets(t *testing.T) {
 	r.Do(http.MethodDelete, "person session", "/api/keys/"+key)
 	r.Get("person session", "/api/usage?key="+key)
 	r.Must(r.Usage.Flush(t.Context()))
-	texts := map[string][]byte{"log": r.Logs.Bytes()}
+	texts := map[string][]byte{"log": []byte(r.Logs.String())}
 	files, err := filepath.Glob(filepath.Join(r.Dir, "*"))
 	r.Must(err)
 	for _, file := range files {

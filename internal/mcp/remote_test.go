@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/mcp"
 )
 
@@ -35,7 +35,7 @@ func startAgent(t *testing.T, handler http.Handler, change ...func(*mcp.Config))
 
 func startAgentAt(t *testing.T, url string, change ...func(*mcp.Config)) *agent {
 	t.Helper()
-	var logs bytes.Buffer
+	var logs apitest.Buffer
 	c := mcp.Config{
 		Source: mcp.NewRemote(url+"/", key), Release: "test", Log: slog.New(slog.NewTextHandler(&logs, nil)), CheckedBy: "this computer",
 	}
@@ -52,7 +52,7 @@ func startAgentAt(t *testing.T, url string, change ...func(*mcp.Config)) *agent 
 			t.Errorf("the tools ended with %v", err)
 		}
 		if strings.Contains(logs.String(), key) {
-			t.Errorf("the log has the key: %s", &logs)
+			t.Errorf("the log has the key: %s", logs.String())
 		}
 	})
 	a := &agent{t, inWriter, bufio.NewReader(outReader)}

@@ -114,6 +114,9 @@ func (w *parquetRows) row(dst, text []byte) ([]byte, error) {
 }
 
 func (w *parquetRows) writeBatch() error {
+	if len(w.batch[0]) == 0 {
+		return nil
+	}
 	for i, column := range w.writer.ColumnWriters() {
 		if _, err := column.WriteRowValues(w.batch[i]); err != nil {
 			return err

@@ -52,8 +52,8 @@ func newCacheHeaders(now, expires int64) *cacheHeaders {
 }
 
 // browserAge is how long a browser may keep what shared caches may keep until the next publication. A cache that
-// rewrites Date or drops Age passes on max-age as if the response were new, so max-age is short: what a browser shows is
-// never much older than what its cache has.
+// rewrites Date or drops Age passes on max-age as if the response were new, so max-age is short: what a browser shows
+// is never much older than what its cache has.
 const browserAge = 60
 
 func newLifetime(seconds int64) lifetime {

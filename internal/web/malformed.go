@@ -36,7 +36,8 @@ var malformed = map[int]ErrorBody{
 		Message: `Unsupported value of the header "Transfer-Encoding": must be chunked.`,
 	},
 	http.StatusHTTPVersionNotSupported: {
-		Error: "HTTP version not supported", Code: "unsupported_version", Message: "The version must be HTTP/1.0 or HTTP/1.1.",
+		Error: "HTTP version not supported", Code: "unsupported_version",
+		Message: "The version must be HTTP/1.0 or HTTP/1.1.",
 	},
 }
 

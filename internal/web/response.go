@@ -219,8 +219,8 @@ func (r *Request) send(a *Response) {
 	r.sendRows(&a.rows, wanted)
 }
 
-// cacheControl is how long caches may keep a response. What a session gets depends on the plan of its account, which may
-// change; what a key gets does not.
+// cacheControl is how long caches may keep a response. What a session gets depends on the plan of its account, which
+// may change; what a key gets does not.
 func (r *Request) cacheControl(a *Response) string {
 	switch {
 	case a.immutable:
