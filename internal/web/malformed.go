@@ -60,5 +60,15 @@ func (s *Server) inOurShape(written []byte) []byte {
 	if found { // one of the constant texts of net/http
 		body.Message = "The request is not valid HTTP: " + string(reason) + "."
 	}
-	return s.closingResponse(status, body, 0)
+	response := s.closingResponse(status, body, 0)
+	if status == http.StatusExpectationFailed && !bytes.Contains(written, emptyBody) { // the request was HEAD
+		head, _, _ := bytes.Cut(response, endOfHead)
+		return append(head, endOfHead...)
+	}
+	return response
 }
+
+var (
+	emptyBody = []byte("\r\nContent-Length: 0\r\n")
+	endOfHead = []byte("\r\n\r\n")
+)

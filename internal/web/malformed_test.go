@@ -63,6 +63,21 @@ func TestServe_MalformedRequests(t *testing.T) {
 		f("expectation", "POST /api/session HTTP/1.1\r\nExpect: tea\r\nContent-Length: 2"+end+"{}", 417, "expectation_failed", "100-continue")
 		f("encoding", "POST /api/session HTTP/1.1\r\nTransfer-Encoding: tea"+end, 501, "unsupported_encoding", "chunked")
 		f("version", "GET /health HTTP/3.0"+end, 505, "unsupported_version", "unsupported protocol version")
+		t.Run("HEAD", func(t *testing.T) {
+			conn, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, "HEAD /health HTTP/1.1\r\nExpect: tea"+end); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(conn)
+			if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 417 ") || !strings.HasSuffix(string(got), "\r\n\r\n") ||
+				!strings.Contains(string(got), "X-Request-Id: ") {
+				t.Errorf("%v: %q", err, got)
+			}
+		})
 		stop()
 		if err := <-served; err != nil {
 			t.Error(err)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -90,6 +92,7 @@ var knownHeaders = map[string]bool{
 	"Access-Control-Allow-Origin": true, "Access-Control-Expose-Headers": true, "Access-Control-Allow-Methods": true,
 	"Access-Control-Allow-Headers": true, "Access-Control-Max-Age": true,
 	"Deprecation": true, "Sunset": true, "Link": true, "X-Assay-Ignored": true, "Preference-Applied": true,
+	"Content-Disposition": true, "X-Accel-Buffering": true,
 }
 
 // lists are the headers that may have several lines, which count as one list.
@@ -199,7 +202,8 @@ func (c *checker) checkOptions(a *received) error {
 	if (a.status == http.StatusNoContent || a.status == http.StatusForbidden) && len(a.body) == 0 {
 		return nil
 	}
-	if a.status == http.StatusRequestURITooLong || a.status == http.StatusNotFound {
+	switch a.status {
+	case http.StatusForbidden, http.StatusRequestURITooLong, http.StatusNotFound:
 		return c.checkMedia(a, "application/json", c.description.failure)
 	}
 	return fmt.Errorf("status %d for OPTIONS", a.status)
@@ -333,10 +337,27 @@ func parseBody(kind string, text []byte) (value any, err error) {
 	switch kind {
 	case "application/yaml":
 		return value, yaml.Unmarshal(text, &value)
-	case "text/plain", "text/markdown", "application/octet-stream":
-		return string(text), nil
+	case "text/csv":
+		_, err = csv.NewReader(bytes.NewReader(text)).ReadAll()
+	case "application/x-ndjson":
+		err = checkLines(text)
+	case "application/vnd.apache.parquet":
+		_, err = parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
+	case "text/plain", "text/markdown", "text/event-stream", "application/octet-stream":
+	default:
+		return value, json.Unmarshal(text, &value)
 	}
-	return value, json.Unmarshal(text, &value)
+	return string(text), err
+}
+
+// checkLines checks that every line is a JSON object.
+func checkLines(text []byte) error {
+	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("}\n")) || !json.Valid(line) {
+			return fmt.Errorf("a line is no JSON object: %.300q", line)
+		}
+	}
+	return nil
 }
 
 func decompress(encoding string, body []byte) ([]byte, error) {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -137,6 +138,9 @@ func (c *carrier) carryPart(e *exchange, from, to int) (next int, err error) {
 		}
 		c.count(r, &a)
 		if r.ends {
+			if r.isHead() && a.status >= http.StatusBadRequest {
+				c.skipRefusal(&a)
+			}
 			return i + 1, c.finish(e, i, sent)
 		}
 		if a.closes {
@@ -178,6 +182,15 @@ func (c *carrier) send(e *exchange, from, to int) error {
 		return conn.(*net.TCPConn).CloseWrite()
 	}
 	return nil
+}
+
+// skipRefusal reads the body of a response to HEAD, if it has one: the server does not know the method of what it cannot
+// parse.
+func (c *carrier) skipRefusal(a *received) {
+	if next, _ := c.in.Peek(1); string(next) == "{" {
+		length, _ := strconv.Atoi(a.get("Content-Length"))
+		_, _ = c.in.Discard(length)
+	}
 }
 
 // finish reads what comes after the response to a request that ends the connection: nothing, or the refusal of what is

@@ -143,9 +143,12 @@ func (d *description) add(template string, item *openapi3.PathItem) error {
 			}
 			o.responses[status] = newResponse(r.Value)
 		}
-		p.private = p.private || slices.Contains(described.Tags, "Accounts") || template == "/mcp"
+		p.private = p.private || template == "/mcp" ||
+			slices.Contains(described.Tags, "Accounts") || slices.Contains(described.Tags, "Alerts")
 		p.operations[method] = o
-		d.operations = append(d.operations, o)
+		if template != "/api/stream" || method != http.MethodGet { // it does not end
+			d.operations = append(d.operations, o)
+		}
 	}
 	d.paths.insert(template, p)
 	return nil
