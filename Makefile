@@ -350,6 +350,11 @@ bench-ui: build ## measure the dashboard and write docs/performance.md
 	scripts/need chromium
 	cd ui && ASSAY_BENCH_UPDATE=1 $(PLAYWRIGHT) --project bench --workers 1
 
+.PHONY: bench-reach
+bench-reach: build ## measure a node with 20,000 streams, and write docs/performance.md (two minutes)
+	scripts/need wrk
+	$(GO) run ./tools/bench -reach -update docs/performance.md
+
 # The short form of the dashboard's measurement is part of e2e.
 .PHONY: bench-short
 bench-short: build
@@ -357,6 +362,7 @@ bench-short: build
 	$(GO) run ./tools/bench -short
 	$(GO) run ./tools/bench -engine -short
 	$(SERVICES) $(GO) run ./tools/bench -nodes -short
+	$(GO) run ./tools/bench -reach -short
 
 DRILL_NEEDS := postgres etcd haproxy patroni redis-server
 

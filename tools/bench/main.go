@@ -7,6 +7,7 @@
 //	go run ./tools/bench -engine                      # the engine: about a quarter of an hour, 4 GB
 //	scripts/with-services go run ./tools/bench -nodes # PostgreSQL, several nodes, Redis: about ten minutes, 6 GB
 //	make bench-peers                                  # VictoriaMetrics, Express…: about a quarter of an hour
+//	go run ./tools/bench -reach                       # 20,000 streams: two minutes, after ulimit -n 30000
 //	go run ./tools/bench -update docs/performance.md  # also write the table into the document
 //	go run ./tools/bench -short                       # seconds: does it run at all
 //
@@ -45,6 +46,12 @@
 // VictoriaMetrics, a service with Express and PostgreSQL, a program of Go's standard library and nginx get the
 // published values of one GPU model, each through its own interface (peers.go, victoria.go, express.go). Their
 // responses must have the same values as Assay's. Then wrk loads all of them in turns.
+//
+// # How streams are measured
+//
+// One node has 20,000 open streams of this process (reach.go). An hour is published by command, and the kernel notes
+// when its events arrive at each socket (streams_linux.go), so that the work of 20,000 readers on the same machine is
+// not measured. The time counts from published_at of the event, before the transaction is committed.
 //
 // # How to read the results
 //
@@ -85,6 +92,7 @@ type options struct {
 	engine   bool
 	nodes    bool
 	peers    bool
+	reach    bool
 	sizes    []int    // stored transactions to measure publishing at, growing
 	hourRows int      // transactions of an hour that is published
 	args     []string // the command line, for the report
@@ -110,6 +118,7 @@ func parseOptions(args []string) (options, error) {
 		"measure PostgreSQL, nodes that share it, and shared limits; run it under scripts/with-services")
 	flags.BoolVar(&o.peers, "peers", false,
 		"compare with what people would use instead; make bench-peers installs it, and runs this under scripts/with-services")
+	flags.BoolVar(&o.reach, "reach", false, "measure a node with 20,000 open streams")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -136,6 +145,16 @@ func (o *options) fill() {
 	}
 }
 
+// suites is how many of them are asked for.
+func (o options) suites() (count int) {
+	for _, chosen := range []bool{o.engine, o.nodes, o.peers, o.reach} {
+		if chosen {
+			count++
+		}
+	}
+	return count
+}
+
 // parseSizes reads "1000000,5000000".
 func parseSizes(text string) (sizes []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -156,8 +175,8 @@ func (o options) check(rest []string) error {
 		return fmt.Errorf("-rounds %d: want 1 to 50", o.rounds)
 	case o.duration < time.Second || o.duration > time.Minute || o.duration%time.Second != 0:
 		return fmt.Errorf("-duration %s: want whole seconds, 1s to 60s", o.duration)
-	case o.engine && o.nodes || o.engine && o.peers || o.nodes && o.peers:
-		return errors.New("-engine, -nodes and -peers: one at a time")
+	case o.suites() > 1:
+		return errors.New("-engine, -nodes, -peers and -reach: one at a time")
 	case o.short && o.update != "":
 		return errors.New("-short and -update: one second is too short for the document")
 	}
@@ -170,6 +189,7 @@ const (
 	engineSection report.Section = "engine"
 	nodesSection  report.Section = "nodes"
 	peersSection  report.Section = "peers"
+	reachSection  report.Section = "reach"
 )
 
 // suite is one group of measurements with its section in the document.
@@ -188,6 +208,9 @@ func (o options) suite() suite {
 	}
 	if o.peers {
 		return suite{peersSection, []string{"nginx", "node", "psql", "wrk"}, measurePeers}
+	}
+	if o.reach {
+		return suite{reachSection, []string{"wrk"}, measureReach}
 	}
 	return suite{serverSection, []string{"nginx", "wrk"}, measureServer}
 }

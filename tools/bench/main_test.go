@@ -30,6 +30,8 @@ func TestParseOptions(t *testing.T) {
 	f("-peers -update docs/performance.md", "")
 	f("-peers -nodes", "one at a time")
 	f("-peers -engine", "one at a time")
+	f("-reach -update docs/performance.md", "")
+	f("-reach -nodes", "one at a time")
 	f("-peers -rows 1000", "only with -engine or -nodes")
 	f("-nodes -rows 1000", "")
 	f("-rows 1000", "only with -engine or -nodes")
