@@ -66,12 +66,16 @@ type Body struct {
 	Message   string `json:"message"`
 	Code      string `json:"code"`
 	RequestID string `json:"request_id"`
+	DocURL    string `json:"doc_url,omitempty"` // relative to the server
 
 	// What programs need to correct the request.
 	Param    string   `json:"param,omitempty"`
 	Allowed  []string `json:"allowed,omitempty"`
 	FreeFrom string   `json:"free_from,omitempty"`
 }
+
+// DocURL is where a server explains a code.
+func DocURL(code string) string { return "/docs/errors.md#" + code }
 
 // JSON is the body as JSON.
 func (b Body) JSON() []byte {

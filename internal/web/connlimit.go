@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/httperror"
 )
 
 // ConnectionLimits bound how many connections are open at a time. Each takes a descriptor, of which a process has few;
@@ -140,7 +141,7 @@ func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 // closingResponse is a whole response to a connection that is closed after it, because there is no request
 // to respond to.
 func (s *Server) closingResponse(status int, body ErrorBody, retryAfter time.Duration) []byte {
-	body.RequestID = s.newRequestID()
+	body.RequestID, body.DocURL = s.newRequestID(), httperror.DocURL(body.Code)
 	text := body.JSON()
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	b = appendLine(b, "Content-Type", jsonType)

@@ -22,8 +22,8 @@ type crossOrigin struct {
 
 // exposed are the response headers that scripts may read.
 var exposed = []string{
-	"X-Request-Id", "X-Assay-Synthetic", "X-Assay-Ignored", "RateLimit", "RateLimit-Policy",
-	"Retry-After", "ETag", "Deprecation", "Sunset", "Link", "Preference-Applied",
+	"X-Request-Id", "X-Assay-Synthetic", "X-Assay-Stale", "X-Assay-Ignored", "RateLimit", "RateLimit-Policy",
+	"Retry-After", "ETag", "Content-Disposition", "Deprecation", "Sunset", "Link", "Preference-Applied",
 }
 
 // requestHeaders are those that scripts may send. Many send Content-Type with requests that have no body.

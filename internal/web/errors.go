@@ -24,7 +24,7 @@ func (r *Request) ErrorBody(e *assay.Error) ErrorBody { return NewErrorBody(e, r
 // NewErrorBody is the body that reports an error to the request with an id.
 func NewErrorBody(e *assay.Error, id string) ErrorBody {
 	return ErrorBody{
-		Error: httperror.Label(e.Kind), Message: e.Message, Code: e.Code, RequestID: id,
+		Error: httperror.Label(e.Kind), Message: e.Message, Code: e.Code, RequestID: id, DocURL: httperror.DocURL(e.Code),
 		Param: e.Param, Allowed: e.Allowed, FreeFrom: e.FreeFrom,
 	}
 }
