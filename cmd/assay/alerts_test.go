@@ -91,7 +91,7 @@ func newDrill(t *testing.T, address string) *drill {
 	d.must(err)
 	_, err = accounts.AddGrant(t.Context(), "ann@example.com", account.GrantRequest{Plan: assay.PlanFull})
 	d.must(err)
-	secret, _, err := accounts.CreateKey(t.Context(), a.ID, "drill")
+	secret, _, err := accounts.CreateKey(t.Context(), a.ID, "drill", "")
 	d.must(err)
 	d.key = secret.Reveal()
 	d.publish("")

@@ -88,7 +88,7 @@ func (h *house) organization(name string, plan assay.Plan, members ...string) {
 
 func (h *house) key(account int64) keys.Secret {
 	h.t.Helper()
-	secret, _, err := h.CreateKey(h.ctx(), account, "a test")
+	secret, _, err := h.CreateKey(h.ctx(), account, "a test", "")
 	h.must(err)
 	return secret
 }

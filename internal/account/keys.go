@@ -2,6 +2,10 @@ package account
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -47,16 +51,21 @@ var (
 )
 
 // CreateKey creates a key of the tier that the account may create now. This node accepts the key before CreateKey
-// returns.
-func (s *Service) CreateKey(ctx context.Context, accountID int64, name string) (keys.Secret, assay.Key, error) {
+// returns. If the request has a name, a second one of that name creates nothing, and its error says which key the first
+// has created.
+func (s *Service) CreateKey(
+	ctx context.Context, accountID int64, name, request string,
+) (keys.Secret, assay.Key, error) {
 	one, err := s.current(ctx, accountID)
 	if err != nil {
 		return keys.Secret{}, assay.Key{}, err
 	}
-	return s.createKey(as(ctx, one.Account), one, name)
+	return s.createKey(as(ctx, one.Account), one, name, request)
 }
 
-func (s *Service) createKey(ctx context.Context, one *person, name string) (keys.Secret, assay.Key, error) {
+func (s *Service) createKey(
+	ctx context.Context, one *person, name, request string,
+) (keys.Secret, assay.Key, error) {
 	if err := checkKeyName(name); err != nil {
 		return keys.Secret{}, assay.Key{}, err
 	}
@@ -66,14 +75,15 @@ func (s *Service) createKey(ctx context.Context, one *person, name string) (keys
 	}
 	key := store.Key{Tier: tier, Name: name, AccountID: one.ID, Basis: string(basis), OrgID: org}
 	return s.mint(ctx, key, func(ctx context.Context, k store.Key) (store.Key, error) {
-		return s.Store.CreateAccountKey(ctx, k, func(existing []store.Key) error { return s.admitKey(existing, "") })
+		admit := func(existing []store.Key) error { return s.admitKey(existing, "") }
+		return s.Store.CreateAccountKey(ctx, store.KeyRequest{Key: k, Name: requestName(request), Admit: admit})
 	})
 }
 
 // RotateKey creates a key that replaces another, with the same name and tier. The old key stays valid for the grace
-// period, unless it ends earlier, and cannot be rotated again.
+// period, unless it ends earlier, and cannot be rotated again. The name of a request is as in CreateKey.
 func (s *Service) RotateKey(
-	ctx context.Context, accountID int64, keyID string, grace time.Duration,
+	ctx context.Context, accountID int64, keyID string, grace time.Duration, request string,
 ) (keys.Secret, assay.Key, error) {
 	if grace < 0 || grace > MaxGrace {
 		return keys.Secret{}, assay.Key{}, errInvalidGrace
@@ -98,10 +108,19 @@ func (s *Service) RotateKey(
 		Tier: old.Tier, Name: old.Name, AccountID: accountID, Basis: string(basis), OrgID: org, Limit: old.Limit,
 	}
 	return s.mint(as(ctx, one.Account), next, func(ctx context.Context, k store.Key) (store.Key, error) {
-		return s.Store.ReplaceKey(ctx, old.ID, now+grace.Milliseconds(), k, func(existing []store.Key) error {
-			return s.admitRotation(existing, old.ID, grace)
-		})
+		admit := func(existing []store.Key) error { return s.admitRotation(existing, old.ID, grace) }
+		return s.Store.ReplaceKey(ctx, old.ID, now+grace.Milliseconds(),
+			store.KeyRequest{Key: k, Name: requestName(request), Admit: admit})
 	})
+}
+
+// requestName is the name of a request as it is stored: what a caller calls it is no one else's business.
+func requestName(request string) string {
+	if request == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(request))
+	return hex.EncodeToString(sum[:])
 }
 
 // mint mints and saves a key like the given one. This node accepts it before its owner gets it.
@@ -109,6 +128,14 @@ func (s *Service) mint(
 	ctx context.Context, k store.Key, save func(context.Context, store.Key) (store.Key, error),
 ) (keys.Secret, assay.Key, error) {
 	secret, key, err := keys.MintAndSave(ctx, k, save)
+	var made *store.KeyMadeError
+	if errors.As(err, &made) {
+		return keys.Secret{}, assay.Key{KeySummary: assay.KeySummary{ID: made.KeyID}}, &assay.Error{
+			Kind: assay.Conflict, Code: "key_exists", Err: err,
+			Message: fmt.Sprintf("A request with this Idempotency-Key has created the key %s. "+
+				"If its text is lost, revoke it and create another one.", made.KeyID),
+		}
+	}
 	if err != nil {
 		return keys.Secret{}, assay.Key{}, err
 	}

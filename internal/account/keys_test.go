@@ -30,7 +30,7 @@ func TestCreateKey_WhoMay(t *testing.T) {
 		for i, plan := range orgs {
 			h.organization(fmt.Sprintf("%d of %s", i, email), plan, email)
 		}
-		secret, view, err := h.CreateKey(h.ctx(), id, "desk")
+		secret, view, err := h.CreateKey(h.ctx(), id, "desk", "")
 		shown, _ := h.Account(id)
 		if shown.KeyTier != want {
 			t.Errorf("the account shows that it may create %q, want %q", shown.KeyTier, want)
@@ -75,7 +75,7 @@ func testKeyEndsWithTheTrial(t *testing.T, db *store.DB) {
 	h.wantActive(secret, assay.Premium)
 	h.at++
 	h.wantInactive(secret)
-	_, _, err := h.CreateKey(h.ctx(), id, "another")
+	_, _, err := h.CreateKey(h.ctx(), id, "another", "")
 	wantCode(t, err, assay.Forbidden, "key_creation_refused")
 	list, err := h.KeysOf(h.ctx(), id)
 	if err != nil || len(list) != 1 || list[0].Status != StatusEnded || int64(list[0].ExpiresAt) != start+assay.TrialLength {
@@ -196,7 +196,7 @@ func testKeyEndsWithTheAccount(t *testing.T, db *store.DB) {
 	h.at += assay.Day
 	h.must(h.CloseAccount(h.ctx(), "ann@example.com"))
 	h.wantInactive(secret)
-	_, _, err := h.CreateKey(h.ctx(), id, "another")
+	_, _, err := h.CreateKey(h.ctx(), id, "another", "")
 	wantCode(t, err, assay.Forbidden, "key_creation_refused")
 }
 
@@ -209,7 +209,7 @@ func TestRotateKey(t *testing.T) {
 		h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 		old := h.key(id)
 		h.at += assay.Day
-		next, view, err := h.RotateKey(h.ctx(), id, old.ID(), grace)
+		next, view, err := h.RotateKey(h.ctx(), id, old.ID(), grace, "")
 		h.must(err)
 		if view.Name != "a test" || view.Tier != assay.Full || view.ID == old.ID() {
 			t.Errorf("the new key is %+v", view)
@@ -222,7 +222,7 @@ func TestRotateKey(t *testing.T) {
 		h.at = ends
 		h.wantInactive(old)
 		h.wantActive(next, assay.Full)
-		_, _, err = h.RotateKey(h.ctx(), id, old.ID(), grace)
+		_, _, err = h.RotateKey(h.ctx(), id, old.ID(), grace, "")
 		wantCode(t, err, assay.Invalid, "inactive_key")
 	}
 	f(0)
@@ -240,7 +240,7 @@ func testRotateKeyTheEarlierEndHolds(t *testing.T, db *store.DB) {
 	id := h.add("ann@example.com")
 	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanTrial})
 	old := h.key(id)
-	next, _, err := h.RotateKey(h.ctx(), id, old.ID(), MaxGrace)
+	next, _, err := h.RotateKey(h.ctx(), id, old.ID(), MaxGrace, "")
 	h.must(err)
 	h.at = start + assay.TrialLength - 1
 	h.wantActive(old, assay.Premium)
@@ -257,17 +257,17 @@ func TestRotateKey_Refused(t *testing.T) {
 	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanPremium})
 	secret := h.key(ann)
 	for _, grace := range []time.Duration{-1, MaxGrace + 1} {
-		_, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), grace)
+		_, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), grace, "")
 		wantCode(t, err, assay.Invalid, "invalid_parameter")
 	}
-	_, _, err := h.RotateKey(h.ctx(), bob, secret.ID(), 0)
+	_, _, err := h.RotateKey(h.ctx(), bob, secret.ID(), 0, "")
 	wantCode(t, err, assay.NotFound, "unknown_key")
-	_, _, err = h.RotateKey(h.ctx(), ann, "zzzzzz", 0)
+	_, _, err = h.RotateKey(h.ctx(), ann, "zzzzzz", 0, "")
 	wantCode(t, err, assay.NotFound, "unknown_key")
 
 	// An upgraded owner's key stays Premium.
 	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
-	premium, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), 0)
+	premium, _, err := h.RotateKey(h.ctx(), ann, secret.ID(), 0, "")
 	h.must(err)
 	h.wantActive(premium, assay.Premium)
 
@@ -276,7 +276,7 @@ func TestRotateKey_Refused(t *testing.T) {
 	full := h.key(bob)
 	h.grant("bob@example.com", GrantRequest{Plan: assay.PlanPremium})
 	h.wantActive(full, assay.Full)
-	_, _, err = h.RotateKey(h.ctx(), bob, full.ID(), 0)
+	_, _, err = h.RotateKey(h.ctx(), bob, full.ID(), 0, "")
 	wantCode(t, err, assay.Forbidden, "key_creation_refused")
 	h.wantActive(full, assay.Full)
 }
@@ -311,14 +311,14 @@ func TestCreateKey_Names(t *testing.T) {
 	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	secret := h.key(id)
 	for _, bad := range []string{"", strings.Repeat("x", 65), "two\nlines", "a\u202eb", "\u3164", "\xff", "my " + secret.Reveal()} {
-		_, _, err := h.CreateKey(h.ctx(), id, bad)
+		_, _, err := h.CreateKey(h.ctx(), id, bad, "")
 		wantCode(t, err, assay.Invalid, "invalid_parameter")
 		if strings.Contains(err.Error(), secret.Reveal()) {
 			t.Errorf("the error holds the key: %v", err)
 		}
 	}
 	for _, good := range []string{"x", strings.Repeat("é", 64), "the desk’s"} {
-		if _, _, err := h.CreateKey(h.ctx(), id, good); err != nil {
+		if _, _, err := h.CreateKey(h.ctx(), id, good, ""); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
@@ -332,13 +332,13 @@ func TestRotateKey_OnePendingRotation(t *testing.T) {
 		id := h.add("ann@example.com")
 		h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 		old := h.key(id)
-		next, _, err := h.RotateKey(h.ctx(), id, old.ID(), time.Hour)
+		next, _, err := h.RotateKey(h.ctx(), id, old.ID(), time.Hour, "")
 		h.must(err)
 		for _, grace := range []time.Duration{0, time.Hour, MaxGrace} {
-			_, _, err = h.RotateKey(h.ctx(), id, old.ID(), grace)
+			_, _, err = h.RotateKey(h.ctx(), id, old.ID(), grace, "")
 			wantCode(t, err, assay.Invalid, "rotation_pending")
 		}
-		_, _, err = h.RotateKey(h.ctx(), id, next.ID(), time.Hour)
+		_, _, err = h.RotateKey(h.ctx(), id, next.ID(), time.Hour, "")
 		h.must(err)
 		h.must(h.RevokeKey(h.ctx(), id, old.ID()))
 		if list, err := h.KeysOf(h.ctx(), id); err != nil || len(list) != 3 {
@@ -362,8 +362,8 @@ func TestKeys_CapHoldsUnderConcurrency(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for range 8 {
-			wg.Go(func() { _, _, _ = h.CreateKey(h.ctx(), id, "one of many") })
-			wg.Go(func() { _, _, _ = h.RotateKey(h.ctx(), id, old.ID(), time.Hour) })
+			wg.Go(func() { _, _, _ = h.CreateKey(h.ctx(), id, "one of many", "") })
+			wg.Go(func() { _, _, _ = h.RotateKey(h.ctx(), id, old.ID(), time.Hour, "") })
 		}
 		wg.Wait()
 		list, err := h.KeysOf(h.ctx(), id)
@@ -372,10 +372,40 @@ func TestKeys_CapHoldsUnderConcurrency(t *testing.T) {
 		}
 		// A rotation without grace leaves as many keys as before.
 		another := slices.IndexFunc(list, func(k assay.Key) bool { return k.ID != old.ID() }) // old may be rotated already
-		_, _, err = h.RotateKey(h.ctx(), id, list[another].ID, time.Hour)
+		_, _, err = h.RotateKey(h.ctx(), id, list[another].ID, time.Hour, "")
 		wantCode(t, err, assay.Forbidden, "too_many_keys")
-		_, _, err = h.RotateKey(h.ctx(), id, list[another].ID, 0)
+		_, _, err = h.RotateKey(h.ctx(), id, list[another].ID, 0, "")
 		h.must(err)
+	})
+}
+
+// Of several requests of one name at the same time one creates a key and all others name it.
+func TestKeys_OneNameCreatesOneKey(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := openHouse(t, db)
+		id := h.add("ann@example.com")
+		h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
+		var mu sync.Mutex
+		var created, named []string
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				_, key, err := h.CreateKey(h.ctx(), id, "one of many", "the request")
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					created = append(created, key.ID)
+					return
+				}
+				wantCode(t, err, assay.Conflict, "key_exists")
+				named = append(named, key.ID)
+			})
+		}
+		wg.Wait()
+		if len(created) != 1 || len(named) != 7 || slices.ContainsFunc(named, func(k string) bool { return k != created[0] }) {
+			t.Errorf("created %q, the errors name %q", created, named)
+		}
 	})
 }
 
@@ -390,7 +420,7 @@ func TestCreateKey_NotWithoutEnd(t *testing.T) {
 		_, _, err := keys.MintAndSave(h.ctx(), k, h.Store.CreateKey)
 		h.must(err)
 	}
-	_, _, err := h.CreateKey(h.ctx(), id, "one more")
+	_, _, err := h.CreateKey(h.ctx(), id, "one more", "")
 	wantCode(t, err, assay.Forbidden, "too_many_keys")
 	h.must(h.RevokeKey(h.ctx(), id, first.ID()))
 	h.key(id)

@@ -94,7 +94,7 @@ func (s *Service) CreateKeyFor(
 		if err != nil {
 			return err
 		}
-		secret, view, err = s.createKey(ctx, one, name)
+		secret, view, err = s.createKey(ctx, one, name, "")
 		return err
 	})
 	return secret, view, err

@@ -206,7 +206,7 @@ func TestDatabase_HoldsNoSecret(t *testing.T) {
 	a := h.enrol("ann@example.com")
 	h.grant("ann@example.com", GrantRequest{Plan: assay.PlanFull})
 	token, key := h.signIn("ann@example.com"), h.key(a.ID)
-	next, _, err := h.RotateKey(h.ctx(), a.ID, key.ID(), 0)
+	next, _, err := h.RotateKey(h.ctx(), a.ID, key.ID(), 0, "")
 	h.must(err)
 	_, err = h.SignIn(h.ctx(), Client{}, password, password) // typed into the wrong field
 	wantCode(t, err, assay.Unauthorized, "sign_in_failed")

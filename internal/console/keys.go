@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/assaydata/assay"
@@ -14,6 +15,9 @@ import (
 	"github.com/assaydata/assay/internal/web"
 )
 
+// keysPage is how many keys a response has at most.
+const keysPage = 1000
+
 // listKeys serves the keys of an account, newest first.
 func (c *Console) listKeys(r *web.Request) (web.Response, error) {
 	unwritten := c.Usage.LastUsed() // before the store is read, which has every use that is not in it
@@ -21,14 +25,19 @@ func (c *Console) listKeys(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
+	list, following, err := cut(r, list, keysPage)
+	if err != nil {
+		return web.Response{}, err
+	}
 	for i := range list {
 		list[i].LastUsedAt = max(list[i].LastUsedAt, assay.Timestamp(unwritten[list[i].ID]))
 	}
 	return uncached(struct {
-		Success bool        `json:"success"`
-		Count   int         `json:"count"`
-		Data    []assay.Key `json:"data"`
-	}{true, len(list), list})
+		Success bool `json:"success"`
+		Count   int  `json:"count"`
+		page
+		Data []assay.Key `json:"data"`
+	}{true, len(list), following, list})
 }
 
 // createdKey is the only response that contains a key's text.
@@ -53,7 +62,11 @@ func (c *Console) createKey(r *web.Request) (web.Response, error) {
 	if err := r.ReadJSON(&given, "name"); err != nil {
 		return web.Response{}, err
 	}
-	secret, key, err := c.Accounts.CreateKey(r.Context(), r.Caller().AccountID, given.Name)
+	request, err := idempotencyKey(r)
+	if err != nil {
+		return web.Response{}, err
+	}
+	secret, key, err := c.Accounts.CreateKey(r.Context(), r.Caller().AccountID, given.Name, request)
 	return created(r, secret, &key, nil, err)
 }
 
@@ -62,11 +75,39 @@ func created(r *web.Request, secret keys.Secret, key *assay.Key, old *replaced, 
 	if errors.Is(err, access.ErrKeyRefused) {
 		return keyRefused(r, access.ErrKeyRefused)
 	}
+	if err != nil && key.ID != "" {
+		return keyExists(r, assay.AsError(err), key.ID)
+	}
 	if err != nil {
 		return web.Response{}, err
 	}
 	shown := createdKey{Success: true, Key: secret.Reveal(), Replaces: old, Data: &key.KeySummary}
 	return web.NoStore(http.StatusCreated, shown)
+}
+
+// keyExists is the response to a request that has created a key before.
+func keyExists(r *web.Request, e *assay.Error, id string) (web.Response, error) {
+	return web.NoStore(web.Status(e.Kind), struct {
+		web.ErrorBody
+		KeyID string `json:"key_id"`
+	}{r.ErrorBody(e), id})
+}
+
+// idempotencyKey is what the caller calls the request; empty without the header.
+func idempotencyKey(r *web.Request) (string, error) {
+	values := r.Header("Idempotency-Key")
+	if len(values) == 0 {
+		return "", nil
+	}
+	name := values[0]
+	strange := func(c rune) bool { return c <= ' ' || c > '~' }
+	if len(values) > 1 || name == "" || len(name) > 255 || strings.ContainsFunc(name, strange) {
+		return "", &assay.Error{
+			Kind: assay.Invalid, Code: "invalid_parameter",
+			Message: `Invalid value for the header "Idempotency-Key": must be 1 to 255 visible ASCII characters, once.`,
+		}
+	}
+	return name, nil
 }
 
 // keyRefused is the one error whose body has another shape: the sentence is in both fields.
@@ -110,7 +151,12 @@ func (c *Console) rotateKey(r *web.Request) (web.Response, error) {
 		return web.Response{}, web.InvalidBody("grace_hours is %d, must be an integer from 0 to %d", hours, maxGrace)
 	}
 	id := r.PathValue("id")
-	secret, key, err := c.Accounts.RotateKey(r.Context(), r.Caller().AccountID, id, time.Duration(hours)*time.Hour)
+	request, err := idempotencyKey(r)
+	if err != nil {
+		return web.Response{}, err
+	}
+	grace := time.Duration(hours) * time.Hour
+	secret, key, err := c.Accounts.RotateKey(r.Context(), r.Caller().AccountID, id, grace, request)
 	if err != nil {
 		return created(r, secret, &key, nil, err)
 	}

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/account"
+	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/web"
 )
 
@@ -34,7 +36,7 @@ func TestKeys_Lifecycle(t *testing.T) {
 		t.Errorf("the new key: %d %s", got.StatusCode, got.Text)
 	}
 	list := r.Get("full session", "/api/keys")
-	want = fmt.Sprintf(`{"success":true,"count":1,"data":[{"id":%q,"name":"research notebook","prefix":"sk_live_%s","tier":"full","created_at":"2026-02-04T12:34:56.000Z",`+
+	want = fmt.Sprintf(`{"success":true,"count":1,"has_more":false,"data":[{"id":%q,"name":"research notebook","prefix":"sk_live_%s","tier":"full","created_at":"2026-02-04T12:34:56.000Z",`+
 		`"expires_at":null,"last_used_at":"2026-02-04T12:34:56.000Z","revoked_at":null,"status":"active"}]}`, made.Data.ID, made.Data.ID)
 	if list.Text != want {
 		t.Errorf("%s\nwant %s", list.Text, want)
@@ -47,7 +49,7 @@ func TestKeys_Lifecycle(t *testing.T) {
 		}
 	}
 	for _, caller := range []string{"premium session", "free session"} {
-		if got := r.Get(caller, "/api/keys"); got.Text != `{"success":true,"count":0,"data":[]}` {
+		if got := r.Get(caller, "/api/keys"); got.Text != `{"success":true,"count":0,"has_more":false,"data":[]}` {
 			t.Errorf("%s sees %s", caller, got.Text)
 		}
 		for _, target := range []string{"/api/keys/" + made.Data.ID, "/api/keys/nobody"} {
@@ -195,7 +197,7 @@ func TestUsage(t *testing.T) {
 	r.Get("mine", "/api/gpu-types") // looks at no key
 	r.Get("full session", "/api/gpu/H200")
 	r.Get("premium", "/api/gpu/H200")
-	want := fmt.Sprintf(`{"success":true,"startDate":"2026-01-06","endDate":"2026-02-04","count":2,"data":[`+
+	want := fmt.Sprintf(`{"success":true,"startDate":"2026-01-06","endDate":"2026-02-04","count":2,"has_more":false,"data":[`+
 		`{"date":"2026-02-04","key_id":%q,"route":"/api/gpu/{gpuName}","status":200,"requests":2},`+
 		`{"date":"2026-02-04","key_id":%q,"route":"/api/gpu/{gpuName}","status":400,"requests":1}]}`, id, id)
 	for _, target := range []string{"/api/usage", "/api/usage?key=" + id} {
@@ -209,7 +211,7 @@ func TestUsage(t *testing.T) {
 	if got := r.Get("premium", "/api/usage"); !strings.Contains(got.Text, `"count":1,`) || strings.Contains(got.Text, id) {
 		t.Errorf("with a key of the operator: %s", got.Text)
 	}
-	if got := r.Get("premium session", "/api/usage"); !strings.Contains(got.Text, `"count":0,"data":[]`) {
+	if got := r.Get("premium session", "/api/usage"); !strings.Contains(got.Text, `"count":0,"has_more":false,"data":[]`) {
 		t.Errorf("another account sees %s", got.Text)
 	}
 	r.Clock = r.Clock.Add(24 * time.Hour)
@@ -234,4 +236,55 @@ func TestUsage(t *testing.T) {
 	f("premium", "key="+id, 404, "There is no key with the id")
 	f("", "", 401, "Sign in first.")
 	f("revoked", "", 401, "API key is inactive")
+}
+
+// A repeated request creates no second key, whatever else it says, and names the first one.
+func TestKeys_IdempotencyKey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const create = "/api/create-api-key"
+	post := func(caller, path, body string, names ...string) apitest.Reply {
+		t.Helper()
+		request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+		request.RequestURI = path
+		request.Header = http.Header{
+			"Content-Type": {"application/json"}, "Cookie": {r.Session(caller)}, "Idempotency-Key": names,
+		}
+		return r.Send(request)
+	}
+	id := func(got apitest.Reply) string {
+		t.Helper()
+		var made struct{ Data struct{ ID string } }
+		if got.StatusCode != 201 {
+			t.Fatalf("%d %s", got.StatusCode, got.Text)
+		}
+		r.Must(json.Unmarshal([]byte(got.Text), &made))
+		return made.Data.ID
+	}
+	wantExists := func(name string, got apitest.Reply, key string) {
+		t.Helper()
+		if got.StatusCode != 409 || !strings.Contains(got.Text, `"code":"key_exists"`) || !strings.HasSuffix(got.Text, `"key_id":"`+key+`"}`) {
+			t.Errorf("%s: %d %s, want the key %s", name, got.StatusCode, got.Text, key)
+		}
+	}
+	first := id(post("full session", create, `{"name":"one"}`, "a"))
+	wantExists("the same", post("full session", create, `{"name":"one"}`, "a"), first)
+	wantExists("another body", post("full session", create, `{"name":"two"}`, "a"), first)
+	wantExists("another path", post("full session", "/api/keys/"+first+"/rotate", `{}`, "a"), first)
+	second := id(post("full session", "/api/keys/"+first+"/rotate", `{}`, "b"))
+	wantExists("rotated again", post("full session", "/api/keys/"+first+"/rotate", `{}`, "b"), second)
+	id(post("full session", create, `{"name":"one"}`, "c"))
+	id(post("full session", create, `{"name":"one"}`))
+	id(post("premium session", create, `{"name":"one"}`, "a")) // names belong to accounts
+	if got := r.Get("full session", "/api/keys"); !strings.Contains(got.Text, `"count":4,`) {
+		t.Errorf("the keys: %s", got.Text)
+	}
+	for _, bad := range [][]string{{""}, {"a b"}, {strings.Repeat("x", 256)}, {"é"}, {"x", "y"}} {
+		got := post("full session", create, `{"name":"one"}`, bad...)
+		if got.StatusCode != 400 || !strings.Contains(got.Text, "must be 1 to 255 visible ASCII characters, once") {
+			t.Errorf("%q: %d %s", bad, got.StatusCode, got.Text)
+		}
+	}
+	r.Do(http.MethodDelete, "full session", "/api/keys/"+first)
+	wantExists("after the key was revoked", post("full session", create, `{"name":"one"}`, "a"), first)
 }

@@ -14,6 +14,9 @@ const (
 	maxUsageDays = 366
 )
 
+// usagePage is how many rows a response has at most.
+const usagePage = 10_000
+
 // usageRow is how often a key called a route with one outcome on one day.
 type usageRow struct {
 	Date     string `json:"date"`
@@ -37,6 +40,10 @@ func (c *Console) showUsage(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
+	counted, following, err := cut(r, counted, usagePage)
+	if err != nil {
+		return web.Response{}, err
+	}
 	rows := make([]usageRow, len(counted))
 	for i, u := range counted {
 		rows[i] = usageRow{
@@ -44,12 +51,13 @@ func (c *Console) showUsage(r *web.Request) (web.Response, error) {
 		}
 	}
 	return uncached(struct {
-		Success   bool       `json:"success"`
-		StartDate string     `json:"startDate"`
-		EndDate   string     `json:"endDate"`
-		Count     int        `json:"count"`
-		Data      []usageRow `json:"data"`
-	}{true, assay.FormatDay(first), assay.FormatDay(last), len(rows), rows})
+		Success   bool   `json:"success"`
+		StartDate string `json:"startDate"`
+		EndDate   string `json:"endDate"`
+		Count     int    `json:"count"`
+		page
+		Data []usageRow `json:"data"`
+	}{true, assay.FormatDay(first), assay.FormatDay(last), len(rows), following, rows})
 }
 
 // usageRange reads the requested days.

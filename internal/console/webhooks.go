@@ -113,16 +113,17 @@ func (c *Console) listDeliveries(r *web.Request) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
-	more := len(list) > limit
-	if more {
+	var following page
+	if len(list) > limit {
 		list = list[:limit]
+		following = pageBy(r, "before", list[limit-1].ID)
 	}
 	return uncached(struct {
-		Success bool             `json:"success"`
-		Count   int              `json:"count"`
-		HasMore bool             `json:"has_more"`
-		Data    []assay.Delivery `json:"data"`
-	}{true, len(list), more, list})
+		Success bool `json:"success"`
+		Count   int  `json:"count"`
+		page
+		Data []assay.Delivery `json:"data"`
+	}{true, len(list), following, list})
 }
 
 // replayDelivery queues the message of a delivery again.

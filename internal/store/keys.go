@@ -30,6 +30,11 @@ var (
 	ErrKeyIDExists = errors.New("the key id is taken")
 )
 
+// KeyMadeError says that a request has made a key before.
+type KeyMadeError struct{ KeyID string }
+
+func (e *KeyMadeError) Error() string { return "this request has made the key " + e.KeyID }
+
 // CreateKey stores a new key and sets its creation time.
 func (db *DB) CreateKey(ctx context.Context, k Key) (Key, error) {
 	err := db.write(ctx, func(tx *tx) error { return createKey(tx, &k, "key.create", detail{}) })
@@ -63,33 +68,60 @@ func createKey(tx *tx, k *Key, action string, d detail) error {
 	return auditKey(tx, *k, action, d)
 }
 
-// CreateAccountKey is CreateKey for a key of an account, unless admit refuses it. admit gets the account's keys, and as
-// writers wait for each other, no other key is created meanwhile.
-func (db *DB) CreateAccountKey(ctx context.Context, k Key, admit func(existing []Key) error) (Key, error) {
-	err := db.write(ctx, func(tx *tx) error {
-		if err := admitKey(tx, k, admit); err != nil {
-			return err
-		}
-		return createKey(tx, &k, "key.create", detail{})
-	})
-	return k, err
+// KeyRequest is a request of an account for one more key.
+type KeyRequest struct {
+	Key Key
+	// Name is what the caller calls the request. The second one of that name is a KeyMadeError. Empty: it has no name.
+	Name string
+	// Admit may refuse the key. It gets the account's keys, and as writers wait for each other, no other key is created
+	// meanwhile.
+	Admit func(existing []Key) error
 }
 
-func admitKey(tx *tx, k Key, admit func(existing []Key) error) error {
-	existing, err := readKeys(tx, `account_id = $1`, k.AccountID)
+// CreateAccountKey is CreateKey for a key of an account.
+func (db *DB) CreateAccountKey(ctx context.Context, r KeyRequest) (Key, error) {
+	err := db.write(ctx, func(tx *tx) error {
+		if err := r.admit(tx); err != nil {
+			return err
+		}
+		return r.create(tx, "key.create", detail{})
+	})
+	return r.Key, err
+}
+
+func (r *KeyRequest) create(tx *tx, action string, d detail) error {
+	err := createKey(tx, &r.Key, action, d)
+	if err != nil || r.Name == "" {
+		return err
+	}
+	return tx.exec(`INSERT INTO key_requests (account_id, request, key_id) VALUES ($1, $2, $3)`,
+		r.Key.AccountID, r.Name, r.Key.ID)
+}
+
+func (r *KeyRequest) admit(tx *tx) error {
+	if r.Name != "" {
+		made := &KeyMadeError{}
+		err := tx.QueryRowContext(tx.ctx, `SELECT key_id FROM key_requests WHERE account_id = $1 AND request = $2`,
+			r.Key.AccountID, r.Name).Scan(&made.KeyID)
+		if err == nil {
+			return made
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	existing, err := readKeys(tx, `account_id = $1`, r.Key.AccountID)
 	if err != nil {
 		return err
 	}
-	return admit(existing)
+	return r.Admit(existing)
 }
 
 // ReplaceKey stores a key of an account that replaces an old one, which ends at the given instant unless it ends
-// earlier. admit may refuse it, as with CreateAccountKey.
-func (db *DB) ReplaceKey(
-	ctx context.Context, old string, oldEnds int64, k Key, admit func(existing []Key) error,
-) (Key, error) {
+// earlier.
+func (db *DB) ReplaceKey(ctx context.Context, old string, oldEnds int64, r KeyRequest) (Key, error) {
 	err := db.write(ctx, func(tx *tx) error {
-		if err := admitKey(tx, k, admit); err != nil {
+		if err := r.admit(tx); err != nil {
 			return err
 		}
 		err := tx.exec(`UPDATE keys SET expires_at = $1 WHERE key_id = $2 AND (expires_at IS NULL OR expires_at > $1)`,
@@ -97,9 +129,9 @@ func (db *DB) ReplaceKey(
 		if err != nil {
 			return err
 		}
-		return createKey(tx, &k, "key.rotate", detail{"replaces": old, "until": assay.FormatInstant(oldEnds)})
+		return r.create(tx, "key.rotate", detail{"replaces": old, "until": assay.FormatInstant(oldEnds)})
 	})
-	return k, err
+	return r.Key, err
 }
 
 // RevokeKey ends a key for good. Revoking it again changes nothing.

@@ -19,6 +19,7 @@ var BeforeLog = []string{
 	`DROP TABLE restatements`,
 	`DROP TABLE value_records`,
 	`DROP TABLE packed_points`,
+	`DROP TABLE key_requests`,
 	`DROP TABLE endpoints`,
 	`DROP TABLE alerts`,
 	`DROP TABLE deliveries`,
