@@ -172,6 +172,7 @@ var packages = map[string]struct {
 			"internal/webhook",
 		why: "it connects alerts, which are pure, with the store and with those who receive messages",
 	},
+	"internal/chart": {may: ".", why: "a picture is made of points and words, whatever they are about"},
 	"internal/console": {
 		may: ". internal/access internal/account internal/api internal/cache internal/factor internal/keys " +
 			"internal/limit/sharedlimit internal/merkle internal/notify internal/oidc internal/proof internal/usage internal/web verifier",
@@ -251,7 +252,8 @@ var pure = map[string]string{
 var purePackages = []string{
 	"internal/index", "internal/alert", "internal/appendonly", "internal/family", "internal/registry", "internal/memory",
 	"internal/coding", "internal/ln", "internal/tokens", "internal/sites", "internal/proof", "internal/access",
-	"internal/snapshot", "internal/events", "internal/limit", "internal/cache", "internal/redact", "internal/merkle", "verifier",
+	"internal/snapshot", "internal/events", "internal/limit", "internal/cache", "internal/redact", "internal/merkle", "internal/chart",
+	"verifier",
 }
 
 // clock lists the functions of package time that read the clock or wait for it.
