@@ -245,7 +245,7 @@ stress: ## unit tests RUNS (50) times with all cores busy, failures by test (als
 
 .PHONY: golden
 golden: ## rewrite the golden files; review the difference before you commit it
-	$(GO) test ./internal/api ./internal/chart ./internal/console -update
+	$(GO) test ./internal/api ./internal/chart ./internal/console ./internal/share -update
 
 ##@ Lint
 

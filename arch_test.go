@@ -172,10 +172,19 @@ var packages = map[string]struct {
 			"internal/webhook",
 		why: "it connects alerts, which are pure, with the store and with those who receive messages",
 	},
+	"internal/links": {
+		may: ". internal/access internal/account internal/redact internal/store",
+		why: "a link is opened in memory; the store announces changes",
+	},
 	"internal/chart": {may: ".", why: "a picture is made of points and words, whatever they are about"},
+	"internal/share": {
+		may: ". internal/access internal/api internal/chart internal/limit/sharedlimit internal/table internal/web",
+		why: "what is shared comes from memory, through the routes of the API",
+	},
 	"internal/console": {
 		may: ". internal/access internal/account internal/api internal/cache internal/factor internal/keys " +
-			"internal/limit/sharedlimit internal/merkle internal/notify internal/oidc internal/proof internal/usage internal/web verifier",
+			"internal/limit/sharedlimit internal/links internal/merkle internal/notify internal/oidc internal/proof internal/usage " +
+			"internal/web verifier",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"docs": {may: "", why: "documents are texts"},
@@ -185,8 +194,8 @@ var packages = map[string]struct {
 	},
 	"internal/apitest": {
 		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
-			"internal/index internal/keys internal/mcp internal/memory internal/notify internal/push internal/seal internal/sites internal/snapshot " +
-			"internal/store internal/store/storetest internal/tokens internal/usage internal/web internal/webhook tools/strict",
+			"internal/index internal/keys internal/links internal/mcp internal/memory internal/notify internal/push internal/seal internal/share internal/sites " +
+			"internal/snapshot internal/store internal/store/storetest internal/tokens internal/usage internal/web internal/webhook tools/strict",
 		why: "tests of the server's packages need the whole server",
 	},
 	"tools/relay":          {may: "", why: "it relays bytes between any two programs"},
@@ -238,6 +247,7 @@ var never = map[string]string{
 	"internal/verify":   "verification takes long and belongs to a command",
 	"internal/backtest": "a backtest takes long and belongs to a command",
 	"internal/notify":   "alerts are in the database; they are evaluated and delivered beside the server",
+	"internal/links":    "share links are in the database; share is given a function that looks in memory",
 	"internal/live":     "the snapshot is all that the follower and the server share",
 	"internal/demo":     "the server knows synthetic data only by the snapshot's mark",
 }
@@ -382,7 +392,7 @@ func TestArch_ReadsNeverWaitForTheDatabase(t *testing.T) {
 			t.Errorf("%s is not in the module: name the package that replaced it", dep)
 		}
 	}
-	for _, name := range []string{"internal/api", "internal/web"} {
+	for _, name := range []string{"internal/api", "internal/share", "internal/web"} {
 		for dep, path := range closure(found, name) {
 			if why, bad := never[dep]; bad {
 				t.Errorf("%s imports %s, by way of %s; it must not: %s", name, dep, path, why)

@@ -140,6 +140,10 @@ var moreTargets = []string{
 	"/api/alerts",
 	"/api/webhooks",
 	"/api/webhooks/wh_unknown/deliveries",
+	"/api/share-links",
+	"/s/shl_k3v7m2q5x4p6d2n5r7t4abcdef.csv",
+	"/embed/gpu/H100%20SXM",
+	"/oembed?url=http%3A%2F%2Fexample.com%2Fgpu%2FH200",
 	"/livez",
 	"/readyz",
 	"/openapi.json",
@@ -241,10 +245,10 @@ func TestAPI_EqualOnBothEngines(t *testing.T) {
 }
 
 // without are the routes that fail on a server without a provider to sign in through, and without an authority for
-// timestamps, and those of alerts, of which there are none.
+// timestamps, and those of alerts and share links, of which there are none.
 var without = []string{
 	"/api/session/oidc", "/api/session/oidc/callback", "/log/anchors", "/api/alerts", "/api/webhooks",
-	"/api/webhooks/{id}/deliveries",
+	"/api/webhooks/{id}/deliveries", "/api/share-links", "/s/{file}",
 }
 
 // wantEveryRoute wants a successful request for every path with a GET in the API's description.

@@ -19,11 +19,13 @@ import (
 	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/hasher"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/links"
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/mcp"
 	"github.com/assaydata/assay/internal/notify"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/push"
+	"github.com/assaydata/assay/internal/share"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
@@ -37,6 +39,7 @@ type node struct {
 	keyring  *keys.Keyring
 	accounts *account.Service
 	alerts   *notify.Service
+	links    *links.Service
 	counter  *usage.Counter
 	follower *live.Follower
 	status   *web.NodeStatus
@@ -99,6 +102,7 @@ func (v *service) newNode() (*node, error) {
 	if n.alerts, err = n.newAlerts(); err != nil {
 		return nil, err
 	}
+	n.links = &links.Service{Accounts: n.accounts, Now: v.now, Log: v.log}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Now: v.now, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
@@ -158,7 +162,7 @@ func (n *node) load(ctx context.Context) error {
 		return nil
 	}
 	n.keyring.Store, n.accounts.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.data
-	n.alerts.Store = n.store
+	n.alerts.Store, n.links.Store = n.store, n.store
 	if err := n.keyring.Load(ctx); err != nil {
 		return err
 	}
@@ -168,6 +172,9 @@ func (n *node) load(ctx context.Context) error {
 		}
 	}
 	if err := n.accounts.Load(ctx); err != nil {
+		return err
+	}
+	if err := n.links.Load(ctx); err != nil {
 		return err
 	}
 	err := n.follower.Load(ctx)
@@ -188,7 +195,7 @@ func (n *node) loops() []func(context.Context) error {
 	}
 	if n.config.node.role.Reads() {
 		loops = append(loops, n.follower.Run, n.keyring.Run, n.accounts.Run, n.accounts.RunUse, n.counter.Run,
-			n.alerts.Run, n.api.RunStreams, n.hub.Run)
+			n.links.Run, n.alerts.Run, n.api.RunStreams, n.hub.Run)
 	}
 	return loops
 }
@@ -224,18 +231,20 @@ func (n *node) newServer() (*web.Server, error) {
 		return nil, fmt.Errorf("read the dashboard: %w", err)
 	}
 	private := console.New(console.Config{
-		API: n.api, Accounts: n.accounts, Usage: n.counter, Alerts: n.alerts, Limits: n.limits, OIDC: provider,
-		OIDCName: config.signIn.name, Determinations: n.determinations, ValueRecords: n.valueRecords,
+		API: n.api, Accounts: n.accounts, Usage: n.counter, Alerts: n.alerts, Links: n.links, Limits: n.limits,
+		OIDC: provider, OIDCName: config.signIn.name, Determinations: n.determinations, ValueRecords: n.valueRecords,
 		Log: func() console.Log { return n.data },
 	})
+	shared := share.New(share.Config{API: n.api, Limits: n.limits, Open: n.links.Open})
 	agents := mcp.New(mcp.Config{Release: assay.Release(), Log: n.log, CheckedBy: "the server"})
 	server, err := web.New(web.Config{
 		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
-		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status, Pages: pages,
+		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status,
+		Pages:        share.Announce(pages, config.signIn.publicURL),
 		StandardHTTP: config.standardHTTP,
 		Data:         n.api.Data, Key: n.keyring.Lookup, WatchKey: n.keyring.Watch, Hub: n.hub, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), agents.Routes(),
-		mcp.DocumentRoutes())
+		mcp.DocumentRoutes(), shared.Routes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)
 	}

@@ -75,3 +75,12 @@ func (s *Service) person(accountID int64) (*person, error) {
 	}
 	return nil, errNoAccount
 }
+
+// TierOf is what an account may read now; open is false if it is closed. It does not wait for the database.
+func (s *Service) TierOf(accountID int64) (tier assay.Tier, open bool) {
+	one, err := s.person(accountID)
+	if err != nil || one.ClosedAt != 0 {
+		return assay.Anonymous, false
+	}
+	return one.tierAt(s.now()), true
+}

@@ -54,6 +54,7 @@ type API struct {
 	past         *pastModels
 	costs        tokens.Memory
 	feed         *feed
+	routes       map[string]*web.Route // by path, for shared series
 }
 
 // New makes the API.
@@ -66,6 +67,11 @@ func New(config Config) *API {
 		past:         newPastModels(),
 	}
 	a.feed = &feed{api: a}
+	list := a.Routes().Routes
+	a.routes = make(map[string]*web.Route, len(list))
+	for i := range list {
+		a.routes[list[i].Path] = &list[i]
+	}
 	return a
 }
 

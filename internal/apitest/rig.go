@@ -19,9 +19,11 @@ import (
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/keys"
+	"github.com/assaydata/assay/internal/links"
 	"github.com/assaydata/assay/internal/mcp"
 	"github.com/assaydata/assay/internal/notify"
 	"github.com/assaydata/assay/internal/push"
+	"github.com/assaydata/assay/internal/share"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/store/storetest"
@@ -41,8 +43,9 @@ type Rig struct {
 	Accounts  *account.Service
 	Usage     *usage.Counter
 	Alerts    *notify.Service
+	Links     *links.Service
 	DB        *store.DB
-	Groups    []web.Group // the routes: market data, console, records, log, agents, documents
+	Groups    []web.Group // the routes: market data, console, records, log, agents, documents, shared
 
 	Test      testing.TB // reports failures
 	Clock     time.Time
@@ -96,6 +99,8 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 		Store: r.DB, Accounts: r.Accounts, Sender: &webhook.Sender{Agent: "Assay-Webhook/test", Now: r.now}, Now: r.now,
 		Log: log,
 	}
+	r.Links = &links.Service{Store: r.DB, Accounts: r.Accounts, Now: r.now, Log: log}
+	r.Must(r.Links.Load(context.Background()))
 	r.Config = Config{
 		Status: web.StatusConfig{Role: web.NodeAll, Ping: r.ping, Now: r.now, Log: log},
 		API: api.Config{
@@ -103,7 +108,7 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 			Log: log, Session: r.sessionInMemory, WatchSession: r.Accounts.WatchSession, Hub: hub,
 		},
 		Console: console.Config{
-			Accounts: r.Accounts, Usage: r.Usage, Alerts: r.Alerts, Determinations: r.determinations,
+			Accounts: r.Accounts, Usage: r.Usage, Alerts: r.Alerts, Links: r.Links, Determinations: r.determinations,
 			ValueRecords: r.valueRecords, Log: func() console.Log { return r.DB },
 		},
 		Web: web.Config{
@@ -132,7 +137,7 @@ func (r *Rig) NewServer(c Config) *web.Server {
 	r.agents = mcp.New(mcp.Config{Release: "test", Log: c.Web.Log, CheckedBy: "the server"})
 	r.Groups = []web.Group{
 		r.API.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), r.agents.Routes(),
-		mcp.DocumentRoutes(),
+		mcp.DocumentRoutes(), share.New(share.Config{API: r.API, Open: r.Links.Open}).Routes(),
 	}
 	r.paths = http.NewServeMux()
 	known := map[string]bool{}

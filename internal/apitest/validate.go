@@ -195,7 +195,8 @@ func (d *description) checkResponse(
 var generalHeaders = []string{
 	"Content-Length", "Content-Type", "Date", "Preference-Applied", "X-Assay-Stale", "X-Assay-Synthetic",
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Connection", "Strict-Transport-Security",
-	"X-Content-Type-Options",
+	"X-Content-Type-Options", "Content-Security-Policy", "Cross-Origin-Resource-Policy", "Referrer-Policy",
+	"X-Robots-Tag",
 }
 
 // checkNames reports a header that a response has and its description lacks.

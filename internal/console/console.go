@@ -1,6 +1,6 @@
-// Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, alerts and
-// webhooks, sign-in through an OpenID Connect provider, the look-up of determination records, and the log. Market data
-// is served by internal/api, which cannot reach the database.
+// Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, alerts,
+// webhooks and share links, sign-in through an OpenID Connect provider, the look-up of determination records, and the
+// log. Market data is served by internal/api, which cannot reach the database.
 package console
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
+	"github.com/assaydata/assay/internal/links"
 	"github.com/assaydata/assay/internal/notify"
 	"github.com/assaydata/assay/internal/oidc"
 	"github.com/assaydata/assay/internal/usage"
@@ -25,6 +26,7 @@ type Config struct {
 	Usage    *usage.Counter
 	Limits   *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
 	Alerts   *notify.Service
+	Links    *links.Service
 	OIDC     *oidc.Provider // nil for none
 	OIDCName string         // the provider's name on the sign-in page
 
@@ -98,6 +100,10 @@ func (c *Console) Routes() web.Group {
 		route(post, "/api/webhooks/{id}/test", web.PerKey, access.SignedInOrKey, c.testWebhook),
 		route(get, "/api/webhooks/{id}/deliveries", web.PerKey, access.SignedInOrKey, c.listDeliveries),
 		route(post, "/api/webhooks/{id}/deliveries/{delivery}/replay", web.PerKey, access.SignedInOrKey, c.replayDelivery),
+
+		route(get, "/api/share-links", web.PerKey, access.SignedInOrKey, c.listShareLinks),
+		route(post, "/api/share-links", web.PerKey, access.SignedInOrKey, c.createShareLink),
+		route(del, "/api/share-links/{id}", web.PerKey, access.SignedInOrKey, c.revokeShareLink),
 	}}
 }
 

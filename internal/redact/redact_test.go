@@ -23,4 +23,8 @@ func TestKeys(t *testing.T) {
 	f("a part of a key", key[:20], "sk_live_…")
 	f("two keys in a row", key+key, "sk_live_…")
 	f("a letter before", "x"+trial, "xsk_prem_…")
+	const token = "shl_k3v7m2q9x4p8d2n5r7t1abcdef"
+	f("a share link", "/s/"+token+".csv/..", "/s/shl_….csv/..")
+	f("a part of a share link", token[:9], "shl_…")
+	f("a key and a share link", key+" "+token, "sk_live_… shl_…")
 }

@@ -105,6 +105,8 @@ type Counters struct {
 	Accounts int64 // accounts, organizations, their members and plans, grants
 	Sessions int64
 	Devices  int64
+
+	ShareLinks int64
 }
 
 // Counters reads the counters.
@@ -167,6 +169,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Sessions
 	case "devices":
 		return &c.Devices
+	case "share_links":
+		return &c.ShareLinks
 	}
 	if family, ok := assay.FamilyByName(name); ok && family < assay.NumFamilies {
 		return &c.Observed[family]

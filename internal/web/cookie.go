@@ -44,6 +44,18 @@ func (r *Request) SetCookie(name, value string, seconds int) {
 	r.SetHeader("Set-Cookie", cookie.String())
 }
 
+// Origin is the scheme and the host that the client uses for this server: its public address, if the operator has given
+// one, else what the client says.
+func (r *Request) Origin() string {
+	switch {
+	case r.server.config.PublicURL != "":
+		return r.server.config.PublicURL
+	case r.overTLS():
+		return "https://" + r.http.Host
+	}
+	return "http://" + r.http.Host
+}
+
 // overTLS reports whether the browser uses TLS, with this server or with a proxy in front of it.
 func (r *Request) overTLS() bool {
 	if r.http.TLS != nil || strings.HasPrefix(r.server.config.PublicURL, "https://") {

@@ -31,6 +31,7 @@ type Request struct {
 	format   *table.Format // requested for the rows; nil for JSON
 	facts    []table.Fact  // for a table that has room for them
 	past     bool          // whether the response is about a past that can no longer change
+	inner    *Request      // that this one serves; nil if it serves itself
 	cause    error         // of a failure of the server, for the log
 
 	pathNames  []string

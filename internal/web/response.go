@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/assaydata/assay"
@@ -167,6 +168,21 @@ func (r Response) Cached(bodies *BodyCache) Response {
 		r.body, r.form, r.rows = body, ready, rows{}
 	}
 	return r
+}
+
+// Text is the whole text of a response that has rows, or a ready body.
+func (r *Response) Text() []byte {
+	var raw bytesWriter
+	r.writeTo(&raw)
+	return raw
+}
+
+// Tag identifies the text, as its ETag does.
+func (r *Response) Tag() string {
+	if r.form == ready {
+		return strings.Trim(r.body.forms[identity].etag, `"`)
+	}
+	return r.rows.version.tag()
 }
 
 // body is the whole body of the rows.

@@ -42,6 +42,7 @@ func TestMethods(t *testing.T) {
 	f(r.Groups[0], nil)
 	f(r.Groups[2], nil)
 	f(r.Groups[3], nil)
+	f(r.Groups[6], nil)
 	f(r.Groups[1], map[string]string{
 		"/api/session": "GET, HEAD, POST, DELETE, OPTIONS", "/api/account/password": "PUT, OPTIONS", "/api/create-api-key": "POST, OPTIONS",
 		"/api/account/sessions": "GET, HEAD, DELETE, OPTIONS", "/api/account/sessions/{id}": "DELETE, OPTIONS",
@@ -59,6 +60,8 @@ func TestMethods(t *testing.T) {
 		"/api/webhooks": "GET, HEAD, POST, OPTIONS", "/api/webhooks/{id}": "PATCH, DELETE, OPTIONS",
 		"/api/webhooks/{id}/secret/rotate": "POST, OPTIONS", "/api/webhooks/{id}/test": "POST, OPTIONS",
 		"/api/webhooks/{id}/deliveries/{delivery}/replay": "POST, OPTIONS",
+
+		"/api/share-links": "GET, HEAD, POST, OPTIONS", "/api/share-links/{id}": "DELETE, OPTIONS",
 	})
 	for target, message := range map[string]string{
 		"/api/gpu/H200": "This path takes GET and HEAD, not PATCH.", "/api/session": "This path takes GET, HEAD, POST and DELETE, not PATCH.",

@@ -83,9 +83,13 @@ func (r *Request) sendTable(a *Response, e encoding) {
 			return
 		}
 	}
-	envelope := table.NewEnvelope(r.format, r.route.Table, &out)
+	about := r // what the table shows
+	if r.inner != nil {
+		about = r.inner
+	}
+	envelope := table.NewEnvelope(r.format, about.route.Table, &out)
 	envelope.Begin = func(facts []table.Fact) error {
-		out.name = r.fileName(facts)
+		out.name = about.fileName(facts)
 		return nil
 	}
 	a.writeTo(envelope)
@@ -98,11 +102,7 @@ func (r *Request) sendTable(a *Response, e encoding) {
 
 // tableTag identifies the table.
 func (r *Request) tableTag(a *Response) string {
-	tag := a.rows.version.tag()
-	if a.form == ready {
-		tag = strings.Trim(a.body.forms[identity].etag, `"`)
-	}
-	parts := [][]byte{[]byte(tag), []byte(r.format.Name)}
+	parts := [][]byte{[]byte(a.Tag()), []byte(r.format.Name)}
 	if r.format.Facts {
 		for _, f := range r.facts {
 			parts = append(parts, []byte(f.Name), []byte(f.Value))

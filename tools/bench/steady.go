@@ -85,6 +85,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/llms.txt":                                      "/llms.txt",
 		"/llms-full.txt":                                 "/llms-full.txt",
 		"/docs/{page}":                                   "/docs/api.md",
+		"/embed/gpu/{gpuName}":                           "/embed/gpu/H100%20SXM",
 		"/api/session":                                   "/api/session",
 		"/api/usage":                                     "/api/usage",
 		keysRoute:                                        keysRoute,
@@ -104,6 +105,9 @@ var notSteady = map[string]string{
 	"/api/alerts":                   onePage,
 	"/api/webhooks":                 onePage,
 	"/api/webhooks/{id}/deliveries": onePage,
+	"/api/share-links":              onePage,
+	"/s/{file}":                     "a link belongs to an account, and its rows are those of other routes",
+	"/oembed":                       "it takes the address of the server itself, which differs from run to run",
 	"/api/session/oidc":             "the demo has no provider to sign in through",
 	"/api/session/oidc/callback":    "the demo has no provider to sign in through",
 }

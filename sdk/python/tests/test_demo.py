@@ -147,8 +147,8 @@ def functions() -> List[Tuple[str, Callable[..., Any]]]:
 #: What a client of market data has no methods for: an account's own things, pages of the server, files of the log, and a
 #: deprecated name.
 LEFT_OUT = (
-    r"/api/(session|account|keys|usage|create-api-key|alerts|webhooks|day-index|stream)\b.*"
-    r"|/(livez|readyz|openapi\..*|log/.*|mcp|llms.*|docs/.*)"
+    r"/api/(session|account|keys|usage|create-api-key|alerts|webhooks|share-links|day-index|stream)\b.*"
+    r"|/(livez|readyz|openapi\..*|log/.*|mcp|llms.*|docs/.*|s/.*|embed/.*|oembed)"
 )
 
 #: Other spellings of gpuType, and what table() sends.

@@ -17,9 +17,10 @@ interface Description {
   components: { parameters: Record<string, { name: string; in: string; required?: boolean }> };
 }
 
-// Routes that are no market data: for probes, for mirrors of the log, for the server's own pages, and the description.
+// Routes that are no market data: for probes, for mirrors of the log, for the server's own pages and those of others, and
+// the description.
 const others =
-  /^\/(livez|readyz|openapi\.|log\/|api\/(session|account|keys|create-api-key|usage|alerts|webhooks)(\/|$))/;
+  /^\/(livez|readyz|openapi\.|log\/|s\/|embed\/|oembed$|api\/(session|account|keys|create-api-key|usage|alerts|webhooks|share-links)(\/|$))/;
 
 describe('the API description', () => {
   let description: Description;
