@@ -37,7 +37,7 @@ func newShareDrill(t *testing.T, address string) *shareDrill {
 	d.must(err)
 	d.grant, err = d.accounts.AddGrant(t.Context(), a.Email, account.GrantRequest{Plan: assay.PlanFull})
 	d.must(err)
-	secret, _, err := d.accounts.CreateKey(t.Context(), a.ID, "drill")
+	secret, _, err := d.accounts.CreateKey(t.Context(), a.ID, "drill", "")
 	d.must(err)
 	d.key = secret.Reveal()
 	for i := range d.nodes {
