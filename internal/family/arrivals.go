@@ -1,6 +1,11 @@
 package family
 
-import "sort"
+import (
+	"math"
+	"sort"
+
+	"github.com/assaydata/assay"
+)
 
 // Arrival is an observation that was received: when, what series it enters into, and what instant it is about.
 type Arrival struct {
@@ -28,4 +33,17 @@ func (o *Observations[T]) EachArrival(from int64, f func(Arrival)) {
 		}
 		f(a)
 	}
+}
+
+// EachCounting calls f for each observation that counts, with the instant from when on it does and the one that it is
+// about.
+func (o *Observations[T]) EachCounting(s Settlement, f func(counts, at int64)) {
+	o.each(math.MaxInt64, s, func(observed *assay.Observed[T], late *Late[T]) {
+		switch {
+		case late == nil:
+			f(observed.Received, o.at(observed))
+		case late.Restated > 0:
+			f(late.Restated, o.at(observed))
+		}
+	})
 }

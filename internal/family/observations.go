@@ -33,6 +33,9 @@ type AnyObservations interface {
 	NewestArrival() int64
 	// EachArrival calls f for each observation that was received at an instant or after it, in the order of receipt.
 	EachArrival(from int64, f func(Arrival))
+	// EachCounting calls f for each observation that counts, with the instant from when on it does and the one that it is
+	// about.
+	EachCounting(s Settlement, f func(counts, at int64))
 	// Settled returns up to which slot each series is final at a moment, and when more will be; 0 for never.
 	Settled(moment int64, s Settlement) (final map[string]int64, next int64)
 	// EachLateRow calls f for each late row that was received up to a moment, in the order of receipt.

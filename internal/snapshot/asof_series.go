@@ -1,11 +1,5 @@
 package snapshot
 
-import (
-	"math"
-
-	"github.com/assaydata/assay"
-)
-
 // touched returns the newest publication up to a version that changed the series, or 0 if there is none.
 func (s *Series) touched(version int64) (newest int64) {
 	if s.version <= version {
@@ -77,43 +71,4 @@ func (s *Series) grownFrom(version int64) (n int, ok bool) {
 		}
 	}
 	return n, true
-}
-
-// rebuilt returns what was shown as of a version.
-func (s *Series) rebuilt(version int64) *builder {
-	old := &builder{}
-	hidden := s.hidden.Items()
-	// hiddenUntil adds what was shown of the slots before an instant that are hidden now, and returns the newest hidden
-	// revision of that instant that was known.
-	hiddenUntil := func(at int64) (then *assay.Revision) {
-		for len(hidden) > 0 && hidden[0].At <= at {
-			slot := hidden[0].At
-			then = nil
-			for ; len(hidden) > 0 && hidden[0].At == slot; hidden = hidden[1:] {
-				if hidden[0].Version <= version {
-					then = &hidden[0]
-				}
-			}
-			if slot < at && then != nil && !then.Gone {
-				old.add(then.Point, then.Version)
-			}
-			if slot < at {
-				then = nil
-			}
-		}
-		return then
-	}
-	for point, v := range s.from(0) {
-		then := hiddenUntil(point.At)
-		switch {
-		case v <= version:
-			old.add(point, v)
-		case then != nil && !then.Gone:
-			old.add(then.Point, then.Version)
-		}
-	}
-	if then := hiddenUntil(math.MaxInt64); then != nil && !then.Gone {
-		old.add(then.Point, then.Version)
-	}
-	return old
 }

@@ -64,6 +64,9 @@ func parquetSchema(s *Schema) *parquet.Schema {
 	fields := make([]reflect.StructField, len(s.Columns))
 	for i, c := range s.Columns {
 		tag := tags[c.Kind].tag
+		if c.Repeats {
+			tag += ",dict"
+		}
 		if c.Optional {
 			tag += ",optional"
 		}
@@ -86,31 +89,47 @@ func newParquet(s *Schema) *parquetRows {
 func (w *parquetRows) begin(dst []byte) ([]byte, error) { return dst, nil }
 
 func (w *parquetRows) row(dst, text []byte) ([]byte, error) {
+	err := w.add(text)
+	return w.out.take(dst), err
+}
+
+// add adds a row, which is a JSON object.
+func (w *parquetRows) add(text []byte) error {
 	if err := w.cells.read(text); err != nil {
-		return dst, err
+		return err
 	}
 	for i, cell := range w.cells.found {
 		column := &w.schema.Columns[i]
 		value, err := parquetValue(column, cell)
 		if err != nil {
-			return dst, fmt.Errorf("column %s: %w", column.Name, err)
+			return fmt.Errorf("column %s: %w", column.Name, err)
 		}
-		level := 0
-		if column.Optional && !value.IsNull() {
-			level = 1
-		}
-		w.batch[i] = append(w.batch[i], value.Level(0, level, i))
+		w.put(i, value)
 	}
+	return w.endRow()
+}
+
+// put sets the value of a column in the current row.
+func (w *parquetRows) put(i int, value parquet.Value) {
+	level := 0
+	if w.schema.Columns[i].Optional && !value.IsNull() {
+		level = 1
+	}
+	w.batch[i] = append(w.batch[i], value.Level(0, level, i))
+}
+
+// endRow ends a row. Rows are written in batches.
+func (w *parquetRows) endRow() error {
 	w.rows++
 	if w.rows%batchRows != 0 {
-		return dst, nil
+		return nil
 	}
 	err := w.writeBatch()
 	if err == nil && w.rows == rowGroupRows {
 		w.rows = 0
 		err = w.writer.Flush()
 	}
-	return w.out.take(dst), err
+	return err
 }
 
 func (w *parquetRows) writeBatch() error {
@@ -127,14 +146,19 @@ func (w *parquetRows) writeBatch() error {
 }
 
 func (w *parquetRows) end(dst []byte, facts []Fact) ([]byte, error) {
+	err := w.close(facts)
+	return w.out.take(dst), err
+}
+
+// close ends the file.
+func (w *parquetRows) close(facts []Fact) error {
 	if err := w.writeBatch(); err != nil {
-		return dst, err
+		return err
 	}
 	for _, f := range facts {
 		w.writer.SetKeyValueMetadata("assay."+f.Name, f.Value)
 	}
-	err := w.writer.Close()
-	return w.out.take(dst), err
+	return w.writer.Close()
 }
 
 var (

@@ -39,6 +39,7 @@ type Column struct {
 	Name     string // of a member inside of another: stats_mean
 	Kind     Kind
 	Optional bool // whether it may be null or absent
+	Repeats  bool // whether it has few values, so that a file should number them
 }
 
 // Schema is the columns of a route's rows, and where in the envelope the rows are.
@@ -48,15 +49,16 @@ type Schema struct {
 }
 
 // MustSchema makes a schema of the rows in the member data. Each column is its name and its kind; a kind that ends with
-// a question mark makes it optional:
+// a question mark makes it optional, and one that ends with an asterisk has few values:
 //
-//	MustSchema("timestamp instant", "index_value decimal", "note text?")
+//	MustSchema("gpu_type text*", "timestamp instant", "index_value decimal", "note text?")
 func MustSchema(columns ...string) *Schema {
 	s := &Schema{Member: "data"}
 	for _, text := range columns {
 		name, kind, _ := strings.Cut(text, " ")
 		kind, optional := strings.CutSuffix(kind, "?")
-		c := Column{Name: name, Kind: kinds[kind], Optional: optional}
+		kind, repeats := strings.CutSuffix(kind, "*")
+		c := Column{Name: name, Kind: kinds[kind], Optional: optional, Repeats: repeats}
 		if name == "" || c.Kind == 0 {
 			panic(fmt.Sprintf("column %q is no name and kind", text)) // schemas are constants
 		}

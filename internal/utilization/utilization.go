@@ -143,6 +143,18 @@ func (l Lines) Affected(counts int64) (from, to int64, readings int) {
 	return from, to, readings
 }
 
+// EachCounting calls f for each reading that counts, with the instant from when on it does and its own.
+func (l Lines) EachCounting(f func(counts, at int64)) {
+	for line, list := range l.of {
+		if line.Region != assay.Global { // which has all readings
+			continue
+		}
+		for _, r := range list.Items() {
+			f(r.counts, r.at)
+		}
+	}
+}
+
 // before is how many readings of a line are of earlier instants.
 func before(all []reading, at int64) int {
 	return sort.Search(len(all), func(i int) bool { return all[i].at >= at })
