@@ -20,6 +20,7 @@ const (
 	Conflict
 	TooLarge
 	URITooLong
+	OutOfRange
 	TooMany
 	Unavailable
 	kinds // the number of kinds

@@ -24,6 +24,7 @@ var kinds = map[assay.Kind]struct {
 	assay.Conflict:         {http.StatusConflict, "Conflict"},
 	assay.TooLarge:         {http.StatusRequestEntityTooLarge, "Payload too large"},
 	assay.URITooLong:       {http.StatusRequestURITooLong, "URI too long"},
+	assay.OutOfRange:       {http.StatusRequestedRangeNotSatisfiable, "Range not satisfiable"},
 	assay.TooMany:          {http.StatusTooManyRequests, "Too many requests"},
 	assay.Unavailable:      {http.StatusServiceUnavailable, "Service unavailable"},
 }

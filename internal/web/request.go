@@ -177,8 +177,7 @@ func (r *Request) serve(found *resource) error {
 	if response.form == stream {
 		return r.sendStream(&response)
 	}
-	r.send(&response)
-	return nil
+	return r.send(&response)
 }
 
 // countCaller counts the request of a caller who has been identified.

@@ -16,10 +16,12 @@ import (
 )
 
 // Response is what a handler returns. Its constructors make the only forms there are: a ready body, a text or rows in
-// one piece, rows in several pieces, rows appended one by one, an object that no cache may keep, a redirect, a stream.
+// one piece, rows in several pieces, rows appended one by one, an object that no cache may keep, a redirect, a stream,
+// a file.
 type Response struct {
 	form        responseForm
 	body        *Body // of ready and unstored
+	file        *File // of file
 	rows        rows  // of piece, pieced and appended
 	location    string
 	status      int    // of unstored
@@ -41,6 +43,7 @@ const (
 	unstored
 	redirect
 	stream
+	file
 )
 
 // rows is an envelope with rows: a head up to the opening bracket, the rows, and a tail from the closing bracket.
@@ -140,7 +143,8 @@ func (r Response) ShortLived() Response { r.shortLived = true; return r }
 // Expires lets caches keep the response until an instant. Without it they may keep it for a second.
 func (r Response) Expires(at int64) Response { r.expires = at; return r }
 
-// Immutable lets caches keep the response for a year. It must have the same body for everyone, forever.
+// Immutable lets caches keep the response for a year. It must have the same body forever, for everyone who may call the
+// route; shared caches may keep only what anyone may call.
 func (r Response) Immutable() Response { r.immutable = true; return r }
 
 // As sets the content type, if it is not JSON.
@@ -199,13 +203,17 @@ func (b *bytesWriter) Write(p []byte) (int, error) { *b = append(*b, p...); retu
 
 var tail = []byte("]}")
 
-// send writes a response: headers, then 304, or the body in the encoding that the caller prefers.
-func (r *Request) send(a *Response) {
+// send writes a response: headers, then 304, or the body in the encoding that the caller prefers. It fails before it
+// writes anything, or not at all.
+func (r *Request) send(a *Response) error {
 	if a.form == redirect {
 		r.SetHeader("Location", a.location)
 		r.SetHeader("Cache-Control", noStore)
 		r.out.WriteHeader(http.StatusSeeOther)
-		return
+		return nil
+	}
+	if a.form == file {
+		return r.sendFile(a)
 	}
 	r.out.headers.contentType = cmp.Or(a.contentType, jsonType)
 	r.SetHeader("Vary", r.vary(a.byAccept || r.route.Table != nil))
@@ -215,32 +223,35 @@ func (r *Request) send(a *Response) {
 			r.out.headers.contentType = ""
 		}
 		r.sendForm(a.status, &a.body.forms[identity])
-		return
+		return nil
 	}
 	r.SetHeader("Cache-Control", r.cacheControl(a))
 	accepted := r.http.Header["Accept-Encoding"]
 	if r.format != nil {
 		r.sendTable(a, negotiate(accepted, zstdEncoding))
-		return
+		return nil
 	}
 	if a.form == pieced {
 		r.sendPieces(&a.rows, negotiate(accepted, gzipEncoding)) // zstd would have to be compressed for this response
-		return
+		return nil
 	}
 	wanted := negotiate(accepted, zstdEncoding)
 	if a.form == ready {
 		r.sendReady(a.body, wanted)
-		return
+		return nil
 	}
 	r.sendRows(&a.rows, wanted)
+	return nil
 }
 
 // cacheControl is how long caches may keep a response. What a session gets depends on the plan of its account, which
 // may change; what a key gets does not.
 func (r *Request) cacheControl(a *Response) string {
 	switch {
-	case a.immutable:
+	case a.immutable && r.route.Rule == access.Public:
 		return forever
+	case a.immutable:
+		return privateForever
 	case r.past && r.caller.KeyID != "":
 		return privateForever
 	}
