@@ -145,9 +145,14 @@ var packages = map[string]struct {
 	"internal/usage":     {may: ". internal/store", why: "it counts by id, and knows neither callers nor routes"},
 	"internal/redact":    {may: "", why: "hiding keys in a text needs nothing but the text"},
 	"internal/cache":     {may: "", why: "it keeps values of any type"},
-	"internal/files":     {may: "", why: "how a file is opened does not depend on what is in it"},
-	"internal/http1":     {may: "internal/memfile", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
-	"internal/table":     {may: ".", why: "a table is made of the text of a response, whatever it is about"},
+	"internal/bulk":      {may: ". internal/cache", why: "which files there are follows from what changed when"},
+	"internal/download": {
+		may: ". client internal/bulk",
+		why: "it knows of a server what the client reads, and trusts none of it before it was checked",
+	},
+	"internal/files": {may: "", why: "how a file is opened does not depend on what is in it"},
+	"internal/http1": {may: "internal/memfile", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
+	"internal/table": {may: ".", why: "a table is made of the text of a response, whatever it is about"},
 	"internal/web": {
 		may: ". internal/access internal/cache internal/http1 internal/httperror internal/limit internal/limit/sharedlimit " +
 			"internal/memfile internal/push internal/redact internal/table",
@@ -159,7 +164,7 @@ var packages = map[string]struct {
 		why: "every node must make the same events from its own snapshot, and from nothing else",
 	},
 	"internal/api": {
-		may: ". internal/access internal/cache internal/coding internal/events internal/family internal/index " +
+		may: ". internal/access internal/bulk internal/cache internal/coding internal/events internal/family internal/index " +
 			"internal/limit/sharedlimit internal/memory internal/proof internal/push internal/redact internal/sites " +
 			"internal/snapshot internal/table internal/tokens internal/utilization internal/values internal/web",
 		why: "market data comes from memory",

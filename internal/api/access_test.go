@@ -51,6 +51,8 @@ var asks = map[string][]string{
 		"H200?startDate=2026-01-30&endDate=2026-02-03&granularity=hourly",
 	},
 	"/api/gpu/{gpuName}/volume-metrics": {"H200", "H200?granularity=hourly"},
+	"/api/bulk":                         {"", "?dataset=gpu-hourly"},
+	"/api/bulk/{dataset}/{file}":        {"gpu-daily", "gpu-hourly"},
 	"/api/corrections":                  {"", "?granularity=hourly"},
 	"/api/stream": {
 		"", "?event=price", "?event=print", "?event=hour", "?event=correction", "?event=observation", "?event=notice",

@@ -54,6 +54,7 @@ type API struct {
 	past         *pastModels
 	costs        tokens.Memory
 	feed         *feed
+	bulk         *bulkFiles
 	routes       map[string]*web.Route // by path, for shared series
 }
 
@@ -67,6 +68,7 @@ func New(config Config) *API {
 		past:         newPastModels(),
 	}
 	a.feed = &feed{api: a}
+	a.bulk = newBulkFiles(a)
 	list := a.Routes().Routes
 	a.routes = make(map[string]*web.Route, len(list))
 	for i := range list {
@@ -99,6 +101,8 @@ var serviceRoutes = []route{
 	{"/api/stream", web.PerCaller, access.FreeGPU, stream, nil},
 	{"/api/notices", web.PerAddress, access.Public, notices, noticeColumns},
 	{"/api/publications/latest", web.PerAddress, access.Public, latestPublication, nil},
+	{"/api/bulk", web.PerKey, access.Keyed, listBulk, bulkFileColumns},
+	{"/api/bulk/{dataset}/{file}", web.PerKey, access.Keyed, bulkFile, nil},
 	{"/api/corrections", web.PerKey, access.Keyed, corrections, correctionColumns},
 	{"/api/corrections/{family}", web.PerKey, access.Keyed, familyCorrections, familyCorrectionColumns},
 }
@@ -171,6 +175,7 @@ func (a *API) DropIdle() {
 		}
 	}
 	a.past.models.Clear()
+	a.bulk.rows.Clear()
 	a.Warm(snap)
 }
 

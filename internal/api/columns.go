@@ -56,6 +56,9 @@ var (
 		"text text")
 	noticeColumns = table.MustSchema("number integer", "published_at instant", "kind text", "gpu_type text?",
 		"region text?", "about instant?", "text text")
+	bulkFileColumns = table.MustSchema("name text", "dataset text", "month text", "granularity text", "revision integer",
+		"current boolean", "known_at instant", "from instant", "to instant", "rows integer", "size integer", "sha256 text",
+		"url text")
 	correctionColumns = table.MustSchema("gpu_type text", "region text", "granularity text", "timestamp instant",
 		"revision integer", "index_value decimal?", "previous_value decimal?", "corrected_at instant", "reason text")
 	familyCorrectionColumns = table.MustSchema("family text", "route text", "date day", "previous json?",

@@ -22,7 +22,7 @@ import (
 // withoutRows are the routes that send no rows.
 var withoutRows = []string{
 	"/health", "/livez", "/readyz", "/openapi.json", "/openapi.yaml", "/api/publications/latest", "/api/neocloud/map",
-	"/api/stream",
+	"/api/stream", "/api/bulk/{dataset}/{file}",
 }
 
 // Every route with rows has columns, and they are what the description has: the same names, order and types.
@@ -154,7 +154,7 @@ var tableTargets = []string{
 	"/api/otpi?startDate=2025-01-01", "/api/workload", "/api/llm-coding/index?product=cc-prs",
 	"/api/llm-coding/history?product=cc-vs-codex", "/api/neocloud/sites?country=Unknown&scope=all",
 	"/api/neocloud/sites?lat=48.86&lng=2.35&radius_km=500", "/api/neocloud/sites/aggregate", "/api/methodology",
-	"/api/notices", "/api/corrections", "/api/corrections/models",
+	"/api/notices", "/api/bulk", "/api/corrections", "/api/corrections/models",
 }
 
 // Every table has the rows of the JSON response, with the same values, for every route and every caller.

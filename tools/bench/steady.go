@@ -66,6 +66,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/gpu/{gpuName}/volume-metrics":              gpu + "/volume-metrics?" + quarter,
 		"/api/gpu-utilization":                           "/api/gpu-utilization",
 		recordRoute:                                      gpu + "/determination?date=" + day(0, 0, -3),
+		bulkRoute:                                        "/api/bulk?dataset=gpu-daily",
 		"/api/corrections":                               "/api/corrections",
 		"/api/corrections/{family}":                      "/api/corrections/models",
 		"/api/memory-index":                              "/api/memory-index",
@@ -149,6 +150,11 @@ func (a *assayServer) steadyRoutes(ctx context.Context, now time.Time) (routes [
 				return nil, err
 			}
 		}
+		if route == bulkFileRoute {
+			if path, err = a.bulkFilePath(ctx, paths[bulkRoute]); err != nil {
+				return nil, err
+			}
+		}
 		if path == "" {
 			return nil, fmt.Errorf("steadyPaths has no request for %s", route)
 		}
@@ -171,7 +177,25 @@ const (
 	keysRoute      = "/api/keys"
 	recordRoute    = "/api/gpu/{gpuName}/determination"
 	inclusionRoute = "/api/log/inclusion"
+	bulkRoute      = "/api/bulk"
+	bulkFileRoute  = "/api/bulk/{dataset}/{file}"
 )
+
+// bulkFilePath requests the newest file of a list.
+func (a *assayServer) bulkFilePath(ctx context.Context, list string) (string, error) {
+	text, err := fetch(ctx, a.base, scenario{path: list, key: a.keys.Full})
+	if err != nil {
+		return "", err
+	}
+	var found struct{ Data []struct{ URL string } }
+	if err := json.Unmarshal(text, &found); err != nil {
+		return "", err
+	}
+	if len(found.Data) == 0 {
+		return "", fmt.Errorf("%s lists no file", list)
+	}
+	return found.Data[len(found.Data)-1].URL, nil
+}
 
 // inclusionPath requests the proof of a record.
 func (a *assayServer) inclusionPath(ctx context.Context, record string) (string, error) {
