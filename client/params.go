@@ -262,6 +262,7 @@ func (*DeterminationParams) params()      {}
 func (*ValueDeterminationParams) params() {}
 func (*CorrectionsParams) params()        {}
 func (*FamilyCorrectionsParams) params()  {}
+func (*BulkParams) params()               {}
 func (*MethodologyParams) params()        {}
 func (*NoticesParams) params()            {}
 func (*SitesParams) params()              {}

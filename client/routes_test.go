@@ -125,6 +125,9 @@ func routeCalls() []routeCall {
 		{"/api/corrections/coding", of(func(ctx ctx, c cl) (*client.Corrections[client.FamilyCorrection], error) {
 			return c.FamilyCorrections(ctx, "coding", nil)
 		}), &client.FamilyCorrectionsParams{}},
+		{"/api/bulk?dataset=gpu-hourly", of(func(ctx ctx, c cl) (*client.BulkFiles, error) {
+			return c.Bulk(ctx, &client.BulkParams{Dataset: "gpu-hourly"})
+		}), &client.BulkParams{}},
 		{"/api/methodology?version=1.1.0", of(func(ctx ctx, c cl) (*client.Methodologies, error) {
 			return c.Methodology(ctx, &client.MethodologyParams{Version: "1.1.0"})
 		}), &client.MethodologyParams{}},
@@ -199,11 +202,12 @@ var others = map[string]string{
 	"/docs/{page}":                  "likewise",
 	"/livez":                        "for load balancers", "/readyz": "for load balancers",
 	"/openapi.json": "the description itself", "/openapi.yaml": "the description itself",
-	"/api/day-index":       "deprecated",
-	"/api/stream":          "not JSON: see TestStream",
-	"/api/log/inclusion":   "the fixture has no log: see TestLog",
-	"/api/log/consistency": "the fixture has no log: see TestLog",
-	"/api/keys":            "for accounts", "/api/usage": "for accounts",
+	"/api/bulk/{dataset}/{file}": "not JSON: see TestBulkFile",
+	"/api/day-index":             "deprecated",
+	"/api/stream":                "not JSON: see TestStream",
+	"/api/log/inclusion":         "the fixture has no log: see TestLog",
+	"/api/log/consistency":       "the fixture has no log: see TestLog",
+	"/api/keys":                  "for accounts", "/api/usage": "for accounts",
 }
 
 // Every route of market data has a method, whose parameters are those of the description.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,6 +19,8 @@ type call struct {
 	accept      string // media type of the response
 	tag         string // of the response that the client has; empty if it has none
 	lastEventID string // of the last event that a stream has received
+	from        int64  // the first byte that is needed; 0 for all
+	ifRange     string // the tag of the file that these bytes are of
 	lasting     bool   // the response may take long: only its pauses are bounded
 	unhealthy   bool   // a 503 is a response like any other
 }
@@ -95,6 +98,10 @@ func (c *Client) roundTrip(ctx context.Context, q call) (*http.Response, error) 
 	if q.lastEventID != "" {
 		request.Header.Set("Last-Event-ID", q.lastEventID)
 	}
+	if q.from > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", q.from))
+		request.Header.Set("If-Range", q.ifRange)
+	}
 	c.authorize(request.Header)
 	response, err := c.http.Do(request)
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
@@ -115,6 +122,8 @@ func (c *Client) address(t target) string {
 func (c *Client) check(q call, response *http.Response) *assay.Error {
 	switch {
 	case response.StatusCode == http.StatusOK:
+		return nil
+	case response.StatusCode == http.StatusPartialContent && q.from > 0:
 		return nil
 	case response.StatusCode == http.StatusNotModified && q.tag != "":
 		return nil

@@ -59,6 +59,7 @@ KEYED: List[Tuple[str, Tuple[Any, ...], Dict[str, Any], str]] = [
     ("coding_index", ("cc-prs",), {}, "value"),
     ("coding_history", ("cc-vs-codex",), {"limit": 2}, "value2"),
     ("workload", (), {"lab": "openai", "family": "all", "window_days": 1, "limit": 2}, "cCents"),
+    ("bulk", (), {"dataset": "gpu-daily"}, "sha256"),
     ("determination", (H100,), {"date": "2026-10-30", "revision": 0}, "hash"),
     ("sites", (), {"lat": 38.9, "lng": -77.4, "radius_km": 100, "limit": 2}, "distance_km"),
     ("sites_aggregate", (), {"by": "gpu_type"}, "site_count"),
@@ -148,7 +149,7 @@ def functions() -> List[Tuple[str, Callable[..., Any]]]:
 #: deprecated name.
 LEFT_OUT = (
     r"/api/(session|account|keys|usage|create-api-key|alerts|webhooks|share-links|day-index|stream)\b.*"
-    r"|/(livez|readyz|openapi\..*|log/.*|mcp|llms.*|docs/.*|s/.*|embed/.*|oembed)"
+    r"|/(livez|readyz|openapi\..*|log/.*|api/bulk/.+|mcp|llms.*|docs/.*|s/.*|embed/.*|oembed)"
 )
 
 #: Other spellings of gpuType, and what table() sends.

@@ -240,6 +240,11 @@ export class Client {
     return this.#read('familyCorrections', [family], options);
   }
 
+  /** The files of complete months that you may download; `url` is where the server has each. */
+  bulk(options: options.BulkOptions = {}): Promise<ResponseOf<'bulk'>> {
+    return this.#read('bulk', [], options);
+  }
+
   /** The rules, in all their versions. */
   methodology(options: options.MethodologyOptions = {}): Promise<ResponseOf<'methodology'>> {
     return this.#read('methodology', [], options);

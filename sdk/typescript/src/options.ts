@@ -139,6 +139,11 @@ export interface CursorOptions extends CallOptions {
   limit?: number | undefined;
 }
 
+export interface BulkOptions extends CallOptions {
+  /** Only the files of this dataset, such as `gpu-daily`. Without it, all. */
+  dataset?: string | undefined;
+}
+
 export interface CorrectionOptions extends CursorOptions {
   gpuType?: string | undefined;
   /** Only this region, or only `global`. Without it, all. */

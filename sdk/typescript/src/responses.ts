@@ -68,6 +68,8 @@ export type ValueDetermination = DataOf<'valueDetermination'>;
 export type Correction = RowOf<'corrections'>;
 /** A restated row of another family. */
 export type FamilyCorrection = RowOf<'familyCorrections'>;
+/** A file of a complete month. */
+export type BulkFile = RowOf<'bulk'>;
 /** The rules from a certain moment on. */
 export type Methodology = RowOf<'methodology'>;
 /** A message of the publisher. */

@@ -108,6 +108,7 @@ export const routes = {
     table: true,
   },
   familyCorrections: { path: '/api/corrections/{family}', query: page, table: true },
+  bulk: { path: '/api/bulk', query: { dataset: 'dataset' }, table: true },
   methodology: { path: '/api/methodology', query: { version: 'version' }, table: true },
   notices: {
     path: '/api/notices',

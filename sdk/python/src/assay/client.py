@@ -196,6 +196,7 @@ class Client(_Sender):
     value_determination = _sends(routes.value_determination)
     corrections = _sends(routes.corrections)
     family_corrections = _sends(routes.family_corrections)
+    bulk = _sends(routes.bulk)
     methodology = _sends(routes.methodology)
     notices = _sends(routes.notices)
     latest_publication = _sends(routes.latest_publication)

@@ -480,6 +480,11 @@ def family_corrections(
     return _table(["api", "corrections", family], rows.FamilyCorrection, "corrected_at", since=since, limit=limit)
 
 
+def bulk(*, dataset: Optional[str] = None) -> Call[Table[rows.BulkFile]]:
+    """The files of complete months that the key may download; ``url`` is where the server has each."""
+    return _table(["api", "bulk"], rows.BulkFile, dataset=dataset)
+
+
 def methodology(*, version: Optional[str] = None) -> Call[Table[rows.Methodology]]:
     """The rules by which values are determined, in all versions. The envelope has the ``version`` in effect."""
     return _table(["api", "methodology"], rows.Methodology, version=version)

@@ -331,6 +331,27 @@ class FamilyCorrection(TypedDict):
     reason: str
 
 
+#: A file of a complete month. ``as_of`` of ``known_at`` gives the same values.
+BulkFile = TypedDict(
+    "BulkFile",
+    {
+        "name": str,
+        "dataset": str,
+        "month": str,
+        "granularity": str,
+        "revision": int,
+        "current": bool,
+        "known_at": Instant,
+        "from": Instant,
+        "to": Instant,
+        "rows": int,
+        "size": int,
+        "sha256": str,
+        "url": str,
+    },
+)
+
+
 class Methodology(TypedDict):
     version: str
     effective_at: Instant

@@ -46,6 +46,7 @@ const examples: { [Name in Exclude<RouteName, 'logInclusion' | 'logConsistency'>
   valueDetermination: ['otpi', { series: 'openai', date: '2026-10-01' }],
   corrections: [{ gpuType: gpu, region: 'global', granularity: 'daily', limit: 5 }],
   familyCorrections: ['models', { limit: 5 }],
+  bulk: [{ dataset: 'gpu-daily' }],
   methodology: [],
   notices: [{ gpuType: gpu, limit: 5 }],
   latestPublication: [],
