@@ -56,7 +56,8 @@ Exit codes:
 	root.PersistentFlags().BoolVarP(&s.quiet, "quiet", "q", false, "print only errors and requested output")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return settings.apply(cmd) }
 	root.AddGroup(commandGroups...)
-	addGroup(root, groupStart, newDemoCommand(s), newInitCommand(s), newServeCommand(s), newMCPCommand(s))
+	addGroup(root, groupStart, newDemoCommand(s), newInitCommand(s), newServeCommand(s), newMCPCommand(s),
+		newDownloadCommand(s))
 	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s),
 		newMethodologyCommand(s), newSourceCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
 		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s), newNoticeCommand(s),
