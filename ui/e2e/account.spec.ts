@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { copyOfData, now, program, remove, startDemo, type Server } from './server';
-import { expect, open, submitSignIn, test } from './test';
+import { accountOf, expect, open, submitSignIn, test } from './test';
 
 /** Sends a request with curl, like a reader, and returns the status and the body. */
 function curl(server: Server, key: string, path: string): { status: number; body: string } {
@@ -31,7 +31,7 @@ async function createKey(page: Page, name: string): Promise<string> {
 }
 
 test('a reader signs in, creates a key, uses it, sees its usage, and revokes it', async ({ page, server }) => {
-  await submitSignIn(page, server, 'full');
+  await submitSignIn(page, accountOf(server, 'full'));
   await expect(page).toHaveURL(/\/settings$/);
   await expect(page.getByRole('button', { name: 'Sign out', exact: true })).toBeVisible();
   const key = await createKey(page, 'notebook');
@@ -85,7 +85,7 @@ test('a rotated key works as long as its grace period', async ({ page, server, s
 
 test('a wrong password is refused with a message', async ({ page, server, expectRefusals }) => {
   expectRefusals(401);
-  await submitSignIn(page, server, 'free', 'not the password at all');
+  await submitSignIn(page, { ...accountOf(server, 'free'), password: 'not the password at all' });
   await expect(page.getByRole('alert')).toContainText('Email or password is wrong.');
 });
 
@@ -107,7 +107,7 @@ test('an account without a grant sees why it cannot create a key; a member of a 
 });
 
 test('signing out locks the data again', async ({ page, server }) => {
-  await submitSignIn(page, server, 'premium');
+  await submitSignIn(page, accountOf(server, 'premium'));
   await expect(page).toHaveURL(/\/settings$/);
   await open(page, '/memory');
   await expect(page.getByText('Premium or Full access', { exact: true })).toHaveCount(0);
@@ -146,14 +146,14 @@ test('a reader replaces the password that the operator has set', async ({ page, 
 test('a reader sees where they are signed in, and ends the other sessions', async ({ page, server, browser }) => {
   const contexts = await Promise.all([1, 2].map(() => browser.newContext({ baseURL: server.base })));
   for (const [i, context] of contexts.entries()) {
-    const account = server.keys.accounts.find((candidate) => candidate.email.startsWith('trial@'))!;
+    const account = accountOf(server, 'trial');
     const response = await context.request.post('/api/session', {
       data: { email: account.email, password: account.password },
       headers: { 'X-Forwarded-For': `10.251.0.${i + 1}`, 'User-Agent': 'curl/8.5.0' },
     });
     expect(response.status()).toBe(200);
   }
-  await submitSignIn(page, server, 'trial');
+  await submitSignIn(page, accountOf(server, 'trial'));
   await expect(page).toHaveURL(/\/settings$/);
   await open(page, '/settings#sessions');
   const table = page.getByRole('region', { name: 'Your sessions' });
@@ -181,7 +181,7 @@ test('a trial ends automatically, and its key with it', async ({ browser, extraH
   const context = await browser.newContext({ baseURL: before.base, extraHTTPHeaders });
   const page = await context.newPage();
   await page.clock.setFixedTime(now);
-  await submitSignIn(page, before, 'trial');
+  await submitSignIn(page, accountOf(before, 'trial'));
   await expect(page).toHaveURL(/\/settings$/);
   const key = await createKey(page, 'trial notebook');
   expect(key).toMatch(/^sk_prem_/);
@@ -200,7 +200,7 @@ test('a trial ends automatically, and its key with it', async ({ browser, extraH
   await page.goto(`${after.base}/settings`);
   await expect(page.getByText('Sign in to see your settings')).toBeVisible(); // no one has used the session for a day
   await page.goto(`${after.base}/signin`);
-  const trial = after.keys.accounts.find((candidate) => candidate.email.startsWith('trial@'))!;
+  const trial = accountOf(after, 'trial');
   await page.getByLabel('Email').fill(trial.email);
   await page.getByLabel('Password', { exact: true }).fill(trial.password);
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();

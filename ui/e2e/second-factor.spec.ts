@@ -3,39 +3,32 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, CDPSession, Page } from '@playwright/test';
 import { axe, violations } from './axe';
-import { copyOfData, now, remove, startDemo, type Server } from './server';
-import { expect, submitSignIn, test as base, watch } from './test';
+import { now, type Server } from './server';
+import { expect, makeAccount, submitSignIn, test as base, watch } from './test';
 
 interface Fixtures {
-  /** A server of the test's own, because second factors end sessions. Passkeys work on localhost, not on 127.0.0.1. */
-  own: { server: Server; startedAt: number };
   context: BrowserContext;
   page: Page;
 }
 
+// Second factors end sessions, so these tests have accounts of their own. Passkeys work on localhost, not on 127.0.0.1.
 const test = base.extend<Fixtures>({
-  own: async ({}, use) => {
-    const folder = copyOfData();
-    const { server, stop } = await startDemo(folder);
-    const startedAt = Date.now();
-    await use({ server: { ...server, base: server.base.replace('127.0.0.1', 'localhost') }, startedAt });
-    await stop();
-    remove(folder);
-  },
-  context: async ({ browser, own, extraHTTPHeaders }, use) => {
-    const context = await browser.newContext({ baseURL: own.server.base, extraHTTPHeaders });
+  context: async ({ browser, server, extraHTTPHeaders }, use) => {
+    const context = await browser.newContext({ baseURL: onLocalhost(server), extraHTTPHeaders });
     await use(context);
     await context.close();
   },
-  page: async ({ context, own }, use) => {
+  page: async ({ context, server }, use) => {
     const page = await context.newPage();
     const problems: string[] = [];
-    watch(page, own.server.base, problems);
+    watch(page, onLocalhost(server), problems);
     await page.clock.setFixedTime(now);
     await use(page);
     expect(problems).toEqual([]);
   },
 });
+
+const onLocalhost = (server: Server) => server.base.replace('127.0.0.1', 'localhost');
 
 /** What an authenticator app shows for a secret in base32 at a time of the server. */
 function totp(secret: string, at: number): string {
@@ -51,7 +44,7 @@ function totp(secret: string, at: number): string {
 }
 
 /** The server's time: it began at a fixed one. */
-const serverTime = (own: Fixtures['own']) => Date.parse(now) + Date.now() - own.startedAt;
+const serverTime = (server: Server) => Date.parse(now) + Date.now() - server.startedAt;
 
 /** Adds an authenticator to the browser that confirms everything. */
 async function addAuthenticator(page: Page): Promise<{ cdp: CDPSession; authenticatorId: string }> {
@@ -93,11 +86,10 @@ async function wantAccessible(page: Page): Promise<void> {
   expect(await violations(page)).toEqual([]);
 }
 
-test('a passkey is a second factor, and signs in without a password', async ({ page, own, expectRefusals }) => {
-  test.setTimeout(180_000); // it starts a server
-  const { server } = own;
+test('a passkey is a second factor, and signs in without a password', async ({ page, server, expectRefusals }) => {
+  const account = await makeAccount(server, 'passkey@demo.example');
   const { cdp, authenticatorId } = await addAuthenticator(page);
-  await submitSignIn(page, server, 'full');
+  await submitSignIn(page, account);
   await expect(page).toHaveURL(/\/settings$/);
   await section(page).getByLabel('Name of a new passkey').fill('Laptop');
   await section(page).getByRole('button', { name: 'Add a passkey' }).click();
@@ -106,7 +98,7 @@ test('a passkey is a second factor, and signs in without a password', async ({ p
   await wantAccessible(page);
 
   await signOut(page);
-  await submitSignIn(page, server, 'full');
+  await submitSignIn(page, account);
   await expect(page.getByRole('heading', { name: 'Second factor' })).toBeVisible();
   expect((await page.request.get('/api/account')).status()).toBe(401);
   await wantAccessible(page);
@@ -117,7 +109,7 @@ test('a passkey is a second factor, and signs in without a password', async ({ p
   await page.goto('/signin');
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await expect(page).toHaveURL(/\/settings$/);
-  await expect(page.getByText(server.keys.accounts.find((a) => a.plan === 'full')!.email).first()).toBeVisible();
+  await expect(page.getByText(account.email).first()).toBeVisible();
 
   // A copy of the passkey, whose count is behind, is refused.
   await signOut(page);
@@ -142,12 +134,11 @@ test('a passkey is a second factor, and signs in without a password', async ({ p
 
 test('an authenticator app is a second factor, and a recovery code replaces it', async ({
   page,
-  own,
+  server,
   expectRefusals,
 }) => {
-  test.setTimeout(180_000); // it starts a server
-  const { server } = own;
-  await submitSignIn(page, server, 'premium');
+  const account = await makeAccount(server, 'app@demo.example');
+  await submitSignIn(page, account);
   await expect(page).toHaveURL(/\/settings$/);
   await section(page).getByRole('button', { name: 'Add an app' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add an authenticator app' });
@@ -159,20 +150,20 @@ test('an authenticator app is a second factor, and a recovery code replaces it',
   await dialog.getByLabel('Code that the app shows').fill('000000');
   await dialog.getByRole('button', { name: 'Add the app' }).click();
   await expect(dialog.getByRole('alert')).toContainText('The code is wrong.');
-  await dialog.getByLabel('Code that the app shows').fill(totp(secret, serverTime(own)));
+  await dialog.getByLabel('Code that the app shows').fill(totp(secret, serverTime(server)));
   await dialog.getByRole('button', { name: 'Add the app' }).click();
   const codes = await takeCodes(page);
   await expect(section(page)).toContainText('10 codes are left.');
 
   await signOut(page);
-  await submitSignIn(page, server, 'premium');
-  const code = totp(secret, serverTime(own) + 30_000); // of the next step, which is new without waiting
+  await submitSignIn(page, account);
+  const code = totp(secret, serverTime(server) + 30_000); // of the next step, which is new without waiting
   await page.getByLabel('Code of your authenticator app').fill(code);
   await page.getByRole('button', { name: 'Continue' }).click();
   await expect(page).toHaveURL(/\/settings$/);
 
   await signOut(page);
-  await submitSignIn(page, server, 'premium');
+  await submitSignIn(page, account);
   await page.getByLabel('Code of your authenticator app').fill(code);
   await page.getByRole('button', { name: 'Continue' }).click();
   await expect(page.getByRole('alert')).toContainText('was used before');

@@ -23,6 +23,8 @@ export interface Server {
   folder: string;
   logFile: string;
   keys: DemoKeys;
+  /** When it began, by the clock of the machine. */
+  startedAt: number;
 }
 
 /** Starts the demo on a folder, at a given time, and waits until it listens. */
@@ -41,7 +43,7 @@ export async function startDemo(folder: string, end = now): Promise<{ server: Se
   closeSync(log);
   const base = await listening(child, logFile);
   return {
-    server: { base, folder, logFile, keys: JSON.parse(readFileSync(keysFile, 'utf8')) },
+    server: { base, folder, logFile, keys: JSON.parse(readFileSync(keysFile, 'utf8')), startedAt: Date.now() },
     stop: () =>
       new Promise((done) => {
         child.once('exit', () => done());

@@ -1,5 +1,6 @@
-import { test as base, expect, type Cookie, type Page, type Request } from '@playwright/test';
-import { now, type Server } from './server';
+import { execFileSync } from 'node:child_process';
+import { test as base, expect, request, type Cookie, type Page, type Request } from '@playwright/test';
+import { now, program, type Server } from './server';
 
 interface Fixtures {
   /** Accepts console errors with these statuses: the test makes the server refuse something. */
@@ -35,13 +36,12 @@ export const test = base.extend<Fixtures, { server: Server }>({
   },
   signIn: async ({ page, server }, use) => {
     await use(async (who) => {
-      const account = server.keys.accounts.find((candidate) => candidate.email.startsWith(`${who}@`))!;
+      const account = accountOf(server, who);
       let cookies = signedIn.get(account.email);
       await page.context().clearCookies(); // signing in ends the session of the cookie, which other tests use
       if (!cookies) {
-        const response = await page.request.post('/api/session', {
-          data: { email: account.email, password: account.password },
-        });
+        const { email, password } = account;
+        const response = await page.request.post('/api/session', { data: { email, password } });
         expect(response.status()).toBe(200);
         cookies = await page.context().cookies();
         signedIn.set(account.email, cookies);
@@ -53,12 +53,32 @@ export const test = base.extend<Fixtures, { server: Server }>({
 
 const allowed: number[] = [];
 
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+/** One of the demo's accounts. */
+export const accountOf = (server: Server, who: string): Credentials =>
+  server.keys.accounts.find((candidate) => candidate.email.startsWith(`${who}@`))!;
+
+/** Adds an account that no other test uses, without a plan, and replaces the password that it was added with. */
+export async function makeAccount(server: Server, email: string): Promise<Credentials> {
+  const first = execFileSync(program, ['account', 'add', email, '--dir', server.folder], { encoding: 'utf8' }).trim();
+  const context = await request.newContext({ baseURL: server.base });
+  const password = 'correct horse battery staple';
+  expect((await context.post('/api/session', { data: { email, password: first } })).status()).toBe(200);
+  const changed = await context.put('/api/account/password', { data: { current: first, next: password } });
+  expect(changed.status()).toBe(200);
+  await context.dispose();
+  return { email, password };
+}
+
 /** Fills in and sends the sign-in form. */
-export async function submitSignIn(page: Page, server: Server, who: string, password?: string): Promise<void> {
-  const account = server.keys.accounts.find((candidate) => candidate.email.startsWith(`${who}@`))!;
+export async function submitSignIn(page: Page, { email, password }: Credentials): Promise<void> {
   await page.goto('/signin');
-  await page.getByLabel('Email').fill(account.email);
-  await page.getByLabel('Password', { exact: true }).fill(password ?? account.password);
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
@@ -72,12 +92,17 @@ export async function read(server: Server, path: string, key?: string) {
 // The requests of each page that have not ended.
 const pending = new WeakMap<Page, Set<Request>>();
 
+/** Whether a request is the stream, which does not end while the page is open. */
+const isStream = (request: Request) => new URL(request.url()).pathname === '/api/stream';
+
 function pendingOf(page: Page): Set<Request> {
   let requests = pending.get(page);
   if (!requests) {
     const started = (requests = new Set());
     pending.set(page, started);
-    page.on('request', (request) => started.add(request));
+    page.on('request', (request) => {
+      if (!isStream(request)) started.add(request);
+    });
     page.on('requestfinished', (request) => started.delete(request));
     page.on('requestfailed', (request) => started.delete(request));
   }
@@ -130,4 +155,12 @@ export async function open(page: Page, path: string): Promise<void> {
     expect(requests.size).toBe(0);
     expect(await page.locator('[aria-busy="true"], .skeleton').count()).toBe(0);
   }).toPass({ intervals: [20, 20, 50, 100], timeout: 30_000 });
+}
+
+/** Checks that the page is not wider than a phone, whatever in it is. */
+export async function wantNoSidewaysScroll(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 390, height: 844 });
+  // What measures itself, such as a chart, follows within two frames.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
 }
