@@ -8,6 +8,7 @@ export type Point = History['data'][number];
 
 export const gpuTypes = () => get('/api/gpu-types');
 export const freeGPUs = () => get('/api/gpu-types-free');
+export const currentPrices = () => get('/api/gpu-prices');
 export const regions = () => get('/api/regions');
 
 /** The history of a GPU model that the reader's tier includes. `all` requests everything, which needs a key. */
@@ -32,4 +33,13 @@ export function lineOf(history: History, color: Color): Line {
     times: history.data.map((point) => Date.parse(point.timestamp) / 1000),
     values: history.data.map((point) => point.index_value),
   };
+}
+
+/** A history with one more value, or with another value at an instant that it has. */
+export function withPoint(history: History, { timestamp, index_value }: Point): History {
+  const at = Date.parse(timestamp);
+  const next = history.data.findLastIndex((point) => Date.parse(point.timestamp) < at) + 1;
+  const replaced = history.data[next] && Date.parse(history.data[next].timestamp) === at ? 1 : 0;
+  const data = history.data.toSpliced(next, replaced, { timestamp, index_value });
+  return { ...history, count: data.length, data };
 }

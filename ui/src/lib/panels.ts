@@ -69,3 +69,18 @@ export const utilizationNow = (region: string) => get('/api/gpu-utilization', { 
 /** The prints of the last hour. */
 export const realtime = (gpu: string, region: string) =>
   get('/api/gpu/{gpuName}/realtime', { path: { gpuName: gpu }, query: { region } });
+
+type Print = Realtime['data'][number];
+
+/** The prints of the last hour with the next one. Prints come in order; one that is not newer changes nothing. */
+export function withPrint(shown: Realtime, { timestamp, index_value, transactions, gpu_hours }: Print): Realtime {
+  const at = Date.parse(timestamp);
+  if (at <= Date.parse(shown.latest.timestamp)) return shown;
+  const print = { timestamp, index_value, transactions, gpu_hours };
+  const hour = shown.data.filter((row) => Date.parse(row.timestamp) > at - 3_600_000);
+  return { ...shown, latest: { ...shown.latest, ...print }, count: hour.length + 1, data: [...hour, print] };
+}
+
+/** Whether minutes are missing before a print: then the prints are read again. */
+export const isAfterGap = (shown: Realtime, next: Print): boolean =>
+  Date.parse(next.timestamp) - Date.parse(shown.latest.timestamp) > 60_000;

@@ -7,6 +7,8 @@ export interface Resource<T> {
   readonly error: ApiError | undefined;
   readonly loading: boolean;
   reload(): void;
+  /** Changes the data in place. A load that is under way may not know of the change yet, so the change is made again after it. */
+  update(change: (data: T) => T): void;
 }
 
 /**
@@ -16,16 +18,18 @@ export interface Resource<T> {
 export function resource<T>(load: () => Promise<T> | null): Resource<T> {
   let state = $state.raw<{ data?: T | undefined; error?: ApiError; loading: boolean }>({ loading: true });
   let reloads = $state(0);
+  let changes: ((data: T) => T)[] = [];
   $effect(() => {
     void reloads;
     const loading = load();
     if (!loading) return;
     let current = true;
+    changes = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     state = { data: untrack(() => state.data), loading: true };
     loading.then(
       (data) => {
-        if (current) state = { data, loading: false };
+        if (current) state = { data: changes.reduce((result, change) => change(result), data), loading: false };
       },
       (cause: unknown) => {
         if (!current) return;
@@ -50,5 +54,9 @@ export function resource<T>(load: () => Promise<T> | null): Resource<T> {
       return state.loading;
     },
     reload: () => void reloads++,
+    update(change) {
+      if (state.loading) changes.push(change);
+      if (state.data !== undefined) state = { ...state, data: change(state.data) };
+    },
   };
 }
