@@ -29,11 +29,15 @@ export async function violations(page: Page, ...rules: string[]): Promise<string
 
 /** Checks a page in the light scheme, and its colors again after the reader switches to the dark one. */
 export async function wantNoViolation(page: Page): Promise<void> {
-  await page.emulateMedia({ colorScheme: 'light' });
+  await setScheme(page, 'light');
   await page.evaluate(axe);
   expect(await violations(page)).toEqual([]);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  // The colors change gradually.
-  await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished)));
+  await setScheme(page, 'dark');
   expect(await violations(page, 'color-contrast', 'link-in-text-block')).toEqual([]);
+}
+
+/** Changes the color scheme, and waits for the colors, which change gradually. */
+async function setScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished)));
 }

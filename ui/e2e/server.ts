@@ -37,6 +37,7 @@ export async function startDemo(folder: string, end = now): Promise<{ server: Se
     [
       ...['demo', '--dir', folder, '--end', end, '--no-feed', '--addr', '127.0.0.1:0', '--keys-file', keysFile],
       ...['--trusted-proxies', '127.0.0.0/8'], // so that every test can be a different client
+      ...['--webhook-allow', '127.0.0.0/8'], // the tests receive webhooks
     ],
     { stdio: ['ignore', 'pipe', log] },
   );

@@ -2,13 +2,15 @@
 // the types of the API description.
 import type { components, paths } from '../../generated/api';
 
-type Method = 'get' | 'post' | 'put' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** The paths that support a method. */
 type PathsWith<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, object> ? P : never }[keyof paths];
 
 type Operation<P extends keyof paths, M extends Method> = paths[P] extends Record<M, infer Found> ? Found : never;
-type SuccessOf<O> = O extends { responses: infer Responses } ? Responses[Extract<keyof Responses, 200 | 201>] : never;
+type SuccessOf<O> = O extends { responses: infer Responses }
+  ? Responses[Extract<keyof Responses, 200 | 201 | 202>]
+  : never;
 type JSONOf<T> = T extends { content: { 'application/json': infer Body } } ? Body : never;
 
 /** The body of a successful response. */
@@ -42,6 +44,8 @@ export class ApiError extends Error {
     readonly code: string,
     readonly requestID = '',
     readonly retryAfter = 0,
+    /** The parameter or field that is wrong; empty if it is none. */
+    readonly param = '',
   ) {
     super(message);
   }
@@ -133,5 +137,6 @@ async function respond(url: string, options: RequestInit): Promise<Response> {
     error.code ?? '',
     error.request_id,
     Number(response.headers.get('Retry-After') ?? 0),
+    error.param ?? '',
   );
 }
