@@ -134,6 +134,7 @@ func goldenTargets(t *testing.T) (targets []string) {
 // moreTargets cover what the golden responses leave out: other grains, pages, instants and formats.
 var moreTargets = []string{
 	"/health",
+	"/api/bulk",
 	"/llms.txt",
 	"/llms-full.txt",
 	"/docs/api.md",
@@ -241,6 +242,10 @@ func TestAPI_EqualOnBothEngines(t *testing.T) {
 	record, _ := sqlite.get("full", "/api/gpu/H100%20SXM/determination?date=2026-01-29")
 	hash := record[strings.LastIndex(record, `"hash":"`)+len(`"hash":"`):]
 	f("anonymous", "/api/log/inclusion?record="+hash[:64])
+	list, _ := sqlite.get("full", "/api/bulk")
+	for _, found := range regexp.MustCompile(`"url":"([^"]+)"`).FindAllStringSubmatch(list, -1) {
+		f("full", found[1])
+	}
 	wantEveryRoute(t, sqlite, succeeded)
 }
 

@@ -57,7 +57,7 @@ func (f *bulkFamily) key(a *API, snap *snapshot.Snapshot) bulkKey {
 	return f.basis(a, snap, math.MaxInt64)
 }
 
-func (f *bulkFamily) basis(a *API, snap *snapshot.Snapshot, knownAt int64) bulkKey {
+func (f *bulkFamily) basis(_ *API, snap *snapshot.Snapshot, knownAt int64) bulkKey {
 	key := bulkKey{catalog: snap.CatalogVersion, schedule: keyOfSchedule(snap)}
 	for i := range snap.Restatements {
 		if r := &snap.Restatements[i]; r.Family == f.family && r.At <= knownAt {

@@ -1,8 +1,8 @@
-// Package bulk makes the files of complete months: which revisions a month has (history.go), what a file is called
-// (name.go), and where the bytes of files wait for their readers (shelf.go). What is in a file, its caller says.
+// Package bulk makes the files of complete months: what a file is called (bulk.go), which revisions a month has
+// (history.go), and where the bytes of files wait for their readers (shelf.go). What is in a file, its caller says.
 //
-// A file must have the same bytes on every node and after every restart, so that a download which breaks off at one node
-// continues at another. So nothing is stored: a file follows from what was known at an instant, as as_of reads it, and
+// A file must have the same bytes on every node and after every restart, so that a download which breaks off at one
+// node continues at another. So nothing is stored: a file follows from what was known at an instant, as as_of reads it, and
 // is made again when it is requested. Its name has the beginning of its SHA-256. If a release of the program writes
 // other bytes for the same rows, they have another name, and no reader puts two halves of different files together.
 package bulk
@@ -47,8 +47,8 @@ func (r *Revision) SHA256() string { return hex.EncodeToString(r.Hash[:]) }
 // Path is where a server has the file.
 func (r *Revision) Path() string { return "/api/bulk/" + r.Dataset + "/" + r.Name() }
 
-// FitsName reports whether a name is one that a server gives to a file with this hash: so a reader can trust neither the
-// names in a list nor their order, and yet write the files where they belong.
+// FitsName reports whether a name is the one that a server gives to a file with this hash. A reader who does not trust
+// the server asks before writing a file of that name.
 func FitsName(name, dataset, month, sha256 string) bool {
 	if len(sha256) != 2*len(Revision{}.Hash) || !plain(dataset) || !plain(month) {
 		return false

@@ -8,8 +8,9 @@ import (
 	"github.com/assaydata/assay"
 )
 
-// History finds the instants at which the months of a dataset had another content: the revisions of their files. It gets
-// every change that ever counted, in any order, and gives the same instants on every node that has the same changes.
+// History finds the instants at which the months of a dataset had another content: the revisions of their files. It
+// gets every change that ever counted, in any order, and gives the same instants on every node that has the same
+// changes.
 //
 // A month is complete some time after its end (Delay) and, where the last rows of a month may come late, once a row
 // after it is known (Follows). All that was known until then is the first revision. Of what came later, every

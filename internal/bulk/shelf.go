@@ -40,8 +40,8 @@ func sizeOf(f *os.File) int {
 // Has reports whether a file is there, or is being made.
 func (s *Shelf) Has(r *Revision) bool { return s.files.Has(r.Name()) }
 
-// Open returns the bytes of a file. Unless the shelf has them, write makes them. Bytes that are not those of the revision
-// are an error. The file must not be closed: the garbage collector does that.
+// Open returns the bytes of a file. Unless the shelf has them, write makes them. Bytes that are not those of the
+// revision are an error. The file must not be closed: the garbage collector does that.
 func (s *Shelf) Open(r *Revision, write func(io.Writer) error) (io.ReaderAt, error) {
 	f, err := s.files.Try(r.Name(), func() (*os.File, error) { return newFile(r, write) })
 	if err != nil {

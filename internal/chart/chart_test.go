@@ -188,7 +188,8 @@ func TestThin_KeepsExtremes(t *testing.T) {
 	points := wave("2020-01-01", 20_000, assay.Hour, assay.One, assay.One/2)
 	points[7777].Value = 9 * assay.One
 	points[12_345].Value = -9 * assay.One
-	p := &plot{right: 6000, bottom: 3000, from: points[0].At, to: points[len(points)-1].At, low: -assay.One, high: assay.One}
+	p := &plot{right: 6000, bottom: 3000, low: -assay.One, high: assay.One}
+	p.from, p.to = points[0].At, points[len(points)-1].At
 	kept := thin(points, p)
 	if !slices.IsSorted(kept) || len(kept) > 4*601 {
 		t.Errorf("%d points are left, in order: %t", len(kept), slices.IsSorted(kept))

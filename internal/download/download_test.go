@@ -327,8 +327,8 @@ func TestRun_DishonestServer(t *testing.T) {
 				return true
 			}
 		}, "more than the 5 bytes"},
-		{"fewer bytes", func(s *server, f *client.BulkFile) {
-			s.serve = func(w http.ResponseWriter, _ *http.Request, _ int) bool { return true }
+		{"fewer bytes", func(s *server, _ *client.BulkFile) {
+			s.serve = func(http.ResponseWriter, *http.Request, int) bool { return true }
 		}, "before the end"},
 		{"a redirect", func(s *server, _ *client.BulkFile) {
 			s.serve = func(w http.ResponseWriter, r *http.Request, _ int) bool {

@@ -117,7 +117,8 @@ var actions = []struct {
 		}
 		old := pick(w, w.keys)
 		save := func(ctx context.Context, k store.Key) (store.Key, error) {
-			return w.db.ReplaceKey(ctx, old.ID, w.clock+500, store.KeyRequest{Key: k, Admit: func([]store.Key) error { return nil }})
+			admit := func([]store.Key) error { return nil }
+			return w.db.ReplaceKey(ctx, old.ID, w.clock+500, store.KeyRequest{Key: k, Admit: admit})
 		}
 		_, key, err := MintAndSave(w.Context(), store.Key{Tier: old.Tier, AccountID: account}, save)
 		w.check(err)

@@ -35,7 +35,8 @@ func TestPointsAsOf(t *testing.T) {
 		}
 		slices.SortFunc(revisions, func(a, b assay.Revision) int { return int((a.At - b.At) / assay.Hour) })
 		snap = snap.With(snapshot.Update{
-			Version: version, Covered: at, Publications: []assay.Publication{{Version: version, PublishedAt: version * assay.Day}},
+			Version: version, Covered: at,
+			Publications: []assay.Publication{{Version: version, PublishedAt: version * assay.Day}},
 			Series: []snapshot.SeriesUpdate{{
 				Line: line, Grain: assay.Hourly, Revisions: revisions, Version: version, Published: version * assay.Day,
 			}},
