@@ -87,7 +87,8 @@ func (n *engineNode) get(caller, target string, headers ...string) (text string,
 
 // A database has a log of its own, with its name and its secret, so that checkpoints, proofs and commitments differ.
 var (
-	ownLog     = regexp.MustCompile(`^/(api/)?log/|/determination`)
+	ownLog     = regexp.MustCompile(`^/(api/)?log/|/determination|^/api/bulk$`)
+	ownRoot    = regexp.MustCompile(`"root":"[^"]*"`)
 	ownProof   = regexp.MustCompile(`"inclusion":\{.*"checkpoint":"[^"]*"\}`)
 	ownInputs  = regexp.MustCompile(`"inputs":"[0-9a-f]{64}","hash":"[0-9a-f]{64}"`)
 	ownHeaders = regexp.MustCompile(`(?m)^(Etag|Content-Length): .*\n`)
@@ -99,7 +100,8 @@ func comparable(target, text string) string {
 	switch {
 	case !ownLog.MatchString(target):
 		return text
-	case strings.Contains(target, "/determination") && !strings.Contains(text, "Content-Encoding"):
+	case !strings.Contains(target, "log/") && !strings.Contains(text, "Content-Encoding"):
+		text = ownRoot.ReplaceAllString(text, `"root":OWN`)
 		text = ownInputs.ReplaceAllString(ownProof.ReplaceAllString(text, `"inclusion":PROOF`), `"inputs":OWN`)
 		return ownHeaders.ReplaceAllString(text, "")
 	}
@@ -239,11 +241,15 @@ func TestAPI_EqualOnBothEngines(t *testing.T) {
 		}
 	}
 	f("full", "/api/neocloud/map", "Accept", "application/geo+json")
-	record, _ := sqlite.get("full", "/api/gpu/H100%20SXM/determination?date=2026-01-29")
+	read := func(target string) string { // from both, which then have counted as many requests
+		_, _ = postgres.get("full", target)
+		text, _ := sqlite.get("full", target)
+		return text
+	}
+	record := read("/api/gpu/H100%20SXM/determination?date=2026-01-29")
 	hash := record[strings.LastIndex(record, `"hash":"`)+len(`"hash":"`):]
 	f("anonymous", "/api/log/inclusion?record="+hash[:64])
-	list, _ := sqlite.get("full", "/api/bulk")
-	for _, found := range regexp.MustCompile(`"url":"([^"]+)"`).FindAllStringSubmatch(list, -1) {
+	for _, found := range regexp.MustCompile(`"url":"([^"]+)"`).FindAllStringSubmatch(read("/api/bulk"), -1) {
 		f("full", found[1])
 	}
 	wantEveryRoute(t, sqlite, succeeded)
