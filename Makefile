@@ -103,7 +103,7 @@ unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redi
 
 # Packages without goroutines of their own have nothing for the race detector to find. Everything else runs under it, in the
 # short form: it skips long tests that use one goroutine, and repeats on PostgreSQL only the tests about PostgreSQL.
-NO_GOROUTINES := . ./internal/access ./internal/coding ./internal/dashboard ./internal/flatparquet ./internal/httperror ./internal/index/... ./internal/jsonrows ./internal/ln \
+NO_GOROUTINES := . ./docs ./internal/access ./internal/alert ./internal/chart ./internal/coding ./internal/dashboard ./internal/flatparquet ./internal/httperror ./internal/index/... ./internal/jsonrows ./internal/ln \
 	./internal/memory ./internal/merkle ./internal/proof ./internal/sites ./internal/tokens ./internal/utilization ./internal/values ./scripts ./tools/bench ./tools/drill ./tools/growth ./tools/incidents ./tools/peers/stdlib ./tools/report ./tools/secondverifier ./tools/testenv ./verifier
 
 # SQLite itself, translated to Go, is not watched: it has no goroutines, and watching it takes most of the time of the tests

@@ -18,6 +18,7 @@ import (
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/family"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // bulkFile is a file of the list.
@@ -80,6 +81,7 @@ func current(t *testing.T, files []bulkFile, dataset, month string) bulkFile {
 // Every file has the size, the hash, the rows and the range that the list promises.
 func TestBulk_FilesAreAsListed(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := bulkRig(t)
 	files := bulkFiles(t, r, "full", "")
 	datasets := map[string]bool{}

@@ -13,11 +13,13 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/apitest"
 	"github.com/assaydata/assay/internal/share"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // An embedded chart can be framed by anyone; it runs no script, loads nothing and sets no cookie.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	for _, target := range []string{
 		"/embed/gpu/H100%20SXM", "/embed/gpu/H200?range=7d&theme=dark", "/embed/gpu/H100%20SXM?region=us-east&range=1m&theme=light",
@@ -69,6 +71,7 @@ func TestEmbed_OnlyFree(t *testing.T) {
 // GPU names are what an operator chose: none of them gets out of its place in a page or a picture.
 func TestEmbed_HostileNames(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	const evil = `</title><script>alert('1')</script>"&<b>`
 	path, _ := r.link("full session", `{"name":"mine","family":"memory","series":"mem_ddr5_16gb","range":"all"}`)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/tools/testenv"
 )
 
 // rig adds what the tests of this package need.
@@ -73,6 +74,7 @@ var all = []struct{ name, body, same string }{
 // A link shows what its route responds to the key of its owner, in every form.
 func TestLink_ShowsTheSeries(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	for _, one := range all {
 		t.Run(one.name, func(t *testing.T) {
@@ -121,6 +123,7 @@ func readPNG(text string) error {
 // The pictures of a link are those of its series, and say so.
 func TestLink_Pictures(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	path, _ := r.link("full session", `{"name":"mine","family":"gpu","series":"H200","range":"7d"}`)
 	apitest.Golden(t, "h200.svg", r.Get("", path+".svg").Text)
@@ -250,6 +253,7 @@ func TestLink_FollowsItsOwner(t *testing.T) {
 // A link to what the operator has taken out of the catalog is gone.
 func TestLink_SeriesHidden(t *testing.T) {
 	t.Parallel()
+	testenv.OneGoroutine(t)
 	r := newRig(t)
 	path, _ := r.link("full session", `{"name":"mine","family":"gpu","series":"H200"}`)
 	catalog := assay.DefaultCatalog()

@@ -66,7 +66,8 @@ func TestSteadyPaths_EveryRoute(t *testing.T) {
 	}
 	paths := steadyPaths(time.Now())
 	for route, item := range document.Paths.Map() {
-		if item.Get != nil && route != inclusionRoute && (paths[route] == "") == (notSteady[route] == "") {
+		asked := route == inclusionRoute || route == bulkFileRoute // for what another request responds with
+		if item.Get != nil && !asked && (paths[route] == "") == (notSteady[route] == "") {
 			t.Errorf("%s has to be in steadyPaths or in notSteady", route)
 		}
 	}
