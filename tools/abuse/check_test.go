@@ -107,7 +107,7 @@ func TestChecker_Accepts(t *testing.T) {
 	f("refused by the transport", func(r *request, a *received) {
 		r.broken = true
 		*a = respond(t, false, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\nX-Request-Id: 0123456789ab-1z\r\n\r\n"+
-			`{"error":"Bad request","message":"The request is not valid HTTP.","code":"malformed_request","request_id":"0123456789ab-1z"}`)
+			`{"error":"Bad request","message":"The request is not valid HTTP.","code":"malformed_request","request_id":"0123456789ab-1z","doc_url":"/docs/errors.md#malformed_request"}`)
 	})
 	f("an id of the server", func(r *request, a *received) { r.id = ""; a.set("X-Request-Id", "0123456789ab-1z") })
 }

@@ -143,7 +143,7 @@ func (d *description) add(template string, item *openapi3.PathItem) error {
 			}
 			o.responses[status] = newResponse(r.Value)
 		}
-		p.private = p.private || template == "/mcp" ||
+		p.private = p.private || template == "/mcp" || strings.HasPrefix(template, "/api/share-links") ||
 			slices.Contains(described.Tags, "Accounts") || slices.Contains(described.Tags, "Alerts")
 		p.operations[method] = o
 		if template != "/api/stream" || method != http.MethodGet { // it does not end
