@@ -50,7 +50,7 @@ func (o options) settle() time.Duration {
 
 // measureReach measures a node on SQLite that reads. Hours are published by command, so that nothing else happens.
 func measureReach(ctx context.Context, o options, tools tools, dir string) (measurement, error) {
-	hours := 2*o.rounds + o.publicationsAlone()
+	hours := (2 + publicationsAlone) * o.rounds
 	if err := checkHours(time.Now(), hours); err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func measureReach(ctx context.Context, o options, tools tools, dir string) (meas
 	return m.measure(ctx)
 }
 
-// publicationsAlone is how many publications are sent to the streams without reads.
-func (o options) publicationsAlone() int { return o.rounds }
+// publicationsAlone is how many publications are sent to the streams without reads, in each round.
+const publicationsAlone = 3
 
 // prepareHours makes a database with a month of published hours, and imports hours to publish.
 func (e *engine) prepareHours(ctx context.Context, data string, count int) (first time.Time, err error) {
@@ -148,11 +148,13 @@ func (m *reachRun) measureRound(ctx context.Context, t target) error {
 	}
 	defer all.Close()
 	m.found.opened = max(m.found.opened, time.Since(begun))
-	if err := m.publishNext(ctx); err != nil {
-		return err
-	}
-	if err := m.collect(ctx, all, &m.found.alone); err != nil {
-		return err
+	for range publicationsAlone {
+		if err := m.publishNext(ctx); err != nil {
+			return err
+		}
+		if err := m.collect(ctx, all, &m.found.alone); err != nil {
+			return err
+		}
 	}
 	with, err := m.loadAndPublish(ctx, t)
 	if err != nil {
@@ -199,6 +201,7 @@ func (m *reachRun) collect(ctx context.Context, all *streams, into *arrivals) er
 	if err != nil {
 		return m.server.Explain(err)
 	}
+	progress("a publication has arrived: %s", got)
 	m.found.events++
 	into.after = append(into.after, got.after...)
 	into.skipped += got.skipped
