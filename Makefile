@@ -351,9 +351,10 @@ bench-ui: build ## measure the dashboard and write docs/performance.md
 	cd ui && ASSAY_BENCH_UPDATE=1 $(PLAYWRIGHT) --project bench --workers 1
 
 .PHONY: bench-reach
-bench-reach: build ## measure a node with 20,000 streams, and write docs/performance.md (two minutes)
+bench-reach: build ## measure a node with 20,000 streams, and bulk files, and write docs/performance.md (three minutes)
 	scripts/need wrk
 	$(GO) run ./tools/bench -reach -update docs/performance.md
+	$(GO) test ./internal/api -run '^$$' -bench Bulk -benchtime 2x
 
 # The short form of the dashboard's measurement is part of e2e.
 .PHONY: bench-short
