@@ -2,9 +2,10 @@
 // (history.go), and where the bytes of files wait for their readers (shelf.go). What is in a file, its caller says.
 //
 // A file must have the same bytes on every node and after every restart, so that a download which breaks off at one
-// node continues at another. So nothing is stored: a file follows from what was known at an instant, as as_of reads it, and
-// is made again when it is requested. Its name has the beginning of its SHA-256. If a release of the program writes
-// other bytes for the same rows, they have another name, and no reader puts two halves of different files together.
+// node continues at another. So nothing is stored: a file follows from what was known at an instant, as as_of reads
+// it, and is made again when it is requested. Its name has the beginning of its SHA-256. If a release of the program
+// writes other bytes for the same rows, they have another name, and no reader puts two halves of different files
+// together.
 package bulk
 
 import (

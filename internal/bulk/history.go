@@ -32,7 +32,8 @@ type change struct {
 	restated bool
 }
 
-// Add adds that rows from an instant to another one count from an instant on, and whether a restatement made them count.
+// Add adds that rows from an instant to another one count from an instant on, and whether a restatement made them
+// count.
 func (h *History) Add(from, to, counts int64, restated bool) {
 	key := change{assay.StartOfDay(counts), false}
 	if restated {

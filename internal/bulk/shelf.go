@@ -11,9 +11,9 @@ import (
 	"github.com/assaydata/assay/internal/cache"
 )
 
-// Shelf keeps the bytes of files that readers have requested lately, in files without a name in the folder for temporary
-// files: readers take them at their own pace, and in any ranges, while a file is made once. What a crash leaves behind
-// is nothing. A file leaves when others need its place, and its bytes when its last reader is done.
+// Shelf keeps the bytes of files that readers have requested lately, in files without a name in the folder for
+// temporary files: readers take them at their own pace, and in any ranges, while a file is made once. What a crash
+// leaves behind is nothing. A file leaves when others need its place, and its bytes when its last reader is done.
 type Shelf struct {
 	files *cache.Cache[string, *os.File]
 }

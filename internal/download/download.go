@@ -1,10 +1,10 @@
 // Package download keeps a folder of bulk files current: it fetches the files of a server that are new, continues what
 // was interrupted, and replaces a file whose month was restated.
 //
-// It does not trust the server. A name must be the one that follows from the file's hash, so no file is written outside
-// of the folder of its dataset. No more bytes are written than the list has promised. Nothing gets its name before its
-// hash was checked, and an earlier revision is removed only then. A crash leaves the files that were complete and parts,
-// which the next run continues.
+// It does not trust the server. A name must be the one that follows from the file's hash, so no file is written
+// outside of the folder of its dataset. No more bytes are written than the list has promised. Nothing gets its name
+// before its hash was checked, and an earlier revision is removed only then. A crash leaves the files that were
+// complete and parts, which the next run continues.
 package download
 
 import (

@@ -54,8 +54,8 @@ func (r *Request) readFormat() error {
 	return nil
 }
 
-// acceptedFormat is the table that an Accept header prefers to JSON; nil if it does not. It must name the table: one who
-// takes anything gets JSON.
+// acceptedFormat is the table that an Accept header prefers to JSON; nil if it does not. It must name the table: one
+// who takes anything gets JSON.
 func acceptedFormat(header []string) (best *table.Format) {
 	if len(header) == 0 || len(header) == 1 && header[0] == "*/*" {
 		return nil

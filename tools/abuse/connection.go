@@ -184,8 +184,8 @@ func (c *carrier) send(e *exchange, from, to int) error {
 	return nil
 }
 
-// skipRefusal reads the body of a response to HEAD, if it has one: the server does not know the method of what it cannot
-// parse.
+// skipRefusal reads the body of a response to HEAD, if it has one: the server does not know the method of what it
+// cannot parse.
 func (c *carrier) skipRefusal(a *received) {
 	if next, _ := c.in.Peek(1); string(next) == "{" {
 		length, _ := strconv.Atoi(a.get("Content-Length"))
