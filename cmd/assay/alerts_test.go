@@ -196,19 +196,7 @@ func (d *drill) signal(p *process, s os.Signal) {
 // call sends a request to a node and returns the response's body.
 func (d *drill) call(p *process, method, path, body string, status int) string {
 	d.t.Helper()
-	request, err := http.NewRequestWithContext(d.t.Context(), method, p.url+path, strings.NewReader(body))
-	d.must(err)
-	request.Header.Set("Authorization", "Bearer "+d.key)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := newClient(d.t).Do(request)
-	d.must(err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	d.must(err)
-	if response.StatusCode != status {
-		d.t.Fatalf("%s %s: %d %s", method, path, response.StatusCode, text)
-	}
-	return string(text)
+	return requestWithKey(d.t, d.key, method, p.url+path, body, status)
 }
 
 // createAlert creates a webhook, and an alert that fires at every restatement.

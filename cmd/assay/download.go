@@ -35,9 +35,9 @@ func newDownloadCommand(s *streams) *cobra.Command {
 
 The server has each dataset as one Parquet file a month, once the month is
 complete. This command downloads the files that are not in the folder, and
-checks the SHA-256 of each. A download that was interrupted continues where it
-was, also at another node. When values of a month were restated, its file is
-replaced. Run it again, once a day or a month, to get what is new.
+checks the SHA-256 of each. An interrupted download continues where it stopped,
+even at another node. When values of a month are restated, its file is replaced.
+Run it again to get what is new, for example once a day.
 
 The files of a dataset are in a folder of its name. Programs such as DuckDB
 read all of them together: SELECT * FROM 'data/gpu-hourly/*.parquet'.

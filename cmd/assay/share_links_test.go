@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -56,19 +55,7 @@ func (d *shareDrill) must(err error) {
 // send sends a request with the account's key.
 func (d *shareDrill) send(method, url, body string, status int) string {
 	d.t.Helper()
-	request, err := http.NewRequestWithContext(d.t.Context(), method, url, strings.NewReader(body))
-	d.must(err)
-	request.Header.Set("Authorization", "Bearer "+d.key)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := newClient(d.t).Do(request)
-	d.must(err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	d.must(err)
-	if response.StatusCode != status {
-		d.t.Fatalf("%s %s: %d %s", method, url, response.StatusCode, text)
-	}
-	return string(text)
+	return requestWithKey(d.t, d.key, method, url, body, status)
 }
 
 // link makes a link at the first node, and returns its path without the extension, and its id.
