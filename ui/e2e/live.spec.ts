@@ -73,7 +73,7 @@ test('prices tick and charts grow without a reload, and the page says how live i
   const chart = gpu.getByRole('img', { name: /· hourly/ });
   const prints = gpu.getByRole('region', { name: 'Real time' });
   await expect(chart).toHaveAccessibleName(/to 2026-11-14 21:00 UTC/);
-  await expect(prints).toContainText('2026-11-14 21:20 UTC');
+  await expect(prints).toContainText(/2026-11-14 21:\d\d UTC/);
   await expect(gpu.getByText(/^Live · .* one print a minute/)).toBeVisible();
 
   // While one page is hidden and the other one has the reader's pointer and focus, the server stops.
@@ -95,7 +95,7 @@ test('prices tick and charts grow without a reload, and the page says how live i
   await show(overview, 'visible');
   await expect(card).toContainText('hour to 2026-11-14 22:00 UTC');
   await expect(chart).toHaveAccessibleName(/to 2026-11-14 22:00 UTC/, { timeout: 60_000 });
-  await expect(prints).toContainText('2026-11-14 22:00 UTC');
+  await expect(prints).toContainText(/2026-11-14 22:\d\d UTC/);
   for (const page of [overview, gpu]) await expect(page.getByText(/^Live · /)).toBeVisible();
   expect(loads).toEqual([[], []]);
   expect({ charts: await charts(), height: await height() }).toEqual(before);
