@@ -63,7 +63,7 @@ func TestStoreRead(t *testing.T) {
 	command("import transactions PRIMARY row.csv")
 	command("publish PRIMARY --from 2025-06-14 --to 2025-06-15")
 	command("key revoke PRIMARY " + strings.Split(going, "_")[2])
-	want(soon, going, newPath, http.StatusUnauthorized, fresh, "API key is inactive")
+	want(soon, going, newPath, http.StatusUnauthorized, eitherAge, "API key is inactive")
 	want(soon, staying, newPath, http.StatusOK, stale, old)
 	want(atOnce, "", "/health", http.StatusOK, stale, `"status":"healthy"`)
 	storetest.ExecAt(t, standby.Of(primary), `SELECT pg_wal_replay_resume()`)
