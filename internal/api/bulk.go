@@ -71,18 +71,18 @@ func listBulk(q query) (web.Response, error) {
 	if err != nil {
 		return web.Response{}, err
 	}
+	datasets := slices.Clone(bulkDatasets[:])
 	if name != "" {
-		if err := bulkDatasetOf(name).admitted(q.Caller()); err != nil {
+		datasets = []*bulkDataset{bulkDatasetOf(name)}
+		if err := datasets[0].admitted(q.Caller()); err != nil {
 			return web.Response{}, err
 		}
 	}
-	list, err := q.api.bulk.list(q.Context(), q.snap, q.Milli())
+	datasets = slices.DeleteFunc(datasets, func(d *bulkDataset) bool { return d.admitted(q.Caller()) != nil })
+	files, err := q.api.bulk.list(q.Context(), q.snap, q.Milli(), datasets)
 	if err != nil {
 		return web.Response{}, err
 	}
-	files := slices.DeleteFunc(slices.Clone(list.files), func(r *bulk.Revision) bool {
-		return name != "" && r.Dataset != name || bulkDatasetOf(r.Dataset).admitted(q.Caller()) != nil
-	})
 	var rows []byte
 	for _, r := range files {
 		rows = appendBulkRow(append(rows, ','), r)
@@ -130,11 +130,11 @@ func bulkFile(q query) (web.Response, error) {
 	if err := dataset.admitted(q.Caller()); err != nil {
 		return web.Response{}, err
 	}
-	r, err := q.api.bulk.find(q.Context(), q.snap, q.Milli(), q.PathValue("file"))
+	r, err := q.api.bulk.find(q.Context(), q.snap, q.Milli(), dataset, q.PathValue("file"))
 	if err != nil {
 		return web.Response{}, err
 	}
-	if r == nil || r.Dataset != dataset.name {
+	if r == nil {
 		return web.Response{}, noBulkFile("file", q.PathValue("file"))
 	}
 	content, err := q.openBulk(r)

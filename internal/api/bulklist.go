@@ -59,13 +59,21 @@ func (w *bulkWriter) count(at int64) {
 	w.from, w.to = min(w.from, at), max(w.to, at)
 }
 
-// bulkFiles knows the files that can be downloaded. It makes the list when it is first requested, and again when it is
-// requested after something has changed: a node that no one asks for files does no work for them. To know the hash of a
-// file it has to be written once, so the list of a large market takes seconds; meanwhile the one before is served.
+// bulkFiles knows the files that can be downloaded.
 type bulkFiles struct {
 	api   *API
 	shelf *bulk.Shelf
 	rows  *cache.Cache[bulkRowsKey, []bulkRow] // of families
+	lists [numBulkDatasets]bulkListing         // in the order of the datasets
+
+	writing sync.Mutex // held while a list is made: one at a time, so that readers keep the processors
+}
+
+// bulkListing is the list of the files of a dataset. It is made when it is first requested, and again when it is
+// requested after something has changed: a node that no one asks for files does no work for them. To know the hash of a
+// file it has to be written once, so the list of a large market takes seconds; meanwhile the one before is served.
+type bulkListing struct {
+	dataset *bulkDataset
 
 	mu     sync.Mutex
 	newest *bulkList     // nil before the first; guarded by mu
@@ -85,7 +93,6 @@ type bulkRowsKey struct {
 
 // bulkFileKey identifies a file before its hash is known.
 type bulkFileKey struct {
-	dataset string
 	month   bulk.Month
 	knownAt int64
 	basis   bulkKey
@@ -98,8 +105,8 @@ const (
 )
 
 func newBulkFiles(a *API) *bulkFiles {
-	return &bulkFiles{
-		api: a, shelf: bulk.NewShelf(), known: map[bulkFileKey]*bulk.Revision{},
+	files := &bulkFiles{
+		api: a, shelf: bulk.NewShelf(),
 		rows: cache.New[bulkRowsKey](cache.Limits[[]bulkRow]{
 			Entries: maxBulkRows, Bytes: maxBulkRowBytes, Size: func(rows []bulkRow) (bytes int) {
 				for i := range rows {
@@ -109,30 +116,32 @@ func newBulkFiles(a *API) *bulkFiles {
 			},
 		}),
 	}
+	for i, d := range bulkDatasets {
+		files.lists[i].dataset = d
+	}
+	return files
 }
 
-// bulkList is the files of a moment.
+// listing is the list of a dataset.
+func (b *bulkFiles) listing(d *bulkDataset) *bulkListing {
+	return &b.lists[slices.Index(bulkDatasets[:], d)]
+}
+
+// bulkList is the files of a dataset at a moment.
 type bulkList struct {
 	key    bulkListKey
-	files  []*bulk.Revision // by dataset, month and revision
+	files  []*bulk.Revision // by month and revision
 	byName map[string]*bulk.Revision
 }
 
-// bulkListKey identifies what a list follows from: the data, and the day, because months become complete.
+// bulkListKey identifies what a list follows from: the data, the catalog, and the day, because months become complete.
 type bulkListKey struct {
-	day  int64
-	keys [numBulkDatasets]bulkKey // in the order of the datasets
+	day, catalog int64
+	data         bulkKey
 }
 
-// catalog is the version of the catalog.
-func (k *bulkListKey) catalog() int64 { return k.keys[0].catalog }
-
-func (b *bulkFiles) keyOf(snap *snapshot.Snapshot, moment int64) (key bulkListKey) {
-	key.day = assay.StartOfDay(moment)
-	for i, d := range bulkDatasets {
-		key.keys[i] = d.source.key(b.api, snap)
-	}
-	return key
+func (b *bulkFiles) keyOf(d *bulkDataset, snap *snapshot.Snapshot, moment int64) bulkListKey {
+	return bulkListKey{assay.StartOfDay(moment), snap.CatalogVersion, d.source.key(b.api, snap)}
 }
 
 var errBulkBusy = &assay.Error{
@@ -143,101 +152,110 @@ var errBulkBusy = &assay.Error{
 // maxFirstWait is how long a request waits for the first list of a node, when there is no earlier one.
 const maxFirstWait = 20 * time.Second
 
-// list returns the files of a snapshot. If they are not known yet, it waits a little for them, and then returns the
-// files that were known before.
-func (b *bulkFiles) list(ctx context.Context, snap *snapshot.Snapshot, moment int64) (*bulkList, error) {
-	key := b.keyOf(snap, moment)
-	b.mu.Lock()
-	if b.newest != nil && b.newest.key == key {
-		defer b.mu.Unlock()
-		return b.newest, nil
+// list returns the files of datasets. If they are not known yet, it waits a little for them, and then returns the files
+// that were known before.
+func (b *bulkFiles) list(
+	ctx context.Context, snap *snapshot.Snapshot, moment int64, datasets []*bulkDataset,
+) (files []*bulk.Revision, err error) {
+	var making []<-chan struct{}
+	wait := maxPastWait
+	for _, d := range datasets {
+		made, first := b.start(d, snap, moment)
+		making = append(making, made)
+		if first {
+			wait = maxFirstWait
+		}
 	}
-	if b.making == nil {
-		b.making = make(chan struct{})
-		go b.make(snap, moment, key, b.newest)
+	ctx, stop := context.WithTimeout(ctx, wait)
+	defer stop()
+	for _, made := range making {
+		select {
+		case <-made:
+		case <-ctx.Done():
+		}
 	}
-	making, wait := b.making, maxPastWait
-	if b.newest == nil {
-		wait = maxFirstWait
+	for _, d := range datasets {
+		known := b.listing(d).current(snap)
+		if known == nil {
+			return nil, errBulkBusy
+		}
+		files = append(files, known.files...)
 	}
-	b.mu.Unlock()
-	patience := time.NewTimer(wait)
-	defer patience.Stop()
-	select {
-	case <-making:
-	case <-patience.C:
-	case <-ctx.Done():
+	return files, nil
+}
+
+// start starts to make the list of a dataset, unless it is there or being made. It returns a channel that is closed when
+// there is nothing to wait for, and whether this is the first list.
+func (b *bulkFiles) start(d *bulkDataset, snap *snapshot.Snapshot, moment int64) (made <-chan struct{}, first bool) {
+	l, key := b.listing(d), b.keyOf(d, snap, moment)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.newest != nil && l.newest.key == key {
+		return closed, false
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.newest == nil || b.newest.key.catalog() != key.catalog() {
-		return nil, errBulkBusy // what a catalog hides must not be shown
+	if l.making == nil {
+		l.making = make(chan struct{})
+		go b.make(l, snap, moment, key)
 	}
-	return b.newest, nil
+	return l.making, l.newest == nil
+}
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// current is the newest list, unless the catalog has changed since: what a catalog hides must not be shown.
+func (l *bulkListing) current(snap *snapshot.Snapshot) *bulkList {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.newest == nil || l.newest.key.catalog != snap.CatalogVersion {
+		return nil
+	}
+	return l.newest
 }
 
 // find returns a file by its name, or nil. A file that was listed needs no newer list.
 func (b *bulkFiles) find(
-	ctx context.Context, snap *snapshot.Snapshot, moment int64, name string,
+	ctx context.Context, snap *snapshot.Snapshot, moment int64, d *bulkDataset, name string,
 ) (*bulk.Revision, error) {
-	b.mu.Lock()
-	newest := b.newest
-	b.mu.Unlock()
-	if newest != nil && newest.key.catalog() == snap.CatalogVersion && newest.byName[name] != nil {
+	if newest := b.listing(d).current(snap); newest != nil && newest.byName[name] != nil {
 		return newest.byName[name], nil
 	}
-	list, err := b.list(ctx, snap, moment)
-	if err != nil {
+	if _, err := b.list(ctx, snap, moment, []*bulkDataset{d}); err != nil {
 		return nil, err
 	}
-	return list.byName[name], nil
+	newest := b.listing(d).current(snap)
+	if newest == nil {
+		return nil, errBulkBusy // a list for a newer catalog has just replaced it
+	}
+	return newest.byName[name], nil
 }
 
-// make makes the next list.
-func (b *bulkFiles) make(snap *snapshot.Snapshot, moment int64, key bulkListKey, before *bulkList) {
+// make makes the next list of a dataset.
+func (b *bulkFiles) make(l *bulkListing, snap *snapshot.Snapshot, moment int64, key bulkListKey) {
+	b.writing.Lock()
+	defer b.writing.Unlock()
 	next := &bulkList{key: key, byName: map[string]*bulk.Revision{}}
-	b.used = map[bulkFileKey]*bulk.Revision{}
-	for i, d := range bulkDatasets {
-		if before != nil && before.key.day == key.day && before.key.keys[i] == key.keys[i] {
-			next.add(b.unchanged(before, d.name))
-		} else {
-			next.add(b.revisions(snap, moment, d))
-		}
+	l.used = map[bulkFileKey]*bulk.Revision{}
+	next.files = b.revisions(l, snap, moment)
+	for _, r := range next.files {
+		next.byName[r.Name()] = r
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.newest, b.known, b.used = next, b.used, nil
-	close(b.making)
-	b.making = nil
-}
-
-// unchanged are the files of a dataset that nothing has changed.
-func (b *bulkFiles) unchanged(before *bulkList, dataset string) (files []*bulk.Revision) {
-	for key, r := range b.known {
-		if key.dataset == dataset {
-			b.used[key] = r
-		}
-	}
-	for _, r := range before.files {
-		if r.Dataset == dataset {
-			files = append(files, r)
-		}
-	}
-	return files
-}
-
-func (l *bulkList) add(files []*bulk.Revision) {
-	l.files = append(l.files, files...)
-	for _, r := range files {
-		l.byName[r.Name()] = r
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.newest, l.known, l.used = next, l.used, nil
+	close(l.making)
+	l.making = nil
 }
 
 // maxBulkRevisions is how many revisions of a month are listed: the newest ones.
 const maxBulkRevisions = 50
 
 // revisions lists the files of a dataset. A change that left all rows of a month as they were makes no revision.
-func (b *bulkFiles) revisions(snap *snapshot.Snapshot, moment int64, d *bulkDataset) (files []*bulk.Revision) {
+func (b *bulkFiles) revisions(l *bulkListing, snap *snapshot.Snapshot, moment int64) (files []*bulk.Revision) {
+	d := l.dataset
 	history := d.source.history(b.api, snap)
 	for _, month := range history.Months() {
 		if !d.source.complete(snap, month.Ends()) {
@@ -249,7 +267,7 @@ func (b *bulkFiles) revisions(snap *snapshot.Snapshot, moment int64, d *bulkData
 			if n < len(instants)-maxBulkRevisions {
 				continue
 			}
-			r := b.measured(snap, d, month, at, n == len(instants)-1)
+			r := b.measured(l, snap, month, at, n == len(instants)-1)
 			if r == nil || last != nil && r.Hash == last.Hash {
 				continue
 			}
@@ -266,11 +284,12 @@ func (b *bulkFiles) revisions(snap *snapshot.Snapshot, moment int64, d *bulkData
 // measured returns a revision with its size and hash: it writes the file, unless it has done so before. It returns nil
 // if there are no rows, or if they cannot be written.
 func (b *bulkFiles) measured(
-	snap *snapshot.Snapshot, d *bulkDataset, month bulk.Month, knownAt int64, newest bool,
+	l *bulkListing, snap *snapshot.Snapshot, month bulk.Month, knownAt int64, newest bool,
 ) *bulk.Revision {
-	key := bulkFileKey{d.name, month, knownAt, d.source.basis(b.api, snap, knownAt)}
-	if r, ok := b.known[key]; ok {
-		b.used[key] = r
+	d := l.dataset
+	key := bulkFileKey{month, knownAt, d.source.basis(b.api, snap, knownAt)}
+	if r, ok := l.known[key]; ok {
+		l.used[key] = r
 		return copyOf(r)
 	}
 	moment := knownAt
@@ -283,14 +302,14 @@ func (b *bulkFiles) measured(
 		b.api.Log.Error("write a bulk file", "dataset", d.name, "month", month.String(), "error", err)
 		return nil
 	}
-	b.used[key] = nil
+	l.used[key] = nil
 	if w.rows > 0 {
-		b.used[key] = &bulk.Revision{
+		l.used[key] = &bulk.Revision{
 			Dataset: d.name, Month: month, Grain: d.grain, KnownAt: knownAt, Rows: w.rows, From: w.from, To: w.to,
 			Size: m.Size, Hash: m.Hash(),
 		}
 	}
-	return copyOf(b.used[key])
+	return copyOf(l.used[key])
 }
 
 // copyOf is a copy whose place in a list can be set.
@@ -331,9 +350,7 @@ func (b *bulkFiles) open(snap *snapshot.Snapshot, r *bulk.Revision) (io.ReaderAt
 // isFor reports whether the newest list was made of what a snapshot has of a file's dataset, so that nothing can have
 // changed since.
 func (b *bulkFiles) isFor(snap *snapshot.Snapshot, r *bulk.Revision) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	i := slices.Index(bulkDatasetNames, r.Dataset)
-	return b.newest != nil && b.newest.byName[r.Name()] == r &&
-		b.newest.key.keys[i] == bulkDatasets[i].source.key(b.api, snap)
+	d := bulkDatasetOf(r.Dataset)
+	newest := b.listing(d).current(snap)
+	return newest != nil && newest.byName[r.Name()] == r && newest.key.data == d.source.key(b.api, snap)
 }

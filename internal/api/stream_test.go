@@ -275,6 +275,7 @@ func TestStream_Gap(t *testing.T) {
 		{Version: 8, PublishedAt: apitest.Now.UnixMilli(), Methodology: "1.0.0"},
 		{Version: 9, PublishedAt: apitest.Now.UnixMilli() + 30*assay.Day, Methodology: "1.0.0"},
 	}}))
+	live.until("gap") // readers who come now find what was published
 	f := func(caller, id, reason, catchUp string) {
 		t.Run(caller+" "+reason, func(t *testing.T) {
 			reader, _ := s.open(caller, "", "Last-Event-ID", id)
