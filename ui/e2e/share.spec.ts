@@ -69,10 +69,10 @@ test('a chart is shared from its page: embedded by anyone, linked by who has an 
 
   // With an account the form begins with what the chart shows. A model that needs a plan cannot be embedded.
   await signIn('premium');
-  await open(page, '/gpu/B300?range=All');
+  await open(page, '/gpu/RTX%20PRO%206000%20WS?range=All');
   await page.getByRole('button', { name: 'Share' }).click();
   await expect(dialog.getByRole('heading', { name: 'Make a share link' })).toBeVisible();
   await expect(dialog.getByText('Embed the chart')).toHaveCount(0);
-  await expect(dialog.getByLabel('Series')).toHaveValue('B300');
+  await expect(dialog.getByLabel('Series')).toHaveValue('RTX PRO 6000 WS');
   await expect(dialog.getByLabel('Range, up to the newest value')).toHaveValue('all');
 });
