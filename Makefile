@@ -59,7 +59,7 @@ run: build ## build, start the demo, and print keys and requests to try
 
 .PHONY: clean
 clean: ## remove everything the targets made, except the linter (see clean-all)
-	rm -rf bin ui/node_modules ui/generated ui/test-results
+	rm -rf bin dist ui/node_modules ui/generated ui/test-results
 	rm -rf sdk/typescript/node_modules sdk/typescript/src/generated sdk/typescript/dist sdk/typescript/build sdk/typescript/LICENSE
 	find internal/dashboard/dist -mindepth 1 ! -name .gitkeep -delete
 
@@ -68,14 +68,26 @@ clean-all: clean ## also remove the linters, which take minutes to build
 	rm -rf tools/generators/bin tools/generators/node_modules tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/mcp/node_modules tools/tessera/bin tools/vuln/bin
 	rm -rf tools/peers/victoria/bin tools/peers/stdlib/bin tools/peers/express/node_modules
 
+##@ Release
+
+.PHONY: dist dist-short
+dist: build ## archives, packages, an image, a bill of materials and checksums, in the folder dist (some minutes)
+	cd tools/dist && $(GO) run . -out $(CURDIR)/dist
+
+# It installs the package on a copy of this machine, and lets tools of others read what was built.
+dist-short: build
+	scripts/need machine rpm skopeo systemd
+	cd tools/dist && GOFLAGS='-mod=readonly -trimpath' $(GO) vet . && GOFLAGS='-mod=readonly -trimpath' $(GO) test .
+
 ##@ Test
 
 # PostgreSQL and Redis are started once for everything that needs them. Each of these targets also works alone: then it starts
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
-NEEDED   := curl openssl python3 column python-sdk chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni
+NEEDED   := curl openssl python3 column python-sdk chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni \
+            machine rpm skopeo systemd
 STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector-short \
-            fuzz-short unit-ui
+            dist-short fuzz-short unit-ui
 
 .PHONY: check
 check: $(UI_PACKAGES) ## formatting, vet, lint and unit tests on SQLite: no servers, no browser, no root rights
@@ -333,7 +345,6 @@ bench-peers: build $(VICTORIA) $(EXPRESS) ## measure the server beside VictoriaM
 	$(GO) build -o tools/peers/stdlib/bin/stdlib ./tools/peers/stdlib
 	ASSAY_TEST_FSYNC=on $(SERVICES) $(GO) run ./tools/bench -peers -update docs/performance.md
 
-.PHONY: growth growth-short
 .PHONY: growth growth-start growth-short
 growth: build ## measure every command and the server up to 10,000,000 values, and write docs/performance.md (half an hour, 8 GB)
 	$(GO) run ./tools/growth -update docs/performance.md

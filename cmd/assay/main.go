@@ -24,6 +24,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // an image, or a small machine, has no certificates of authorities
+
 	"github.com/assaydata/assay/internal/hasher"
 	"github.com/assaydata/assay/internal/store"
 )
