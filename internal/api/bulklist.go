@@ -184,8 +184,8 @@ func (b *bulkFiles) list(
 	return files, nil
 }
 
-// start starts to make the list of a dataset, unless it is there or being made. It returns a channel that is closed when
-// there is nothing to wait for, and whether this is the first list.
+// start starts to make the list of a dataset, unless it is there or being made. It returns a channel that is closed
+// when there is nothing to wait for, and whether this is the first list.
 func (b *bulkFiles) start(d *bulkDataset, snap *snapshot.Snapshot, moment int64) (made <-chan struct{}, first bool) {
 	l, key := b.listing(d), b.keyOf(d, snap, moment)
 	l.mu.Lock()
