@@ -192,6 +192,10 @@ var packages = map[string]struct {
 			"internal/web verifier",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
+	"internal/intake": {
+		may: ". internal/access internal/ingest internal/keys internal/proof internal/store internal/web verifier",
+		why: "it imports what arrives over HTTP, and neither computes nor publishes",
+	},
 	"docs": {may: "", why: "documents are texts"},
 	"internal/mcp": {
 		may: ". docs internal/access internal/api internal/web verifier",
@@ -199,7 +203,7 @@ var packages = map[string]struct {
 	},
 	"internal/apitest": {
 		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
-			"internal/index internal/keys internal/links internal/mcp internal/memory internal/notify internal/push internal/seal internal/share internal/sites " +
+			"internal/index internal/intake internal/keys internal/links internal/mcp internal/memory internal/notify internal/push internal/seal internal/share internal/sites " +
 			"internal/snapshot internal/store internal/store/storetest internal/tokens internal/usage internal/web internal/webhook tools/strict",
 		why: "tests of the server's packages need the whole server",
 	},

@@ -123,9 +123,6 @@ func importExample(family string) string {
 
 const transactionFamily = "transactions"
 
-// futureAllowance is how far a reporting clock may be ahead of ours.
-const futureAllowance = 5 * time.Minute
-
 // importConfig is what to import, from where and how.
 type importConfig struct {
 	family                  ingest.Family
@@ -294,7 +291,7 @@ func (r *importRun) readAll(ctx context.Context) error {
 	r.start = time.Now()
 	r.importer = r.family.New(ingest.Options{
 		Store: r.db, Catalog: catalog, Revise: r.revise, Source: r.source,
-		NotAfter: func() int64 { return wallTime().Add(futureAllowance).UnixMilli() },
+		NotAfter: func() int64 { return wallTime().Add(ingest.FutureAllowance).UnixMilli() },
 		Rejected: r.reject, Committed: r.committed, Retrying: r.retrying,
 		CheckOnly: r.check, FileOptions: r.fileOptions,
 	})

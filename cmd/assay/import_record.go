@@ -4,21 +4,17 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/files"
+	"github.com/assaydata/assay/internal/intake"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
-	"github.com/assaydata/assay/verifier"
 )
 
 // fileSum is the SHA-256 of a file that is imported.
@@ -61,25 +57,12 @@ func (r *importRun) recorded(ctx context.Context, name string, sum *fileSum, rea
 	if err := read(); err != nil || r.check {
 		return err
 	}
-	counts, receipts := r.importer.Counts(), r.importer.FileReceipts()
-	i := proof.Import{
-		Family: r.family.Name, File: filepath.Base(name), SHA256: assay.Hash(sum.hash.Sum(nil)),
-		FirstReceipt: receipts.First, LastReceipt: receipts.Last, Rows: int64(counts.Inserted - before.Inserted),
-		Known: int64(counts.Duplicates - before.Duplicates), Rejected: int64(counts.Rejected - before.Rejected),
-	}
-	i, err := r.db.AddImport(ctx, i)
+	i, err := intake.Record(ctx, r.db, r.family.Name, name, assay.Hash(sum.hash.Sum(nil)), r.importer, before)
 	if err != nil {
 		return fmt.Errorf("record the import of %s: %w", name, err)
 	}
 	return r.promise(&i)
 }
-
-// checkpointWithin is how soon a checkpoint includes what was received: the publisher signs every ten minutes, and may
-// be restarted meanwhile.
-const checkpointWithin = time.Hour
-
-// maxRejectedLines is how many rejected rows a receipt can name.
-const maxRejectedLines = 10_000
 
 // receiptWriter gives out receipts for imported files.
 type receiptWriter struct {
@@ -108,8 +91,8 @@ func openReceipts(ctx context.Context, db *store.DB, config *importConfig) (*rec
 
 // reject notes a row that is not promised.
 func (w *receiptWriter) reject(line int) error {
-	if len(w.rejected) == maxRejectedLines {
-		return fmt.Errorf("--receipt: more than %s rows of a file are rejected", thousands(maxRejectedLines))
+	if len(w.rejected) == intake.MostRejected {
+		return fmt.Errorf("--receipt: more than %s rows of a file are rejected", thousands(intake.MostRejected))
 	}
 	w.rejected = append(w.rejected, line)
 	return nil
@@ -121,15 +104,7 @@ func (r *importRun) promise(i *proof.Import) error {
 	if w == nil {
 		return nil
 	}
-	receipt := verifier.Receipt{
-		Log: w.log, Import: i.Number, File: i.File, FileSHA256: hex.EncodeToString(i.SHA256[:]),
-		Accepted: i.Rows + i.Known, RejectedLines: slices.Sorted(slices.Values(w.rejected)),
-		ReceivedAt:     assay.FormatInstant(i.At),
-		InCheckpointBy: assay.FormatInstant(i.At + checkpointWithin.Milliseconds()),
-	}
-	if receipt.RejectedLines == nil {
-		receipt.RejectedLines = []int{}
-	}
+	receipt := intake.NewReceipt(w.log, i, w.rejected)
 	text, err := receipt.Sign(w.key)
 	if err == nil {
 		_, err = fmt.Fprintln(w.file, text)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/assaydata/assay/internal/console"
 	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/hasher"
+	"github.com/assaydata/assay/internal/intake"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/links"
 	"github.com/assaydata/assay/internal/live"
@@ -27,6 +30,7 @@ import (
 	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/share"
 	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/store"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
 	"github.com/assaydata/assay/internal/witness"
@@ -40,6 +44,7 @@ type node struct {
 	accounts *account.Service
 	alerts   *notify.Service
 	links    *links.Service
+	intake   *intake.Service
 	counter  *usage.Counter
 	follower *live.Follower
 	status   *web.NodeStatus
@@ -108,6 +113,13 @@ func (v *service) newNode() (*node, error) {
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
 	})
 	n.hub = push.NewHub(v.now)
+	n.intake = intake.New(intake.Config{
+		Keys: &keys.IngestKeys{Log: v.log}, Writes: v.config.node.role.Publishes(), Draining: n.status.Draining,
+		SigningKey: func(ctx context.Context, db *store.DB) (ed25519.PrivateKey, error) {
+			return commandSigningKey(ctx, db, v.config.location.folder())
+		},
+		Folder: os.TempDir(), Now: v.now, Log: v.log,
+	})
 	n.api = api.New(api.Config{
 		Snapshots: n.follower.Holder, Status: n.status, Limits: v.limits, Program: newVersion().program(), Now: v.now,
 		Log: v.log, Session: n.sessionInMemory, WatchSession: n.accounts.WatchSession, Hub: n.hub,
@@ -157,6 +169,11 @@ func (n *node) load(ctx context.Context) error {
 		if err := checkSigningKey(ctx, n.store, n.config.location.folder(), n.publisher.Key); err != nil {
 			return err
 		}
+		n.intake.Keys.Store = n.store
+		if err := n.intake.Keys.Load(ctx); err != nil {
+			return err
+		}
+		n.intake.Open(n.store)
 	}
 	if !n.config.node.role.Reads() {
 		return nil
@@ -187,7 +204,7 @@ func (n *node) loops() []func(context.Context) error {
 	loops := append(n.parts, n.status.Watch, n.watchdog, n.reloads)
 	if n.config.node.role.Publishes() {
 		collector := &witness.Collector{Store: n.store, Peers: n.config.node.witnesses, Log: n.log}
-		loops = append(loops, n.publisher.Run, collector.Run)
+		loops = append(loops, n.publisher.Run, collector.Run, n.intake.Keys.Run)
 		if url := n.config.node.anchor; url != "" {
 			keeper := &anchor.Keeper{Store: n.store, URL: url, Now: n.now, Log: n.log}
 			loops = append(loops, keeper.Run)
@@ -244,7 +261,7 @@ func (n *node) newServer() (*web.Server, error) {
 		StandardHTTP: config.standardHTTP,
 		Data:         n.api.Data, Key: n.keyring.Lookup, WatchKey: n.keyring.Watch, Hub: n.hub, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), agents.Routes(),
-		mcp.DocumentRoutes(), shared.Routes())
+		mcp.DocumentRoutes(), shared.Routes(), n.intake.Routes())
 	if err != nil {
 		return nil, usagef("invalid value for --cors-origins: %w", err)
 	}

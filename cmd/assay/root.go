@@ -64,8 +64,8 @@ Exit codes:
 		newComplaintCommand(s))
 	addGroup(root, groupProve, newVerifyCommand(s), newExportCommand(s), newProveMineCommand(s), newSigningKeyCommand(s),
 		newWitnessCommand(s), newMonitorCommand(s))
-	addGroup(root, groupAccess, newKeyCommand(s), newAccountCommand(s), newOrgCommand(s), newGrantCommand(s),
-		newUsageCommand(s), newAuditLogCommand(s))
+	addGroup(root, groupAccess, newKeyCommand(s), newIngestKeyCommand(s), newAccountCommand(s), newOrgCommand(s),
+		newGrantCommand(s), newUsageCommand(s), newAuditLogCommand(s))
 	addGroup(root, groupOperate, newDBCommand(s), newBackupCommand(s), newMigrateCommand(s), newConfigCommand(s),
 		newCompletionCommand(s), newManCommand(s), newVersionCommand(s))
 	help := withoutSettings(newHelpCommand())

@@ -83,7 +83,7 @@ func findProgram() (string, error) {
 //	                                      it waits until the server is healthy, with -unhealthy until it responds
 //	serve-stop NAME                       end it with SIGTERM; it must exit with 0
 //	demo-shared                           set $URL, $PREMIUM and $FULL to the demo that the tests share
-//	http [-key VAR] [-session VAR] [-method M] [-body JSON] PATH
+//	http [-key VAR] [-session VAR] [-method M] [-body JSON | -file FILE -type MEDIA-TYPE] PATH
 //	                                      print the status, three headers and the body of a response
 //	sign-in VAR EMAIL PASSWORD            store the token of a new session in a variable
 //	http-to FILE HTTP-ARG…                write them to a file, which keeps a long body out of the test's log
@@ -483,7 +483,7 @@ func cmdHTTPTo(ts *testscript.TestScript, neg bool, args []string) {
 // request sends one request and returns the response as text. It sets the request's id, so that error bodies do not
 // vary.
 func request(ts *testscript.TestScript, args []string) (string, error) {
-	method, key, session, sent := http.MethodGet, "", "", ""
+	method, key, session, sent, sentType := http.MethodGet, "", "", "", "application/json"
 	for ; len(args) > 2; args = args[2:] {
 		switch args[0] {
 		case "-method":
@@ -494,12 +494,16 @@ func request(ts *testscript.TestScript, args []string) (string, error) {
 			session = ts.Getenv(args[1])
 		case "-body":
 			sent = args[1]
+		case "-file":
+			sent = ts.ReadFile(args[1])
+		case "-type":
+			sentType = args[1]
 		default:
 			ts.Fatalf("http: unknown option %s", args[0])
 		}
 	}
 	if len(args) != 1 {
-		ts.Fatalf("usage: http [-key VAR] [-session VAR] [-method M] [-body JSON] PATH")
+		ts.Fatalf("usage: http [-key VAR] [-session VAR] [-method M] [-body JSON | -file FILE -type T] PATH")
 	}
 	r, err := http.NewRequest(method, ts.Getenv("URL")+args[0], strings.NewReader(sent))
 	if err != nil {
@@ -507,7 +511,7 @@ func request(ts *testscript.TestScript, args []string) (string, error) {
 	}
 	r.Header.Set("X-Request-Id", "script")
 	if sent != "" {
-		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Type", sentType)
 	}
 	if session != "" {
 		r.Header.Set("Cookie", web.SessionCookie+"="+session)

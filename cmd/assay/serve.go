@@ -158,7 +158,7 @@ func (v *service) listen(ctx context.Context) (err error) {
 	}
 	address := v.listener.Addr().String()
 	host, _, _ := net.SplitHostPort(address) // a listener's address has a port
-	if v.config.node.role.Reads() && len(v.config.trustedProxies) == 0 && !isLoopback(host) {
+	if len(v.config.trustedProxies) == 0 && !isLoopback(host) {
 		v.log.Warn("keys, passwords and cookies cross the network in the clear: put a proxy that terminates TLS in front, "+
 			"and name it in --trusted-proxies", "address", address)
 	}

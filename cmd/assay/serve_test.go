@@ -37,7 +37,7 @@ func TestServe_WarnsWithoutTLS(t *testing.T) {
 	f(true, web.NodeAll, "0.0.0.0:0")
 	f(true, web.NodeRead, ":0")
 	f(false, web.NodeAll, "0.0.0.0:0", proxy)
-	f(false, web.NodePublish, "0.0.0.0:0") // it serves /health only
+	f(true, web.NodePublish, "0.0.0.0:0") // it takes ingest keys
 }
 
 // One line says what every user of the machine can read, and how to end that.

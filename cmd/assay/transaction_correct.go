@@ -93,7 +93,7 @@ func (c *correctConfig) read(
 	}
 	importer := ingest.Transactions(ingest.Options{
 		Catalog: catalog, Source: c.source, FileOptions: c.fileOptions,
-		NotAfter: func() int64 { return wallTime().Add(futureAllowance).UnixMilli() },
+		NotAfter: func() int64 { return wallTime().Add(ingest.FutureAllowance).UnixMilli() },
 	})
 	for _, name := range input.files {
 		more, err := readRows(ctx, importer, name, s.in)

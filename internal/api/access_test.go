@@ -75,6 +75,7 @@ var asks = map[string][]string{
 	"/api/keys/{id}":                {"4fQz8K"},
 	"/api/keys/{id}/rotate":         {"4fQz8K"},
 	"/api/alerts/{id}":              {"al_k3v7m2q9x4"},
+	"/api/ingest/{family}":          {"transactions"},
 	"/api/webhooks/{id}":            {"wh_p8d2n5r7t1"},
 
 	"/api/share-links/{id}": {"sl_p8d2n5r7t1"},

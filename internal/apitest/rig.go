@@ -3,6 +3,7 @@ package apitest
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/console"
+	"github.com/assaydata/assay/internal/intake"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/links"
 	"github.com/assaydata/assay/internal/mcp"
@@ -44,8 +46,9 @@ type Rig struct {
 	Usage     *usage.Counter
 	Alerts    *notify.Service
 	Links     *links.Service
+	Intake    *intake.Service
 	DB        *store.DB
-	Groups    []web.Group // the routes: market data, console, records, log, agents, documents, shared
+	Groups    []web.Group // the routes: market data, console, records, log, agents, documents, shared, intake
 
 	Test      testing.TB // reports failures
 	Clock     time.Time
@@ -101,6 +104,13 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 	}
 	r.Links = &links.Service{Store: r.DB, Accounts: r.Accounts, Now: r.now, Log: log}
 	r.Must(r.Links.Load(context.Background()))
+	r.Intake = intake.New(intake.Config{
+		Keys: &keys.IngestKeys{Store: r.DB, Log: log}, Writes: true, Draining: func() bool { return r.Status.Draining() },
+		SigningKey: func(context.Context, *store.DB) (ed25519.PrivateKey, error) { return nil, nil },
+		Folder:     t.TempDir(), Now: r.now, Log: log,
+	})
+	r.Must(r.Intake.Keys.Load(context.Background()))
+	r.Intake.Open(r.DB)
 	r.Config = Config{
 		Status: web.StatusConfig{Role: web.NodeAll, Ping: r.ping, Now: r.now, Log: log},
 		API: api.Config{
@@ -138,6 +148,7 @@ func (r *Rig) NewServer(c Config) *web.Server {
 	r.Groups = []web.Group{
 		r.API.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), r.agents.Routes(),
 		mcp.DocumentRoutes(), share.New(share.Config{API: r.API, Open: r.Links.Open}).Routes(),
+		r.Intake.Routes(),
 	}
 	r.paths = http.NewServeMux()
 	known := map[string]bool{}

@@ -111,7 +111,7 @@ func (im *Importer[T]) batchSize() int {
 	case im.feed != nil:
 		return leastRows // a large batch would take longer than the delay
 	}
-	return min(max(leastRows, im.handed/4), mostRows)
+	return min(max(leastRows, im.handed/4), cmp.Or(im.MostRows, mostRows))
 }
 
 // full reports whether the batch should be handed over. Rejects count, because they may have to wait until then.
@@ -187,6 +187,11 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
+	if im.Admit != nil {
+		if err := im.Admit(); err != nil {
+			return err
+		}
+	}
 	appended, err := im.write(ctx, b.rows)
 	if err != nil {
 		return fmt.Errorf("write a batch of %d rows: %w", len(b.rows), err)
@@ -200,7 +205,7 @@ func (im *Importer[T]) commit(ctx context.Context, b *batch[T]) error {
 	im.counts.Duplicates += appended.Duplicates
 	im.stored.add(appended.Receipt)
 	im.file.add(appended.Receipt)
-	if im.feed != nil {
+	if im.committed = b.line; im.feed != nil {
 		im.counts.Line = b.line
 	}
 	b.reset()
@@ -224,7 +229,9 @@ func (im *Importer[T]) write(ctx context.Context, rows []T) (appended store.Appe
 // conflict describes a row whose key is known with other content.
 func (im *Importer[T]) conflict(row *T, at location) Reject {
 	source, key := im.rows.describe(row)
-	r := Reject{File: cmp.Or(at.file, source), Line: at.line, Reason: im.rows.conflict(source, key)}
+	r := Reject{
+		File: cmp.Or(at.file, source), Line: at.line, Reason: im.rows.conflict(source, key), Conflict: true,
+	}
 	if at.file != "" {
 		r.Cells = make([]string, len(im.rows.columns))
 		im.reader.split(at.text, r.Cells)

@@ -61,6 +61,7 @@ type AnyImporter interface {
 	File(ctx context.Context, name string, r io.Reader) error
 	Follow(ctx context.Context, name string, r io.Reader, delay time.Duration) error
 	Counts() Counts
+	CommittedLine() int
 	Receipts() Receipts
 	FileReceipts() Receipts
 }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/family"
@@ -23,7 +25,9 @@ type Reject struct {
 	Line   int // in a Parquet file, the number of the row
 	Reason string
 	Cells  []string // in the order of the family's columns; nil for a value that a program added
-	Text   string   // the row itself, if it could not be split into cells; Cells has then what was found
+
+	Conflict bool   // it is known with different content
+	Text     string // the row itself, if it could not be split into cells; Cells has then what was found
 }
 
 // FileError is an error of one file: others may still be imported.
@@ -40,6 +44,9 @@ type Counts struct {
 
 	Line int // every row of a followed feed up to this line is committed, or rejected
 }
+
+// FutureAllowance is how far a reporting clock may be ahead of ours.
+const FutureAllowance = 5 * time.Minute
 
 // Receipts are under which receipts transactions were stored. Those of others may lie between them.
 type Receipts struct {
@@ -58,15 +65,18 @@ func (r *Receipts) add(number int64) {
 // Committed are called one at a time, but usually from another goroutine than the caller's. If Rejected fails, so does
 // the import.
 type Options struct {
-	Store     *store.DB
-	Catalog   assay.Catalog
-	Source    string       // the source of rows that do not name one
-	NotAfter  func() int64 // rows with a later instant are in the future; the result may move with the clock
-	Revise    bool         // other content under a known key is a new revision, in the families that allow it
-	CheckOnly bool         // write nothing
-	Rejected  func(Reject) error
-	Committed func(Counts) // called after every commit
-	Retrying  func(error)  // called when the database refuses a followed feed, which tries again; from any goroutine
+	Store      *store.DB
+	Catalog    assay.Catalog
+	Source     string       // the source of rows that do not name one
+	OnlySource bool         // rows that name another source are rejected, and rows of all families get it
+	NotAfter   func() int64 // rows with a later instant are in the future; the result may move with the clock
+	Revise     bool         // other content under a known key is a new revision, in the families that allow it
+	CheckOnly  bool         // write nothing
+	MostRows   int          // of a batch; 0: as many as usual
+	Admit      func() error // called before every commit: if it fails, so does the import
+	Rejected   func(Reject) error
+	Committed  func(Counts) // called after every commit
+	Retrying   func(error)  // called when the database refuses a followed feed, which tries again; from any goroutine
 	FileOptions
 }
 
@@ -86,6 +96,9 @@ type Importer[T any] struct {
 	reader  rowReader  // of the current file
 	writer  *writer[T] // while a file is imported
 	feed    *feed      // while a feed is followed
+
+	committed int // the last line of the last batch
+	source    int // the position of the column source; noColumn if there is none, or any source is good
 }
 
 // location is where a row came from.
@@ -97,7 +110,12 @@ type location struct {
 
 func newImporter[T any](options Options, rows *rowType[T]) *Importer[T] {
 	checker := family.NewChecker(options.Catalog, options.Source, options.NotAfter)
-	return &Importer[T]{Options: options, rows: rows, checker: checker, filling: &batch[T]{}, spare: &batch[T]{}}
+	im := &Importer[T]{Options: options, rows: rows, checker: checker, filling: &batch[T]{}, spare: &batch[T]{}}
+	im.source = noColumn
+	if options.OnlySource {
+		im.source = slices.Index(rows.columns, "source")
+	}
+	return im
 }
 
 // File imports one file. Its name decides the format: see Formats. A Parquet file must be an io.ReaderAt and an
@@ -180,6 +198,12 @@ func (im *Importer[T]) row(cells []string, at location) error {
 
 // parseRow parses and checks a row's cells.
 func (im *Importer[T]) parseRow(cells []string, row *T) error {
+	if im.source != noColumn {
+		if named := cells[im.source]; named != "" && named != im.Source {
+			return fmt.Errorf("source %q is another than %q", family.Shorten(named), im.Source)
+		}
+		cells[im.source] = im.Source
+	}
 	if err := im.rows.parse(im.checker, cells, row); err != nil {
 		return err
 	}
@@ -225,6 +249,9 @@ func (im *Importer[T]) Receipts() Receipts { return im.stored }
 
 // FileReceipts returns those of the last file.
 func (im *Importer[T]) FileReceipts() Receipts { return im.file }
+
+// CommittedLine returns the last line of the batch that was committed last. Committed may call it.
+func (im *Importer[T]) CommittedLine() int { return im.committed }
 
 // Counts returns the counts of the rows committed so far.
 func (im *Importer[T]) Counts() Counts { return im.counts }

@@ -222,7 +222,9 @@ func testRejectsEveryReason(t *testing.T, db *store.DB) {
 			"in/bad.ndjson": "\n" + jsonLine(good()) + jsonLine(row) + jsonLine(with("id", "t-2")),
 		} {
 			out := importFile(t, db, name, content)
-			want := []Reject{{File: name, Line: 3, Reason: reason, Cells: trimmedCells(row)}}
+			want := []Reject{{
+				File: name, Line: 3, Reason: reason, Cells: trimmedCells(row), Conflict: strings.Contains(reason, "is known with"),
+			}}
 			if !reflect.DeepEqual(out.rejects, want) {
 				t.Errorf("%s %q: got\n%+v, want\n%+v", field, value, out.rejects, want)
 			}

@@ -36,6 +36,12 @@ func Prefix(tier assay.Tier) string {
 	return "sk_prem_"
 }
 
+// IngestPrefix is the beginning of the keys of sources, which are otherwise of the same form.
+const (
+	IngestPrefix = "sk_ingest_"
+	ingestLength = keyLength - prefixLength + len(IngestPrefix)
+)
+
 // Secret is the text of a key. It prints and logs without its secret part; only Reveal returns it.
 type Secret struct{ text string }
 
@@ -43,7 +49,15 @@ type Secret struct{ text string }
 func (s Secret) Reveal() string { return s.text }
 
 // ID is the public part.
-func (s Secret) ID() string { return s.text[prefixLength : prefixLength+idLength] }
+func (s Secret) ID() string { return s.text[s.prefix() : s.prefix()+idLength] }
+
+// prefix is the length of the prefix.
+func (s Secret) prefix() int {
+	if strings.HasPrefix(s.text, IngestPrefix) {
+		return len(IngestPrefix)
+	}
+	return prefixLength
+}
 
 // Hash is what is stored.
 func (s Secret) Hash() [32]byte { return sha256.Sum256([]byte(s.text)) }
@@ -53,7 +67,7 @@ func (s Secret) String() string {
 	if s.text == "" {
 		return ""
 	}
-	return s.text[:prefixLength+idLength] + "_…"
+	return s.text[:s.prefix()+idLength] + "_…"
 }
 
 // GoString hides the secret from %#v.
@@ -69,8 +83,10 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Mint makes a new key of a tier.
-func Mint(tier assay.Tier) Secret {
-	body := Prefix(tier) + randomText(idLength) + "_" + randomText(secretLength)
+func Mint(tier assay.Tier) Secret { return mint(Prefix(tier)) }
+
+func mint(prefix string) Secret {
+	body := prefix + randomText(idLength) + "_" + randomText(secretLength)
 	sum := checksum(body)
 	return Secret{body + string(sum[:])}
 }
@@ -108,10 +124,12 @@ func checksum(body string) (text [checksumLength]byte) {
 
 // wellFormed reports whether a text has the form and the checksum of a key.
 func wellFormed(text string) bool {
-	if len(text) != keyLength || !strings.HasPrefix(text, "sk_") {
-		return false
-	}
-	body := text[:keyLength-checksumLength]
+	return len(text) == keyLength && strings.HasPrefix(text, "sk_") && checked(text)
+}
+
+// checked reports whether a text ends with its checksum.
+func checked(text string) bool {
+	body, given := text[:len(text)-checksumLength], text[len(text)-checksumLength:]
 	sum := checksum(body)
-	return string(sum[:]) == text[keyLength-checksumLength:]
+	return string(sum[:]) == given
 }

@@ -55,6 +55,7 @@ func (f *Follower) Load(ctx context.Context) error {
 	counters.Receipt = 0 // a receipt matters only once it is published
 	// These are followed elsewhere: no snapshot has to be built when someone signs in.
 	counters.Keys, counters.Accounts, counters.Sessions, counters.Devices = 0, 0, 0, 0
+	counters.ShareLinks, counters.IngestKeys = 0, 0
 	if f.Holder.Load() != nil && f.seen == counters {
 		f.compared.Store(&began)
 		return nil

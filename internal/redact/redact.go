@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	keyLike   = regexp.MustCompile(`sk_(live|prem)_[0-9A-Za-z_]*`)
+	keyLike   = regexp.MustCompile(`sk_(live|prem|ingest)_[0-9A-Za-z_]*`)
 	tokenLike = regexp.MustCompile(`shl_[0-9A-Za-z]*`)
 )
 

@@ -24,6 +24,8 @@ func TestKeys(t *testing.T) {
 	f("two keys in a row", key+key, "sk_live_…")
 	f("a letter before", "x"+trial, "xsk_prem_…")
 	const token = "shl_k3v7m2q9x4p8d2n5r7t1abcdef"
+	const ingest = "sk_ingest_4fQz8K_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGabcdef"
+	f("an ingest key", "Bearer "+ingest, "Bearer sk_ingest_…")
 	f("a share link", "/s/"+token+".csv/..", "/s/shl_….csv/..")
 	f("a part of a share link", token[:9], "shl_…")
 	f("a key and a share link", key+" "+token, "sk_live_… shl_…")

@@ -25,7 +25,7 @@ var (
 		"recovery_codes", "used_tickets", "keys", "audit", "usage",
 		"log_tiles", "log_bundles", "log_records", "log_methodologies", "checkpoints", "cosignatures",
 		"key_events", "imports", "anchors", "complaint_events", "notices", "restatements", "value_records",
-		"endpoints", "alerts", "deliveries", "share_links", "key_requests",
+		"endpoints", "alerts", "deliveries", "share_links", "key_requests", "ingest_keys",
 	}
 )
 

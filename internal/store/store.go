@@ -107,6 +107,8 @@ type Counters struct {
 	Devices  int64
 
 	ShareLinks int64
+
+	IngestKeys int64
 }
 
 // Counters reads the counters.
@@ -171,6 +173,8 @@ func (c *Counters) byName(name string) *int64 {
 		return &c.Devices
 	case "share_links":
 		return &c.ShareLinks
+	case "ingest_keys":
+		return &c.IngestKeys
 	}
 	if family, ok := assay.FamilyByName(name); ok && family < assay.NumFamilies {
 		return &c.Observed[family]

@@ -193,7 +193,8 @@ func (s *NodeStatus) notServing() error {
 	if !s.Role.Reads() {
 		return &assay.Error{
 			Kind: assay.NotFound, Code: "unknown_path",
-			Message: "There is no such path here. This node publishes; it serves /health, /livez and /readyz only.",
+			Message: "There is no such path here. This node publishes; it serves POST /api/ingest, /health, /livez and " +
+				"/readyz only.",
 		}
 	}
 	return &assay.Error{

@@ -196,7 +196,7 @@ func TestServe_PublishingNode(t *testing.T) {
 	r.want("/health", 200, "", `"status":"healthy"`, `"role":"publish"`, `"gpu":{"latest":null,"age_seconds":null}`)
 	r.want("/readyz", 200, "", `{"status":"ready"}`)
 	for _, path := range []string{"/api/gpu/H200", "/api/gpu-types", "/openapi.json", "/", "/health/"} {
-		r.want(path, 404, "", `"error":"Not found"`, "serves /health, /livez and /readyz only")
+		r.want(path, 404, "", `"error":"Not found"`, "serves POST /api/ingest, /health, /livez and /readyz only")
 	}
 	if got := r.Get("full", "/api/gpu/H200/hourly"); got.StatusCode != 404 {
 		t.Errorf("with a key the answer is %d", got.StatusCode)

@@ -143,7 +143,8 @@ func (d *description) add(template string, item *openapi3.PathItem) error {
 			}
 			o.responses[status] = newResponse(r.Value)
 		}
-		p.private = p.private || template == "/mcp" || strings.HasPrefix(template, "/api/share-links") ||
+		p.private = p.private || template == "/mcp" || template == "/api/ingest/{family}" ||
+			strings.HasPrefix(template, "/api/share-links") ||
 			slices.Contains(described.Tags, "Accounts") || slices.Contains(described.Tags, "Alerts")
 		p.operations[method] = o
 		if template != "/api/stream" || method != http.MethodGet { // it does not end
