@@ -193,8 +193,8 @@ var packages = map[string]struct {
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"internal/intake": {
-		may: ". internal/access internal/ingest internal/keys internal/proof internal/store internal/web verifier",
-		why: "it imports what arrives over HTTP, and neither computes nor publishes",
+		may: ". internal/access internal/files internal/ingest internal/keys internal/proof internal/store internal/web verifier",
+		why: "it imports what arrives over HTTP or in a folder, and neither computes nor publishes",
 	},
 	"docs": {may: "", why: "documents are texts"},
 	"internal/mcp": {

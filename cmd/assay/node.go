@@ -205,6 +205,9 @@ func (n *node) loops() []func(context.Context) error {
 	if n.config.node.role.Publishes() {
 		collector := &witness.Collector{Store: n.store, Peers: n.config.node.witnesses, Log: n.log}
 		loops = append(loops, n.publisher.Run, collector.Run, n.intake.Keys.Run)
+		if folder := n.config.node.watch; folder != "" {
+			loops = append(loops, func(ctx context.Context) error { return n.intake.Watch(ctx, folder) })
+		}
 		if url := n.config.node.anchor; url != "" {
 			keeper := &anchor.Keeper{Store: n.store, URL: url, Now: n.now, Log: n.log}
 			loops = append(loops, keeper.Run)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type nodeConfig struct {
 
 	witnesses []witness.Peer // that sign checkpoints
 	anchor    string         // URL of the authority that stamps checkpoints; empty: none
+	watch     string         // a folder whose files are imported; empty: none
 }
 
 // maxHorizon is as good as none.
@@ -57,6 +59,7 @@ func (c *nodeConfig) register(cmd *cobra.Command) {
 		c.setWitnesses)
 	addAddressFlag(flags, &c.anchor, "anchor",
 		"`URL` of an authority for timestamps (RFC 3161) that stamps a checkpoint of the log each day", anchor.CheckURL)
+	flags.StringVar(&c.watch, "watch", "", "`FOLDER` whose files are imported as they appear, in a folder for each family")
 	addAddressFlag(flags, &c.replica.store, "store-read",
 		"`ADDRESS` of a streaming replica of --store to read data from, postgres://…; pass passwords in ASSAY_STORE_READ",
 		store.CheckAddress)
@@ -88,6 +91,13 @@ func (c *nodeConfig) check(location databaseLocation) error {
 		return usagef("--witness is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
 	case c.anchor != "" && !c.role.Publishes():
 		return usagef("--anchor is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
+	case c.watch != "" && !c.role.Publishes():
+		return usagef("--watch is for nodes that publish: use --role %s or --role %s", web.NodePublish, web.NodeAll)
+	}
+	if info, err := os.Stat(c.watch); c.watch != "" && (err != nil || !info.IsDir()) {
+		return usagef("--watch %s must be a folder that exists", c.watch)
+	}
+	switch {
 	case c.replica.store == "":
 		return nil
 	case !c.role.Reads():

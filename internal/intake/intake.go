@@ -1,6 +1,6 @@
-// Package intake takes what sources deliver while the server runs: bodies of POST /api/ingest, with an ingest key. A
-// delivery is parsed, checked and stored as assay import does it with a file, by the same code: batch by batch, each
-// one transaction. Rows have keys, so a delivery that was cut off is sent again as a whole.
+// Package intake takes what sources deliver while the server runs: bodies of POST /api/ingest, with an ingest key, and
+// files in a watched folder. A delivery is parsed, checked and stored as assay import does it with a file, by the same
+// code: batch by batch, each one transaction. Rows have keys, so a delivery that was cut off is sent again as a whole.
 //
 // Nothing of a delivery is kept in memory but the batch that is being filled and the one that is being written. While
 // the database is busy, no more is read, and the connection slows the sender down.
