@@ -38,7 +38,7 @@ import (
 
 // rig is a server on a real connection that takes deliveries, and knows no market data.
 type rig struct {
-	t        *testing.T
+	t        testing.TB
 	db       *store.DB
 	keys     *keys.IngestKeys
 	url      string
@@ -48,7 +48,7 @@ type rig struct {
 	signing  ed25519.PrivateKey // nil for none
 }
 
-func newRig(t *testing.T, db *store.DB, options ...func(*intake.Config)) *rig {
+func newRig(t testing.TB, db *store.DB, options ...func(*intake.Config)) *rig {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	r := &rig{t: t, db: db, keys: &keys.IngestKeys{Store: db, Log: log}}
