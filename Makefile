@@ -85,7 +85,7 @@ dist-short: build
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
 NEEDED   := curl openssl python3 column python-sdk chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni \
-            machine rpm skopeo systemd
+            machine rpm skopeo systemd prometheus
 STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector-short \
             dist-short fuzz-short unit-ui
 
@@ -105,7 +105,7 @@ WAITING := -parallel 4
 
 .PHONY: unit
 unit: ## tests of all packages except the command (see script), on SQLite and PostgreSQL
-	scripts/need postgres redis-server python3
+	scripts/need postgres redis-server python3 prometheus
 	$(SERVICES) scripts/go-test $(WAITING) $$($(GO) list ./... | grep -v /cmd/assay)
 
 .PHONY: unit-sqlite
@@ -376,7 +376,7 @@ bench-short: build
 	$(SERVICES) $(GO) run ./tools/bench -nodes -short
 	$(GO) run ./tools/bench -reach -short
 
-DRILL_NEEDS := postgres etcd haproxy patroni redis-server
+DRILL_NEEDS := postgres etcd haproxy patroni redis-server prometheus
 
 .PHONY: drill drill-short
 drill: build bin/assay-clock ## break what a cluster depends on, let incidents happen, and write docs/operate.md (some minutes)

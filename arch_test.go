@@ -65,7 +65,7 @@ var packages = map[string]struct {
 	"internal/sites":    {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
 	"internal/limit":    {may: "", why: "a limiter counts keys of any type"},
 	"internal/store": {
-		may: ". internal/cache internal/merkle internal/proof verifier",
+		may: ". internal/cache internal/latency internal/merkle internal/proof verifier",
 		why: "the database stores what others compute and decides nothing; the log is hashed as it is written",
 	},
 	"internal/merkle": {may: "", why: "a tree over entries does not depend on what they say"},
@@ -86,6 +86,12 @@ var packages = map[string]struct {
 	},
 	"internal/hasher":      {may: "", why: "its process knows passwords, and nothing else"},
 	"internal/linelog":     {may: ".", why: "it writes lines, whatever they say"},
+	"internal/latency":     {may: "", why: "it counts durations, whatever takes them"},
+	"internal/metrics": {
+		may: ". internal/account internal/api internal/index internal/keys internal/limit/sharedlimit internal/linelog " +
+			"internal/notify internal/publish internal/push internal/snapshot internal/store internal/web",
+		why: "it reads what the parts of a server know, and none of them knows it",
+	},
 	"internal/flatparquet": {may: "", why: "how a file is read does not depend on what is in it"},
 	"internal/ingest": {
 		may: ". internal/family internal/flatparquet internal/registry internal/store",
@@ -154,8 +160,8 @@ var packages = map[string]struct {
 	"internal/http1": {may: "internal/memfile", why: "it serves any handler, and its fuzz test compares it with net/http alone"},
 	"internal/table": {may: ".", why: "a table is made of the text of a response, whatever it is about"},
 	"internal/web": {
-		may: ". internal/access internal/cache internal/http1 internal/httperror internal/limit internal/limit/sharedlimit " +
-			"internal/memfile internal/push internal/redact internal/table",
+		may: ". internal/access internal/cache internal/http1 internal/httperror internal/latency internal/limit " +
+			"internal/limit/sharedlimit internal/memfile internal/push internal/redact internal/table",
 		why: "the transport knows no market data and cannot reach the database",
 	},
 	"internal/push": {may: "", why: "it sends events to connections, whatever they say"},

@@ -22,6 +22,7 @@ import (
 	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/live"
+	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -76,10 +77,13 @@ func runDemo(ctx context.Context, config demoConfig, s *streams) error {
 	service.publisher.Store = service.store
 	service.publisher.TrustClock = true // a market that is made up loses nothing when the machine was suspended
 	service.publisher.Lead = 0          // its clock stands still while the history is made
-	quiet := *service.publisher         // the progress bar shows the same
-	quiet.Log = slog.New(slog.DiscardHandler)
+	quiet := &publish.Publisher{
+		Store: service.store, Key: service.publisher.Key, ReadKey: service.publisher.ReadKey, Now: service.now,
+		Log:        slog.New(slog.DiscardHandler), // the progress bar shows the same
+		TrustClock: true, Horizon: service.publisher.Horizon,
+	}
 	market := &demo.Demo{
-		Store: service.store, Publisher: &quiet, Seed: config.seed, Now: service.now, Log: service.log,
+		Store: service.store, Publisher: quiet, Seed: config.seed, Now: service.now, Log: service.log,
 	}
 	if err := prepareDemo(ctx, service, market, s); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +25,8 @@ var demoArgs = []string{"demo", "--end", "2026-11-01T12:01:00Z", "--no-feed", "-
 // demoServer is a running demo.
 type demoServer struct {
 	*process
-	keys demoKeySet
+	keys  demoKeySet
+	admin string // the address of --admin-addr
 }
 
 // sharedDemo starts, on first use, a demo that tests only read from.
@@ -34,10 +36,14 @@ var sharedDemo = sync.OnceValues(func() (d demoServer, err error) {
 	if out, err := market.CombinedOutput(); err != nil {
 		return d, fmt.Errorf("scripts/demo-market: %w\n%s", err, out)
 	}
-	if d.process, err = startServer(sharedFolder, "demo", append(demoArgs, "--keys-file", "keys.json")...); err != nil {
+	args := append(slices.Clone(demoArgs), "--keys-file", "keys.json", "--admin-addr", "127.0.0.1:0")
+	if d.process, err = startServer(sharedFolder, "demo", args...); err != nil {
 		return d, err
 	}
 	stopSharedDemo = d.kill
+	if d.admin, err = adminOf(filepath.Join(sharedFolder, "demo.err")); err != nil {
+		return d, err
+	}
 	text, err := os.ReadFile(filepath.Join(sharedFolder, "keys.json"))
 	if err != nil {
 		return d, err
@@ -212,7 +218,7 @@ func copyDemo(t *testing.T, dir string) demoServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.kill)
-	return demoServer{server, shared.keys}
+	return demoServer{process: server, keys: shared.keys}
 }
 
 // shell runs lines of a document against the demo.

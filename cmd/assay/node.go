@@ -73,6 +73,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	defer stop()
 	group, running := errgroup.WithContext(lasting)
 	group.Go(func() error { return n.server.Serve(running, v.listener) })
+	group.Go(func() error { return n.serveAdmin(running) })
 	group.Go(func() error { return releaseIdleMemory(running, n.server.DropIdle, n.api.DropIdle) })
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()

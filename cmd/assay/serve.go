@@ -92,8 +92,9 @@ type service struct {
 	level     slog.LevelVar
 	log       *slog.Logger
 	listener  net.Listener
-	store     *store.DB // nil until it is open
-	data      *store.DB // what market data is read from: the store, or a replica of it
+	admin     net.Listener // nil without --admin-addr
+	store     *store.DB    // nil until it is open
+	data      *store.DB    // what market data is read from: the store, or a replica of it
 	opened    atomic.Bool
 	limits    *sharedlimit.Redis            // nil if this node counts limits alone
 	publisher *publish.Publisher            // nil on a node that only reads
@@ -124,6 +125,10 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 	v.level.Set(config.logLevel)
 	v.log = newLog(v.logs, &v.level)
 	if err := v.listen(ctx); err != nil {
+		v.close()
+		return nil, err
+	}
+	if err := v.listenAdmin(ctx); err != nil {
 		v.close()
 		return nil, err
 	}
@@ -251,6 +256,9 @@ func (v *service) openLimits(ctx context.Context) (err error) {
 func (v *service) close() {
 	if v.listener != nil {
 		_ = v.listener.Close() // already closed if the server has run
+	}
+	if v.admin != nil {
+		_ = v.admin.Close() // likewise
 	}
 	if v.limits != nil {
 		_ = v.limits.Close() // no request is in flight anymore

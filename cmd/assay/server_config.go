@@ -36,6 +36,7 @@ type serverConfig struct {
 	accessLog      accessLog
 	signIn         signInConfig
 	alerts         alertConfig
+	admin          adminConfig
 	node           nodeConfig
 	again          func() (next serverConfig, restart []string, err error) // reads the configuration again; see readAgain
 }
@@ -91,6 +92,7 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	completeFlag(cmd, "access-log", "all", "off")
 	c.signIn.register(cmd)
 	c.alerts.register(cmd)
+	c.admin.register(cmd)
 }
 
 func (c *serverConfig) setAddr(text string) error {

@@ -27,6 +27,14 @@ type sessions struct {
 	byHash  map[[32]byte]liveSession
 }
 
+// SessionCount is how many sessions there are.
+func (s *Service) SessionCount() int {
+	if known := s.sessions.Load(); known != nil {
+		return len(known.byHash)
+	}
+	return 0
+}
+
 // liveSession is a session and when it was last used.
 type liveSession struct {
 	store.Session

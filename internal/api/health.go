@@ -126,6 +126,26 @@ type dataset struct {
 	AgeSeconds *int64  `json:"age_seconds"`
 }
 
+// Age is how old the newest data of a family is.
+type Age struct {
+	Family string
+	Age    time.Duration
+}
+
+// Ages are those of all families that have data, as /health shows them.
+func (a *API) Ages(now int64) (ages []Age) {
+	snap := a.Snapshots.Load()
+	if snap == nil {
+		return nil
+	}
+	for _, f := range families {
+		if newest := f.latest(snap); newest != 0 {
+			ages = append(ages, Age{f.name, time.Duration(max(0, now-newest)) * time.Millisecond})
+		}
+	}
+	return ages
+}
+
 // datasets are the families, in their order.
 type datasets []dataset
 

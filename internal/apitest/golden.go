@@ -13,6 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// Updating reports whether the tests write what they compare with.
+func Updating() bool { return *update }
+
 // Golden compares text with a file under testdata.
 func Golden(t testing.TB, name, got string) {
 	t.Helper()

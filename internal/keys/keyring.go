@@ -63,6 +63,16 @@ func (k *Keyring) Watch(text string) func(now int64) (assay.Caller, bool) {
 	}
 }
 
+// Len is how many keys there are, revoked and expired ones included.
+func (k *Keyring) Len() (n int) {
+	if r := k.ring.Load(); r != nil {
+		for _, part := range r.parts {
+			n += len(part)
+		}
+	}
+	return n
+}
+
 // Load loads what has changed.
 func (k *Keyring) Load(ctx context.Context) error {
 	k.loading.Lock()

@@ -30,6 +30,7 @@ type Writer struct {
 	waiting []byte // whole lines, and the rest of one that was written in part
 	spare   []byte // of the write before, to be used again
 	dropped int64  // lines, since the last that was accepted
+	lost    int64  // lines, since the start
 
 	wake chan struct{} // there is enough to write
 	stop chan struct{}
@@ -49,6 +50,7 @@ func (w *Writer) Write(line []byte) (int, error) {
 	defer w.mu.Unlock()
 	if len(w.waiting)+len(line) > maxWaiting {
 		w.dropped++
+		w.lost++
 		return len(line), nil
 	}
 	w.tellDroppedLocked()
@@ -60,6 +62,13 @@ func (w *Writer) Write(line []byte) (int, error) {
 		}
 	}
 	return len(line), nil
+}
+
+// Dropped is how many lines were dropped since the start.
+func (w *Writer) Dropped() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
 }
 
 // tellDroppedLocked adds a line that says how many lines are missing before it, if any are.

@@ -122,6 +122,8 @@ func (f *Follower) next(
 	for key := range coverage {
 		if key.Grain == assay.Hourly {
 			update.Covered = max(update.Covered, coverage.End(key))
+		} else {
+			update.CoveredDays = max(update.CoveredDays, coverage.End(key))
 		}
 	}
 	synthetic, err := f.Store.Setting(ctx, SettingSynthetic)

@@ -217,6 +217,7 @@ func (h *holder) deliver(ctx context.Context, lease store.Lease, due store.Due, 
 	if result.Error != "" && ctx.Err() != nil {
 		return nil
 	}
+	h.attempts.count(due.Endpoint.Kind, result.Error == "")
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	err := h.Store.FinishAttempt(storing, lease, due, h.judge(&due, result))

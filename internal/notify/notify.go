@@ -34,8 +34,9 @@ type Service struct {
 	LeaseTimeout time.Duration // replaces leaseTimeout in tests
 	Jitter       func() float64
 
-	seen   store.Lease // of another node
-	seenAt time.Time   // when it was first seen, by the clock that only runs forward
+	attempts attempts    // for Attempts
+	seen     store.Lease // of another node
+	seenAt   time.Time   // when it was first seen, by the clock that only runs forward
 }
 
 const (

@@ -50,6 +50,7 @@ type Publisher struct {
 
 	waitMost time.Duration // replaces longestWait in tests
 
+	made      made
 	published int64 // the instant of the newest version that this publisher has made
 	recorded  recorded
 	settling  settlingRows
@@ -175,6 +176,7 @@ func (p *Publisher) publishVersion(
 	if err != nil {
 		return 0, false, fmt.Errorf("publish %s to %s: %w", assay.FormatInstant(from), assay.FormatInstant(to), err)
 	}
+	p.made.values.add(s.records)
 	p.Log.Info("published", "version", version,
 		"from", assay.FormatInstant(from), "to", assay.FormatInstant(to), "values", s.records)
 	return s.records, to < finish, nil

@@ -103,6 +103,7 @@ func (p *Publisher) print(
 			if err := p.Store.AppendRealtime(ctx, prints, at); err != nil {
 				return err
 			}
+			p.made.prints.add(len(prints))
 			if len(prints) >= realtimePiece {
 				if err := pause(ctx, realtimePause); err != nil {
 					return err

@@ -81,7 +81,10 @@ func (p *Publisher) signDays(ctx context.Context) (signed bool, err error) {
 		if err != nil && !errors.Is(err, store.ErrOvertaken) {
 			return signed, err
 		}
-		signed = signed || err == nil
+		if err == nil {
+			signed = true
+			p.made.manifests.add(1)
+		}
 	}
 }
 
@@ -119,7 +122,11 @@ func (p *Publisher) signLog(ctx context.Context, signedDay bool) error {
 	if err != nil {
 		return err
 	}
-	return p.Store.AddCheckpoint(ctx, proof.SignedCheckpoint{
+	err = p.Store.AddCheckpoint(ctx, proof.SignedCheckpoint{
 		Size: head.Size, SignedAt: p.Now().UnixMilli(), PublicKey: p.Key.Public().(ed25519.PublicKey), Note: note,
 	})
+	if err == nil {
+		p.made.checkpoints.add(1)
+	}
+	return err
 }

@@ -1,6 +1,35 @@
 package publish
 
-import "github.com/assaydata/assay/internal/store"
+import (
+	"sync/atomic"
+
+	"github.com/assaydata/assay/internal/store"
+)
+
+// Made is what a publisher has made since it started.
+type Made struct {
+	Values      int64 // daily and hourly, restated ones included
+	Prints      int64 // of the minutes
+	Records     int64 // of values of other families that became final
+	Manifests   int64
+	Checkpoints int64
+}
+
+type made struct{ values, prints, records, manifests, checkpoints count }
+
+// count is a number that is read while it grows. Unlike atomic.Int64 it can be part of what is copied before it is used.
+type count int64
+
+func (c *count) add(n int)   { atomic.AddInt64((*int64)(c), int64(n)) }
+func (c *count) read() int64 { return atomic.LoadInt64((*int64)(c)) }
+
+// Made returns it. It can be called at any time.
+func (p *Publisher) Made() Made {
+	return Made{
+		Values: p.made.values.read(), Prints: p.made.prints.read(), Records: p.made.records.read(),
+		Manifests: p.made.manifests.read(), Checkpoints: p.made.checkpoints.read(),
+	}
+}
 
 // State says whether publishing keeps up.
 type State string

@@ -65,6 +65,7 @@ func (p *Publisher) recordValues(
 	if len(list) > 0 {
 		counters.ValueRecords += int64(len(list))
 		counters.ValuesKnown = list[0].KnownAt
+		p.made.records.add(len(list))
 		p.Log.Info("values are final", "records", len(list))
 	}
 	p.recorded = recorded{counters, next}

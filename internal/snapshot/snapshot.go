@@ -80,6 +80,7 @@ type Snapshot struct {
 	GPUsByName     []assay.GPU // the catalog's GPUs in ascending order of name
 	Latest         int64       // the newest instant of any series, or 0 without data
 	Covered        int64       // hourly slots up to this instant have been computed
+	CoveredDays    int64       // likewise daily ones
 	Synthetic      bool
 	Methodologies  []assay.MethodologyFile // oldest first
 	Notices        []assay.Notice          // likewise
@@ -146,6 +147,7 @@ func (l *Line) withSeries(series [len(grains)]*Series) *Line {
 type Update struct {
 	Version      int64
 	Covered      int64
+	CoveredDays  int64
 	Synthetic    bool
 	Publications []assay.Publication // the new ones, oldest first; includes all versions in Series
 	Series       []SeriesUpdate
@@ -221,7 +223,8 @@ func newLine(key assay.Line) *Line {
 // or region that is no longer in the catalog is ignored.
 func (s *Snapshot) With(u Update) *Snapshot {
 	next := *s
-	next.Version, next.Covered, next.Synthetic = u.Version, u.Covered, u.Synthetic
+	next.Version, next.Synthetic = u.Version, u.Synthetic
+	next.Covered, next.CoveredDays = u.Covered, u.CoveredDays
 	next.lines, next.past = maps.Clone(s.lines), newPastLines()
 	next.addPublications(u.Publications)
 	next.addSeries(u.Series)
@@ -341,4 +344,16 @@ func (s *Snapshot) GPU(name string) (gpu assay.GPU, ok bool) {
 // Line returns the line of a GPU model in a region, or nil if the catalog has no such region.
 func (s *Snapshot) Line(gpu, region string) *Line {
 	return s.lines[assay.Line{GPU: gpu, Region: region}]
+}
+
+// Size is how many daily and hourly series have values, and how many values they have.
+func (s *Snapshot) Size() (series, values int) {
+	for _, line := range s.lines {
+		for _, one := range line.series {
+			if n := one.Len(); n > 0 {
+				series, values = series+1, values+n
+			}
+		}
+	}
+	return series, values
 }

@@ -37,6 +37,9 @@ type DB struct {
 
 	tiles *tileMemory // of the log
 
+	reads, writes transactions // for Activity
+	failures      failures
+
 	checkedKeys atomic.Pointer[checkedKeys] // the last ones, so that they are not checked for each signature
 
 	watchMu  sync.Mutex
@@ -320,6 +323,13 @@ func scanRaw(
 // transact runs f in a transaction. After the context has ended, the error is the context's: the database would only
 // report that it was interrupted, rolled back or closed.
 func (db *DB) transact(ctx context.Context, write bool, f func(*tx) error) error {
+	began := time.Now()
+	err := db.transactOnce(ctx, write, f)
+	db.countTransaction(write, time.Since(began), err)
+	return err
+}
+
+func (db *DB) transactOnce(ctx context.Context, write bool, f func(*tx) error) error {
 	open, err := db.begin(ctx, write)
 	if err == nil {
 		t := &tx{openTx: open, db: db, engine: db.engine, ctx: ctx, now: db.Now().UnixMilli()}

@@ -30,6 +30,8 @@ type conns struct {
 	addresses map[netip.Addr]int // how many connections each has; guarded by mu
 	attempts  map[netip.Addr]int // how many each has tried to open since the last sweep; guarded by mu
 	refused   int                // since the last report; guarded by mu
+
+	refusedEver int // since the start; guarded by mu
 }
 
 // Limits in seconds: of the wait for the first request, of the wait for the next, and of a response.

@@ -71,12 +71,12 @@ func (cs *conns) admit(c *conn) *assay.Error {
 	defer cs.mu.Unlock()
 	if limits.PerAddress > 0 && !c.exempt {
 		if err := cs.checkAddressLocked(c.address); err != nil {
-			cs.refused++
+			cs.countRefusedLocked()
 			return err
 		}
 	}
 	if most := limits.Total; most > 0 && len(cs.all) >= most && !cs.makeRoomLocked(c.address) {
-		cs.refused++
+		cs.countRefusedLocked()
 		return &assay.Error{
 			Kind: assay.Unavailable, Code: "too_many_connections", RetryAfter: retryConnection,
 			Message: "The server has as many connections as it can serve. Try again later.",
@@ -87,6 +87,11 @@ func (cs *conns) admit(c *conn) *assay.Error {
 	cs.all[c] = struct{}{}
 	cs.addresses[c.address]++
 	return nil
+}
+
+func (cs *conns) countRefusedLocked() {
+	cs.refused++
+	cs.refusedEver++
 }
 
 // forgetLocked removes a connection, unless that was done before.

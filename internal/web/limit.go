@@ -29,6 +29,8 @@ type Limiter[K comparable] struct {
 	config LimitConfig
 	policy string // the header line RateLimit-Policy
 	counts *sharedlimit.Limiter[K]
+
+	decided *decided // by all that count together
 }
 
 // NewLimiter makes a limiter. Nodes with the same Redis count together; without one each node counts alone.
@@ -37,6 +39,8 @@ func NewLimiter[K comparable](redis *sharedlimit.Redis, c LimitConfig, text func
 		config: c,
 		policy: policyOf(c),
 		counts: sharedlimit.New(redis, c.Name, c.Limit, c.Window, c.MaxKeys, text),
+
+		decided: &decided{},
 	}
 }
 
@@ -50,7 +54,9 @@ func (l *Limiter[K]) countMany(r *Request, key K, cost int) error {
 }
 
 func (l *Limiter[K]) allow(r *Request, key K, cost int) limit.Decision {
-	return l.counts.AllowUpTo(key, r.sinceStart(), cost, l.config.Limit)
+	d := l.counts.AllowUpTo(key, r.sinceStart(), cost, l.config.Limit)
+	l.decided.count(d.Allowed)
+	return d
 }
 
 // refused reports whether this node alone would refuse a request. It counts nothing.
@@ -63,7 +69,7 @@ func (l *Limiter[K]) upTo(most int) *Limiter[K] {
 	if most == l.config.Limit {
 		return l
 	}
-	other := &Limiter[K]{config: l.config, counts: l.counts}
+	other := &Limiter[K]{config: l.config, counts: l.counts, decided: l.decided}
 	other.config.Limit = most
 	other.policy = policyOf(other.config)
 	return other

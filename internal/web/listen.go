@@ -22,6 +22,9 @@ const (
 // Serve serves requests on a listener until the context ends, and then lets requests in flight finish.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	conns := newConns(s.connectionLimits, s.trusts)
+	s.listenersMu.Lock()
+	s.listeners = append(s.listeners, conns)
+	s.listenersMu.Unlock()
 	go conns.run(ctx, s.config.Log)
 	both := newServers(s, conns.changed, s.config.Log)
 	both.closeStreams = s.closeStreams

@@ -49,7 +49,7 @@ func (r *Request) appendLogLine(dst []byte) []byte {
 	dst = assay.AppendString(append(dst, `,"path":`...), r.loggedPath())
 	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(r.out.status), 10)
 	dst = strconv.AppendInt(append(dst, `,"bytes":`...), r.out.bytes, 10)
-	dst = strconv.AppendInt(append(dst, `,"micros":`...), r.server.config.Now().Sub(r.now).Microseconds(), 10)
+	dst = strconv.AppendInt(append(dst, `,"micros":`...), r.took.Microseconds(), 10)
 	dst = r.client.AppendTo(append(dst, `,"client":"`...))
 	dst = append(dst, '"')
 	if r.caller.KeyID != "" {

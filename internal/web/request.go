@@ -33,6 +33,8 @@ type Request struct {
 	past     bool          // whether the response is about a past that can no longer change
 	inner    *Request      // that this one serves; nil if it serves itself
 	cause    error         // of a failure of the server, for the log
+	page     bool          // whether it is for a page of the dashboard
+	took     time.Duration // set at the end
 
 	pathNames  []string
 	pathValues [maxPathValues]string

@@ -23,6 +23,8 @@ type Route struct {
 
 	WithoutData bool         // served even before there is data
 	Deprecated  *Deprecation // nil if the route stays
+
+	traffic *traffic // set by the server
 }
 
 // Deprecation says of a route that another one has replaced it. Every response says so, also an error: a caller whose

@@ -91,6 +91,12 @@ type Server struct {
 	idPrefix     string
 	pool         sync.Pool // of *Request
 	cacheControl cacheControl
+
+	routes         []*Route // in the order of the groups
+	pages, unknown traffic
+	inFlight       atomic.Int64
+	listenersMu    sync.Mutex
+	listeners      []*conns // guarded by listenersMu
 }
 
 // New makes a server of the given routes.
@@ -118,6 +124,10 @@ func New(config Config, groups ...Group) (*Server, error) {
 	for i := range groups {
 		for _, resource := range groups[i].resources() {
 			s.router.add(resource)
+			for i := range resource.routes {
+				resource.routes[i].traffic = &traffic{}
+				s.routes = append(s.routes, &resource.routes[i])
+			}
 		}
 	}
 	return s, nil
@@ -125,6 +135,7 @@ func New(config Config, groups ...Group) (*Server, error) {
 
 // ServeHTTP serves one request: it gives it an id, recovers from panics, and logs one line at the end.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	s.inFlight.Add(1)
 	r := s.pool.Get().(*Request)
 	data := s.config.Data()
 	r.begin(s, w, hr, data)
@@ -174,6 +185,7 @@ func (s *Server) servePage(r *Request) error {
 		r.SetHeader("Allow", "GET, HEAD")
 		return wrongMethod("GET and HEAD", method)
 	}
+	r.page = true
 	s.config.Pages.ServeHTTP(&r.out, r.http)
 	return nil
 }
@@ -181,6 +193,7 @@ func (s *Server) servePage(r *Request) error {
 // finish ends a request: a panic becomes a 500 or, if the response has begun, the end of the connection; the line is
 // logged, the request returns to the pool.
 func (s *Server) finish(r *Request) {
+	defer s.inFlight.Add(-1)
 	abort := false
 	if p := recover(); p != nil {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -192,6 +205,8 @@ func (s *Server) finish(r *Request) {
 	if r.caller.KeyID != "" {
 		s.config.Count(r.caller.KeyID, r.route.Path, r.out.status, r.now.UnixMilli())
 	}
+	r.took = s.config.Now().Sub(r.now)
+	s.trafficOf(r).count(r.caller.Tier, r.out.status, r.took)
 	r.log()
 	r.skipBody()
 	r.end()
