@@ -24,15 +24,17 @@ import (
 type incident struct {
 	name        string
 	onSmallDisk bool
+	watched     bool // by a Prometheus
 	do          func(*node, context.Context) (observed string, err error)
 }
 
 var incidents = []incident{
 	{name: "the clock jumps 72 hours ahead, and back", do: (*node).clockJumps},
-	{name: "the disk is full", onSmallDisk: true, do: (*node).diskFills},
+	{name: "the disk is full", onSmallDisk: true, watched: true, do: (*node).diskFills},
 	{name: "no one reads the log", do: (*node).logBlocks},
 	{name: "a backup is restored", do: (*node).backupIsRestored},
-	{name: "an expected feed stays away for an hour", do: (*node).feedStaysAway},
+	{name: "an expected feed stays away for an hour", watched: true, do: (*node).feedStaysAway},
+	{name: "the database is destroyed", watched: true, do: (*node).databaseIsDestroyed},
 	{name: "the publisher is suspended past the end of an hour", do: (*node).publisherIsSuspended},
 	{name: "a later release has changed the tables", do: (*node).tablesAreNewer},
 }
@@ -71,6 +73,9 @@ func (n *node) diskFills(ctx context.Context) (string, error) {
 	if err := n.receive(ctx, n.now()); err != nil {
 		return "", err
 	}
+	if err := n.awaitQuiet(ctx, "AssayDiskFull"); err != nil {
+		return "", err
+	}
 	filler := n.path("data/filler")
 	if err := n.shell(ctx, fmt.Sprintf("dd if=/dev/zero of='%s' bs=64k 2>/dev/null || true", filler)); err != nil {
 		return "", err
@@ -88,6 +93,9 @@ func (n *node) diskFills(ctx context.Context) (string, error) {
 	}
 	if status, body, err := n.get(ctx, "/api/gpu-types"); err != nil || status != http.StatusOK {
 		return "", fmt.Errorf("a read gets %d %s (%w)", status, body, err)
+	}
+	if err := n.awaitAlert(ctx, "AssayDiskFull"); err != nil {
+		return "", err
 	}
 	if err := n.shell(ctx, fmt.Sprintf("rm '%s'", filler)); err != nil {
 		return "", err
@@ -189,12 +197,89 @@ func (n *node) feedStaysAway(ctx context.Context) (string, error) {
 	if err := n.start(ctx); err != nil {
 		return "", err
 	}
+	if err := n.awaitQuiet(ctx, "AssayFixingMissed"); err != nil {
+		return "", err
+	}
 	reason, err := n.awaitPublishing(ctx, "held")
 	if err != nil {
 		return "", err
 	}
-	err = n.receive(ctx, n.hour.Add(30*time.Minute))
+	// A fixing counts as missed after a minute. This step is too small for a clock to be in doubt.
+	if err := n.setClock(n.offset + 55*time.Second); err != nil {
+		return "", err
+	}
+	if err := n.awaitAlert(ctx, "AssayFixingMissed"); err != nil {
+		return "", err
+	}
+	if err := n.receive(ctx, n.hour.Add(30*time.Minute)); err != nil {
+		return "", err
+	}
+	err = n.awaitQuiet(ctx, "AssayFixingMissed")
 	return "the hour is held, not published empty, until rows of the source arrive; " + quoted("held", reason), err
+}
+
+// databaseIsDestroyed takes away what is in the file of the database, and restores a backup that was made just before.
+func (n *node) databaseIsDestroyed(ctx context.Context) (string, error) {
+	if err := n.start(ctx); err != nil {
+		return "", err
+	}
+	if err := n.receive(ctx, n.now()); err != nil {
+		return "", err
+	}
+	backup, file := n.path("backup.db"), filepath.Join(n.path("data"), "assay.db")
+	if _, err := n.assay(ctx, "backup", backup); err != nil {
+		return "", err
+	}
+	if err := n.awaitQuiet(ctx, "AssayNodeStale", "AssayErrorBurst"); err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.Truncate(file, 0), os.Rename(file, n.path("destroyed.db"))); err != nil {
+		return "", err
+	}
+	if err := n.setClock(n.offset + 40*time.Second); err != nil { // as if no one had noticed for so long
+		return "", err
+	}
+	failed, err := n.readRecords(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, alert := range []string{"AssayErrorBurst", "AssayNodeStale"} { // the burst is soon over
+		if err := n.awaitAlert(ctx, alert); err != nil {
+			return "", err
+		}
+	}
+	if status, body, err := n.get(ctx, "/api/gpu-types"); err != nil || status != http.StatusOK {
+		return "", fmt.Errorf("a read gets %d %s (%w)", status, body, err)
+	}
+	n.server.Kill()
+	if err := n.shell(ctx, fmt.Sprintf("rm -f '%[1]s-wal' '%[1]s-shm' && mv '%[2]s' '%[1]s'", file, backup)); err != nil {
+		return "", err
+	}
+	if err := n.start(ctx); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("reads of market data continue, and say how old it is; %d of %d requests for determination "+
+		"records get 503. With the backup, the hour is published", failed, recordRequests), nil
+}
+
+// recordRequests is how many requests for what is in the database make a burst.
+const recordRequests = 40
+
+// readRecords requests determination records, and counts those that fail.
+func (n *node) readRecords(ctx context.Context) (failed int, err error) {
+	path := "/api/gpu/H100%20SXM/determination?timestamp=" + n.hour.Format(time.RFC3339)
+	for range recordRequests {
+		status, body, err := n.get(ctx, path)
+		switch {
+		case err != nil:
+			return failed, err
+		case status >= http.StatusInternalServerError:
+			failed++
+		case status != http.StatusOK:
+			return failed, fmt.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	return failed, nil
 }
 
 func (n *node) publisherIsSuspended(ctx context.Context) (string, error) {

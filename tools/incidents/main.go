@@ -2,7 +2,7 @@
 
 // Command incidents does to a single node what happens to its operator sooner or later, and shows what the program does
 // about it: a clock that jumps, a full disk, a log that no one reads, a backup that is restored, a feed that stays
-// away, a publisher that is suspended, and tables of a later release.
+// away, a database that is destroyed, a publisher that is suspended, and tables of a later release.
 //
 //	go build -tags clock -o bin/assay-clock ./cmd/assay
 //	go run ./tools/incidents                          # a minute or two
@@ -14,6 +14,7 @@
 //
 // # Verdict
 //
+// Some incidents are watched by Debian's Prometheus with the rules of deploy/prometheus: the alerts for them must fire.
 // After each incident every row that an import acknowledged must be stored, no row may be late, every hour must be
 // published with its value, and assay verify must succeed. No goal is a time.
 package main
@@ -58,6 +59,7 @@ func parseOptions(args []string) (options, error) {
 // outcome is a row of the table.
 type outcome struct {
 	name, observed string
+	alerts         []string
 	rows, hours    int
 }
 
@@ -89,10 +91,14 @@ func run(ctx context.Context, o options) error {
 // newTable is the table in Markdown.
 func newTable(outcomes []outcome) string {
 	var b strings.Builder
-	b.WriteString("| what happens | what the program does | lost / acknowledged rows | late rows " +
-		"| empty / published hours |\n|---|---|--:|--:|--:|\n")
+	b.WriteString("| what happens | what the program does | alerts that fire | lost / acknowledged rows | late rows " +
+		"| empty / published hours |\n|---|---|---|--:|--:|--:|\n")
 	for _, o := range outcomes { // a lost or late row, or an empty hour, would have ended the run
-		fmt.Fprintf(&b, "| %s | %s | 0 / %d | 0 | 0 / %d |\n", o.name, o.observed, o.rows, o.hours)
+		alerts := "–"
+		if len(o.alerts) > 0 {
+			alerts = "`" + strings.Join(o.alerts, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | 0 / %d | 0 | 0 / %d |\n", o.name, o.observed, alerts, o.rows, o.hours)
 	}
 	return b.String()
 }
@@ -104,15 +110,18 @@ func (i *incident) run(ctx context.Context, o options) (out outcome, err error) 
 		return out, err
 	}
 	out = outcome{name: i.name}
-	err = s.prepare(ctx, i.onSmallDisk)
+	err = s.prepare(ctx, i.onSmallDisk, i.watched)
 	if err == nil {
 		out.observed, err = i.do(s, ctx)
 	}
 	if err == nil {
+		out.alerts = s.alerts
 		out.rows, out.hours, err = s.evaluate(ctx)
 	}
-	if s.server != nil {
-		s.server.Stop()
+	for _, p := range []*process.Process{s.server, s.prometheus} {
+		if p != nil {
+			p.Stop()
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		return out, fmt.Errorf("%w\nits files are in %s", err, s.dir)

@@ -9,8 +9,12 @@ import (
 
 func TestNewTable(t *testing.T) {
 	t.Parallel()
-	got := newTable([]outcome{{name: "the disk is full", observed: "imports fail", rows: 5, hours: 4}})
-	if want := "| the disk is full | imports fail | 0 / 5 | 0 | 0 / 4 |\n"; !strings.HasSuffix(got, want) {
+	got := newTable([]outcome{
+		{name: "the clock jumps", observed: "nothing", rows: 1, hours: 1},
+		{name: "the disk is full", observed: "imports fail", alerts: []string{"A", "B"}, rows: 5, hours: 4},
+	})
+	want := "| – | 0 / 1 | 0 | 0 / 1 |\n| the disk is full | imports fail | `A`, `B` | 0 / 5 | 0 | 0 / 4 |\n"
+	if !strings.HasSuffix(got, want) {
 		t.Errorf("the table is\n%s, want the row\n%s", got, want)
 	}
 }

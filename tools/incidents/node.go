@@ -41,8 +41,13 @@ type node struct {
 	inside []string      // puts a command into the server's mount namespace
 	env    []string
 	server *process.Process
-	files  []string // that were imported
-	rows   int      // in them
+	alerts []string // that have fired
+
+	prometheus                *process.Process // nil unless the incident is watched
+	adminPort, prometheusPort int
+
+	files []string // that were imported
+	rows  int      // in them
 }
 
 func newNode(o options) (*node, error) {
@@ -75,7 +80,12 @@ func (n *node) setClock(offset time.Duration) error {
 }
 
 // prepare makes a database with a published history, and starts the server shortly before an hour ends.
-func (n *node) prepare(ctx context.Context, onSmallDisk bool) error {
+func (n *node) prepare(ctx context.Context, onSmallDisk, watched bool) error {
+	if watched {
+		if err := n.startPrometheus(ctx); err != nil {
+			return err
+		}
+	}
 	if err := n.setClock(0); err != nil {
 		return err
 	}
@@ -115,7 +125,11 @@ func (n *node) prepare(ctx context.Context, onSmallDisk bool) error {
 
 // start starts the server and waits until it responds.
 func (n *node) start(ctx context.Context) (err error) {
-	n.server, err = n.command("server", "serve", "--addr", process.Loopback(n.port)).Start()
+	args := []string{"serve", "--addr", process.Loopback(n.port)}
+	if n.prometheus != nil {
+		args = append(args, "--admin-addr", process.Loopback(n.adminPort))
+	}
+	n.server, err = n.command("server", args...).Start()
 	if err != nil {
 		return err
 	}
