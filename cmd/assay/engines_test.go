@@ -42,7 +42,7 @@ func newEngineNode(t *testing.T, address string, who readers) *engineNode {
 	}
 	t.Cleanup(func() { _ = v.logs.Close() })
 	v.config.node.role = web.NodeAll
-	v.log = newLog(v.logs, v.config.logLevel)
+	v.log = newLog(v.logs, v.config.logLevel, logJSON)
 	v.opened.Store(true)
 	n, err := v.newNode()
 	m.must(err)

@@ -5,11 +5,51 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"time"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/linelog"
 )
 
-// newLog makes the program's log: one JSON object per line.
-func newLog(w io.Writer, level slog.Leveler) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+// logFormat is the form of a log's lines. docs/operate.md has their fields.
+type logFormat string
+
+// The forms: an object in each line, or key=value.
+const (
+	logJSON logFormat = "json"
+	logText logFormat = "text"
+)
+
+func (f *logFormat) set(text string) error {
+	switch logFormat(text) {
+	case logJSON, logText:
+		*f = logFormat(text)
+		return nil
+	}
+	return errors.New("must be json or text")
+}
+
+// newLog makes the program's log. The time of a line is an instant as the API writes it, also in those that web and
+// linelog write themselves.
+func newLog(w io.Writer, level slog.Leveler, format logFormat) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey && len(groups) == 0 && a.Value.Kind() == slog.KindTime {
+			a.Value = slog.StringValue(assay.FormatInstant(a.Value.Time().UnixMilli()))
+		}
+		return a
+	}}
+	if format == logText {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// newLines makes the writer of the log's lines.
+func newLines(w io.Writer, now func() time.Time, format logFormat) *linelog.Writer {
+	if format == logText {
+		return linelog.NewText(w, now)
+	}
+	return linelog.New(w, now)
 }
 
 // accessLog says how many requests are logged: one in so many, 0 for none.

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +31,23 @@ func TestAccessLog_Set(t *testing.T) {
 	for _, text := range []string{"", "0", "-1", "1000001", "some", "1.5", "ALL"} {
 		f(text, -1)
 	}
+}
+
+// Both formats have the same fields, and times as the API writes them.
+func TestNewLog(t *testing.T) {
+	t.Parallel()
+	f := func(format logFormat, want string) {
+		t.Helper()
+		var log bytes.Buffer
+		newLog(&log, slog.LevelWarn, format).Info("below the level")
+		newLog(&log, slog.LevelWarn, format).Warn("a witness did not sign", "witness", "w 1", "error", errors.New("no"))
+		if !regexp.MustCompile("^" + want + "\n$").MatchString(log.String()) {
+			t.Errorf("%s: %q, want %s", format, log.String(), want)
+		}
+	}
+	const instant = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
+	f(logJSON, `{"time":"`+instant+`","level":"WARN","msg":"a witness did not sign","witness":"w 1","error":"no"}`)
+	f(logText, `time=`+instant+` level=WARN msg="a witness did not sign" witness="w 1" error=no`)
 }
 
 // pipedServer is a server whose log is a pipe.

@@ -259,7 +259,8 @@ func (n *node) newServer() (*web.Server, error) {
 	shared := share.New(share.Config{API: n.api, Limits: n.limits, Open: n.links.Open})
 	agents := mcp.New(mcp.Config{Release: assay.Release(), Log: n.log, CheckedBy: "the server"})
 	server, err := web.New(web.Config{
-		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, Log: n.log, CORSOrigins: config.corsOrigins,
+		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, LogText: config.logFormat == logText,
+		Log: n.log, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status,
 		Pages:        share.Announce(pages, config.signIn.publicURL),
 		StandardHTTP: config.standardHTTP,

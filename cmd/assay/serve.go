@@ -33,10 +33,11 @@ func newServeCommand(s *streams) *cobra.Command {
 		Short: "Publish and serve the data of a database",
 		Long: `Serve the API and the dashboard, and publish each hour and each day when it
 ends. To publish imported history, run assay publish after importing all of it.
-Logs go to standard error or --log-file, one JSON object per line. On an
-interrupt, requests in flight finish first; a second interrupt stops
-immediately. SIGHUP opens the log file again and reads the configuration file
-again: limits, trusted proxies and what is logged change without a restart.
+Logs go to standard error or --log-file, one JSON object per line, or text with
+--log-format text. On an interrupt, requests in flight finish first; a second
+interrupt stops immediately. SIGHUP opens the log file again and reads the
+configuration file again: limits, trusted proxies and what is logged change
+without a restart.
 
 Several nodes can share the work: --role publish publishes and serves only its
 state; --role read serves without publishing. Both wait for a database that is
@@ -121,9 +122,9 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 	if v.logFile != nil {
 		logs = v.logFile
 	}
-	v.logs = linelog.New(logs, now)
+	v.logs = newLines(logs, now, config.logFormat)
 	v.level.Set(config.logLevel)
-	v.log = newLog(v.logs, &v.level)
+	v.log = newLog(v.logs, &v.level, config.logFormat)
 	if err := v.listen(ctx); err != nil {
 		v.close()
 		return nil, err

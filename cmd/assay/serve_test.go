@@ -22,7 +22,7 @@ func TestServe_WarnsWithoutTLS(t *testing.T) {
 		var logs bytes.Buffer
 		config := serverConfig{addr: addr, trustedProxies: proxies, node: nodeConfig{role: role}}
 		v := &service{config: config, logs: linelog.New(&logs, time.Now)}
-		v.log = newLog(v.logs, config.logLevel)
+		v.log = newLog(v.logs, config.logLevel, logJSON)
 		if err := v.listen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestServe_WarnsAboutReadableData(t *testing.T) {
 		}
 		var logs bytes.Buffer
 		v := &service{config: serverConfig{location: databaseLocation{dir: dir}}, logs: linelog.New(&logs, time.Now)}
-		v.log = newLog(v.logs, v.config.logLevel)
+		v.log = newLog(v.logs, v.config.logLevel, logJSON)
 		v.warnReadable()
 		v.close()
 		quoted := strings.ReplaceAll(dir, "'", `'\\''`)

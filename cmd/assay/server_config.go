@@ -33,6 +33,7 @@ type serverConfig struct {
 	limits         string // may contain a password
 	logFile        string
 	logLevel       slog.Level
+	logFormat      logFormat
 	accessLog      accessLog
 	signIn         signInConfig
 	alerts         alertConfig
@@ -43,6 +44,7 @@ type serverConfig struct {
 
 func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	c.addr, c.node.role, c.keyLimit, c.accessLog = "127.0.0.1:8080", web.NodeAll, 600, 1
+	c.logFormat = logJSON
 	c.connections = web.ConnectionLimits{Total: 10_000, PerAddress: 256}
 	c.streams = web.Streams{PerKey: 10, PerAddress: 10}
 	flags := cmd.Flags()
@@ -87,6 +89,9 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	parsedFlag(flags, "log-level", textFlag, "info", "lowest `LEVEL` to log: info (also requests), warn or error",
 		c.setLogLevel)
 	completeFlag(cmd, "log-level", "info", "warn", "error")
+	parsedFlag(flags, "log-format", textFlag, string(logJSON), "`FORMAT` of the log's lines: json or text",
+		c.logFormat.set)
+	completeFlag(cmd, "log-format", string(logJSON), string(logText))
 	parsedFlag(flags, "access-log", textFlag, "all",
 		"`REQUESTS` to log: all, off, or a number for one in so many and every failure of the server", c.accessLog.set)
 	completeFlag(cmd, "access-log", "all", "off")

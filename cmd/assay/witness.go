@@ -130,7 +130,7 @@ func runWitness(ctx context.Context, c *witnessConfig, s *streams) error {
 		s.say("%s", line)
 	}
 	fmt.Fprintln(s.out, w.Key())
-	return serveWitness(ctx, listener, w.Handler(newLog(s.err, slog.LevelInfo)))
+	return serveWitness(ctx, listener, w.Handler(newLog(s.err, slog.LevelInfo, logJSON)))
 }
 
 // serveWitness serves until the context ends.

@@ -24,7 +24,8 @@ const (
 
 // Writer collects lines. Its methods can be called at the same time.
 type Writer struct {
-	now func() time.Time
+	now  func() time.Time
+	text bool // the line about dropped lines is text, not JSON
 
 	mu      sync.Mutex
 	waiting []byte // whole lines, and the rest of one that was written in part
@@ -38,8 +39,15 @@ type Writer struct {
 }
 
 // New makes a Writer of lines to out, and starts its goroutine. Close ends it.
-func New(out io.Writer, now func() time.Time) *Writer {
-	w := &Writer{now: now, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+func New(out io.Writer, now func() time.Time) *Writer { return start(out, now, false) }
+
+// NewText is New for lines that are text; New is for JSON.
+func NewText(out io.Writer, now func() time.Time) *Writer { return start(out, now, true) }
+
+func start(out io.Writer, now func() time.Time, text bool) *Writer {
+	w := &Writer{
+		now: now, text: text, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
 	go w.run(out)
 	return w
 }
@@ -74,6 +82,13 @@ func (w *Writer) Dropped() int64 {
 // tellDroppedLocked adds a line that says how many lines are missing before it, if any are.
 func (w *Writer) tellDroppedLocked() {
 	if w.dropped == 0 {
+		return
+	}
+	if w.text {
+		w.waiting = assay.AppendInstant(append(w.waiting, "time="...), w.now().UnixMilli())
+		w.waiting = append(w.waiting, ` level=WARN msg="the log was too slow: lines are missing here" dropped=`...)
+		w.waiting = append(strconv.AppendInt(w.waiting, w.dropped, 10), '\n')
+		w.dropped = 0
 		return
 	}
 	w.waiting = assay.AppendInstant(append(w.waiting, `{"time":"`...), w.now().UnixMilli())

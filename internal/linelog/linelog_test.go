@@ -177,6 +177,27 @@ func TestWriter_TellsDroppedWithoutAnotherLine(t *testing.T) {
 	})
 }
 
+// In a log of text, the number of dropped lines is text too.
+func TestWriter_TellsDroppedAsText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSink()
+		w := NewText(s, time.Now)
+		s.block()
+		say(w, 0, 1)
+		settle()
+		say(w, 1, 200_000)
+		dropped := w.Dropped()
+		s.unblock()
+		settle()
+		w.Close()
+		want := fmt.Sprintf(" level=WARN msg=\"the log was too slow: lines are missing here\" dropped=%d\n", dropped)
+		if log := s.String(); dropped == 0 || !strings.HasSuffix(log, want) || !strings.Contains(log, "\ntime=2000-01-01T") {
+			t.Errorf("the log ends with %q, want %q", log[len(log)-150:], want)
+		}
+	})
+}
+
 // A write that failed is repeated: the log misses no line and has none twice.
 func TestWriter_RecoversWithinASecond(t *testing.T) {
 	bubble(t, func(t *testing.T, w *Writer, s *sink) {

@@ -21,7 +21,11 @@ func (r *Request) log() {
 	if r.server.config.Requests == nil || !r.sampled() {
 		return
 	}
-	r.logLine = r.appendLogLine(r.logLine[:0])
+	if r.server.config.LogText {
+		r.logLine = r.appendTextLine(r.logLine[:0])
+	} else {
+		r.logLine = r.appendLogLine(r.logLine[:0])
+	}
 	_, _ = r.server.config.Requests.Write(r.logLine) // there is nowhere to report that the log cannot be written
 }
 
@@ -59,6 +63,38 @@ func (r *Request) appendLogLine(dst []byte) []byte {
 		dst = strconv.AppendInt(append(dst, `,"account":`...), r.caller.AccountID, 10)
 	}
 	return append(dst, "}\n"...)
+}
+
+// appendTextLine appends the same as key=value, in the form of slog's text.
+func (r *Request) appendTextLine(dst []byte) []byte {
+	dst = assay.AppendInstant(append(dst, "time="...), r.now.UnixMilli())
+	dst = appendTextValue(append(dst, " level=INFO msg=request id="...), r.id)
+	dst = appendTextValue(append(dst, " method="...), shown(r.http.Method))
+	dst = appendTextValue(append(dst, " path="...), r.loggedPath())
+	dst = strconv.AppendInt(append(dst, " status="...), int64(r.out.status), 10)
+	dst = strconv.AppendInt(append(dst, " bytes="...), r.out.bytes, 10)
+	dst = strconv.AppendInt(append(dst, " micros="...), r.took.Microseconds(), 10)
+	dst = r.client.AppendTo(append(dst, " client="...))
+	if r.caller.KeyID != "" {
+		dst = appendTextValue(append(dst, " key="...), r.caller.KeyID)
+	}
+	if r.caller.AccountID != 0 {
+		dst = strconv.AppendInt(append(dst, " account="...), r.caller.AccountID, 10)
+	}
+	return append(dst, '\n')
+}
+
+// appendTextValue appends a value, in quotes if it could be taken for something else.
+func appendTextValue(dst []byte, value string) []byte {
+	for i := range len(value) {
+		if c := value[i]; c <= ' ' || c == '"' || c == '=' || c == '\\' || c >= 0x7f {
+			return strconv.AppendQuoteToASCII(dst, value)
+		}
+	}
+	if value == "" {
+		return append(dst, `""`...)
+	}
+	return append(dst, value...)
 }
 
 func (r *Request) loggedPath() string {

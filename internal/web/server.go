@@ -30,6 +30,7 @@ type Config struct {
 	Settings
 	Now         func() time.Time
 	Requests    io.Writer          // receives one line per request; nil for none
+	LogText     bool               // the line is text, not JSON
 	Log         *slog.Logger       // receives failures of the server
 	CORSOrigins []string           // origins that may send keys
 	PublicURL   string             // scheme and host that browsers use for this server; may be empty
