@@ -572,7 +572,10 @@ func testAdd(t *testing.T, db *store.DB) {
 	out.want(t, 1, 1, 2)
 	want := []Reject{
 		{File: "exchange", Reason: `id "late": executed_at 2026-02-01T00:00:00.001Z is in the future`},
-		{File: "exchange", Reason: `id "t-1" of source "exchange" is known with different content; the first version stays`},
+		{
+			File: "exchange", Conflict: true,
+			Reason: `id "t-1" of source "exchange" is known with different content; the first version stays`,
+		},
 	}
 	if !reflect.DeepEqual(out.rejects, want) {
 		t.Errorf("rejected are %+v, want %+v", out.rejects, want)

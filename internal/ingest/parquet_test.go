@@ -195,7 +195,7 @@ func TestParquet_ManyRows(t *testing.T) {
 		{
 			File: "a.parquet", Line: each*2 + 8,
 			Reason: `id "0" of source "exchange" is known with different content; the first version stays`,
-			Cells:  changed,
+			Cells:  changed, Conflict: true,
 		},
 	}
 	if !reflect.DeepEqual(out.rejects, want) {
