@@ -84,9 +84,9 @@ var packages = map[string]struct {
 			"internal/store",
 		why: "accounts are looked up in memory; the store announces changes",
 	},
-	"internal/hasher":      {may: "", why: "its process knows passwords, and nothing else"},
-	"internal/linelog":     {may: ".", why: "it writes lines, whatever they say"},
-	"internal/latency":     {may: "", why: "it counts durations, whatever takes them"},
+	"internal/hasher":  {may: "", why: "its process knows passwords, and nothing else"},
+	"internal/linelog": {may: ".", why: "it writes lines, whatever they say"},
+	"internal/latency": {may: "", why: "it counts durations, whatever takes them"},
 	"internal/metrics": {
 		may: ". internal/account internal/api internal/index internal/keys internal/limit/sharedlimit internal/linelog " +
 			"internal/notify internal/publish internal/push internal/snapshot internal/store internal/web",

@@ -80,7 +80,7 @@ func (v *service) listenAdmin(ctx context.Context) (err error) {
 	return nil
 }
 
-// Limits of the connections of --admin-addr. A profile may take as long as it is asked to. More than so many connections
+// Limits of the connections of --admin-addr. A profile may take as long as it is asked to. More connections than these
 // wait to be accepted, so that they take no descriptors from readers and the database.
 const (
 	adminConnections   = 32

@@ -1,8 +1,8 @@
 // Package latency counts how long things take, in buckets, at next to no cost for what is measured.
 //
-// A Histogram is a handful of numbers that are raised without a lock; it allocates nothing and knows no labels. Code that
-// measures several things has one for each, made in advance. Reading one takes no lock either: counts that are raised
-// meanwhile may be there in part, which does no harm, because the next reading has them.
+// A Histogram is a handful of numbers that are raised without a lock; it allocates nothing and knows no labels. Code
+// that measures several things has one for each, made in advance. Reading one takes no lock either: counts that are
+// raised meanwhile may be there in part, which does no harm, because the next reading has them.
 package latency
 
 import (

@@ -17,7 +17,7 @@ type Made struct {
 
 type made struct{ values, prints, records, manifests, checkpoints count }
 
-// count is a number that is read while it grows. Unlike atomic.Int64 it can be part of what is copied before it is used.
+// count is a number that is read while it grows. Unlike atomic.Int64 it can be part of what is copied before its use.
 type count int64
 
 func (c *count) add(n int)   { atomic.AddInt64((*int64)(c), int64(n)) }
