@@ -239,3 +239,24 @@ func TestDocs_ClientsAreShort(t *testing.T) {
 		}
 	}
 }
+
+// TestDocs_ClientsInReadme checks that the README has the programs of docs/clients.md, which other tests run.
+func TestDocs_ClientsInReadme(t *testing.T) {
+	t.Parallel()
+	const readme, begin, end = "../../README.md", "<!-- clients:begin -->\n", "<!-- clients:end -->\n"
+	var want strings.Builder
+	section := regexp.MustCompile("(?ms)^## ([^\n]+)\n.*?(^```[a-z]+\n.*?^```\n)")
+	for _, found := range section.FindAllStringSubmatch(readDocument(t, clientsDocument), -1) {
+		fmt.Fprintf(&want, "<details><summary>%s</summary>\n\n%s\n</details>\n", found[1], found[2])
+	}
+	text := readDocument(t, readme)
+	head, rest, _ := strings.Cut(text, begin)
+	got, tail, ok := strings.Cut(rest, end)
+	if !ok {
+		t.Fatalf("%s has no %s and %s", readme, begin, end)
+	}
+	if got != want.String() && !*update {
+		t.Errorf("%s has:\n%s\n%s has:\n%s", readme, got, clientsDocument, want.String())
+	}
+	writeDocument(t, readme, head+begin+want.String()+end+tail)
+}
