@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
@@ -27,9 +26,8 @@ type member struct {
 // members are what an archive for a platform has, in a folder of its own.
 func (b *builder) members(p platform) ([]member, error) {
 	folder := b.archiveName(p)
-	program := b.program(p)
 	list := []member{
-		{path.Join(folder, filepath.Base(program)), program, 0o755},
+		{path.Join(folder, "assay"), b.program(p), 0o755},
 		{path.Join(folder, "LICENSE"), filepath.Join(b.root, "LICENSE"), 0o644},
 		{path.Join(folder, "README.md"), filepath.Join(b.root, "README.md"), 0o644},
 		{path.Join(folder, "CHANGELOG.md"), filepath.Join(b.root, "CHANGELOG.md"), 0o644},
@@ -50,18 +48,15 @@ func (b *builder) archiveName(p platform) string {
 	return fmt.Sprintf("assay-%s-%s-%s", b.version, p.os, p.arch)
 }
 
-// writeArchives writes an archive for each platform: zip for Windows, tar.gz for the others.
+// writeArchives writes an archive for each platform.
 func (b *builder) writeArchives() error {
 	for _, p := range b.platforms {
 		list, err := b.members(p)
 		if err != nil {
 			return err
 		}
-		name, write := b.archiveName(p)+".tar.gz", writeTar
-		if p.os == "windows" {
-			name, write = b.archiveName(p)+".zip", writeZip
-		}
-		if err := create(filepath.Join(b.out, name), func(w io.Writer) error { return write(w, list, b.at) }); err != nil {
+		name := b.archiveName(p) + ".tar.gz"
+		if err := create(filepath.Join(b.out, name), func(w io.Writer) error { return writeTar(w, list, b.at) }); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -91,26 +86,6 @@ func writeTar(w io.Writer, list []member, at time.Time) (err error) {
 		}
 	}
 	return errors.Join(archive.Close(), packed.Close())
-}
-
-func writeZip(w io.Writer, list []member, at time.Time) error {
-	archive := zip.NewWriter(w)
-	for _, m := range list {
-		text, err := os.ReadFile(m.source)
-		if err != nil {
-			return err
-		}
-		header := zip.FileHeader{Name: m.name, Method: zip.Deflate, Modified: at}
-		header.SetMode(m.mode)
-		file, err := archive.CreateHeader(&header)
-		if err != nil {
-			return err
-		}
-		if _, err := file.Write(text); err != nil {
-			return err
-		}
-	}
-	return archive.Close()
 }
 
 const checksums = "SHA256SUMS"

@@ -1,6 +1,6 @@
 // Command dist builds what a release consists of, in a folder:
 //
-//   - archives with the program for Linux, macOS and Windows,
+//   - archives with the program for Linux and macOS,
 //   - packages for Debian and for distributions with rpm, with a hardened systemd service,
 //   - a container image, as an archive in the OCI layout,
 //   - a bill of materials, and the checksums of all of it.
@@ -49,7 +49,6 @@ type platform struct{ os, arch string }
 var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"},
 	{"darwin", "amd64"}, {"darwin", "arm64"},
-	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
 // builder builds a release.
@@ -66,11 +65,7 @@ type builder struct {
 
 // program is where the program for a platform is.
 func (b *builder) program(p platform) string {
-	name := filepath.Join(b.staged, p.os+"-"+p.arch, "assay")
-	if p.os == "windows" {
-		name += ".exe"
-	}
-	return name
+	return filepath.Join(b.staged, p.os+"-"+p.arch, "assay")
 }
 
 func (b *builder) build(version string) (err error) {
