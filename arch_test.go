@@ -209,8 +209,9 @@ var packages = map[string]struct {
 	},
 	"internal/apitest": {
 		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
-			"internal/index internal/intake internal/keys internal/links internal/mcp internal/memory internal/notify internal/push internal/seal internal/share internal/sites " +
-			"internal/snapshot internal/store internal/store/storetest internal/tokens internal/usage internal/web internal/webhook tools/strict",
+			"internal/index internal/intake internal/keys internal/links internal/mcp internal/memory internal/notify " +
+			"internal/push internal/seal internal/share internal/sites internal/snapshot internal/store " +
+			"internal/store/storetest internal/tokens internal/usage internal/web internal/webhook tools/strict",
 		why: "tests of the server's packages need the whole server",
 	},
 	"tools/relay":          {may: "", why: "it relays bytes between any two programs"},

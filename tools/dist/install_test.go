@@ -33,12 +33,12 @@ type machine struct {
 const prepare = `set -e
 ip link set lo up
 mount -t tmpfs tmpfs "$0"
-mkdir "$0/upper" "$0/work" "$0/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$0/upper,workdir=$0/work" "$0/root"
-mount -t proc proc "$0/root/proc"
-mount --rbind /dev "$0/root/dev"
-mount -t tmpfs tmpfs "$0/root/run"
-mount -t tmpfs tmpfs "$0/root/tmp"
+mkdir "$0/upper" "$0/work" "$0/merged"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$0/upper,workdir=$0/work" "$0/merged"
+mount -t proc proc "$0/merged/proc"
+mount --rbind /dev "$0/merged/dev"
+mount -t tmpfs tmpfs "$0/merged/run"
+mount -t tmpfs tmpfs "$0/merged/tmp"
 echo ready
 exec cat`
 
@@ -62,7 +62,7 @@ func newMachine(t *testing.T) *machine {
 		_ = cmd.Wait()
 		t.Fatalf("no machine to install on, which takes root rights, or sudo without a password: %s", &errs)
 	}
-	return &machine{t, filepath.Join(base, "root"), first(t, cmd.Process.Pid)}
+	return &machine{t, filepath.Join(base, "merged"), first(t, cmd.Process.Pid)}
 }
 
 // first is the first process of the namespace that unshare has made: the last of its descendants.
@@ -202,7 +202,8 @@ func TestInstall(t *testing.T) {
 		t.Errorf("the configuration ends with %s", got)
 	}
 	m.serve(func(url string) {
-		if got := m.run("curl", "--fail", "--silent", "--retry", "20", "--retry-connrefused", url+"/api/gpu-types"); !strings.Contains(got, `"success":true`) {
+		got := m.run("curl", "--fail", "--silent", "--retry", "20", "--retry-connrefused", url+"/api/gpu-types")
+		if !strings.Contains(got, `"success":true`) {
 			t.Errorf("it serves %s", got)
 		}
 	})

@@ -71,7 +71,10 @@ func (b *builder) packageInfo(p platform, kind string) (*nfpm.Info, error) {
 				PostInstall: script("postinstall.sh"), PreRemove: script("preremove.sh"), PostRemove: script("postremove.sh"),
 			},
 			Deb: nfpm.Deb{Compression: "zstd"},
-			RPM: nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Group: "System Environment/Daemons", Summary: "market-data server for compute"},
+			RPM: nfpm.RPM{
+				Compression: "zstd", BuildHost: "localhost", Group: "System Environment/Daemons",
+				Summary: "market-data server for compute",
+			},
 		},
 	}
 	if kind == "rpm" {
