@@ -85,11 +85,13 @@ var packages = map[string]struct {
 		why: "accounts are looked up in memory; the store announces changes",
 	},
 	"internal/hasher":  {may: "", why: "its process knows passwords, and nothing else"},
+	"internal/disk":    {may: "", why: "it asks the system about a folder, whatever is in it"},
+	"internal/doctor":  {may: "internal/disk internal/files", why: "a machine is examined without what runs on it"},
 	"internal/linelog": {may: ".", why: "it writes lines, whatever they say"},
 	"internal/latency": {may: "", why: "it counts durations, whatever takes them"},
 	"internal/metrics": {
-		may: ". internal/account internal/api internal/index internal/keys internal/limit/sharedlimit internal/linelog " +
-			"internal/notify internal/publish internal/push internal/snapshot internal/store internal/web",
+		may: ". internal/account internal/api internal/disk internal/index internal/keys internal/limit/sharedlimit " +
+			"internal/linelog internal/notify internal/publish internal/push internal/snapshot internal/store internal/web",
 		why: "it reads what the parts of a server know, and none of them knows it",
 	},
 	"internal/flatparquet": {may: "", why: "how a file is read does not depend on what is in it"},

@@ -97,6 +97,10 @@ func (c *configFile) findCommand(root *cobra.Command, table []string) (*cobra.Co
 				nearest(word, subcommandNames(cmd)))
 		}
 		cmd = children[found]
+		if other := cmd.Annotations[settingsOf]; other != "" {
+			return nil, c.mistake(table[:i+1], fmt.Sprintf("there is no section [%s]: assay %s reads [%s]",
+				word, word, other), "")
+		}
 	}
 	return cmd, nil
 }

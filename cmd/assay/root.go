@@ -67,7 +67,7 @@ Exit codes:
 	addGroup(root, groupAccess, newKeyCommand(s), newIngestKeyCommand(s), newAccountCommand(s), newOrgCommand(s),
 		newGrantCommand(s), newUsageCommand(s), newAuditLogCommand(s))
 	addGroup(root, groupOperate, newDBCommand(s), newBackupCommand(s), newMigrateCommand(s), newConfigCommand(s),
-		newCompletionCommand(s), newManCommand(s), newVersionCommand(s))
+		newDoctorCommand(s), newCompletionCommand(s), newManCommand(s), newVersionCommand(s))
 	help := withoutSettings(newHelpCommand())
 	addGroup(root, groupOperate, help)
 	root.SetHelpCommand(help)

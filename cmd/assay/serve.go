@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -179,11 +178,8 @@ func (v *service) warnReadable() {
 		paths = append(paths, file)
 	}
 	if readable := files.ReadableByAll(paths...); len(readable) > 0 {
-		for i, name := range readable {
-			readable[i] = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-		}
 		v.log.Warn("every user of this machine can read the database's folder or files in it: run the command",
-			"command", "chmod go-rwx "+strings.Join(readable, " "))
+			"command", files.MakePrivate(readable))
 	}
 }
 

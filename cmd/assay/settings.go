@@ -83,7 +83,7 @@ func fillFlag(cmd *cobra.Command, f *pflag.Flag, file *configFile) (source strin
 		return source, err
 	}
 	if file != nil {
-		if value, ok := file.find(commandWords(cmd), f.Name); ok {
+		if value, ok := file.find(settingsWords(cmd), f.Name); ok {
 			return value.source(), value.set(f)
 		}
 	}
@@ -111,3 +111,14 @@ func environmentVariable(flag string) string {
 
 // commandWords are the words that name a command, without assay.
 func commandWords(cmd *cobra.Command) []string { return strings.Fields(cmd.CommandPath())[1:] }
+
+// settingsOf names, by an annotation, the command whose section of the configuration file another one reads.
+const settingsOf = "settings-of"
+
+// settingsWords are the words of the section that a command reads.
+func settingsWords(cmd *cobra.Command) []string {
+	if other := cmd.Annotations[settingsOf]; other != "" {
+		return strings.Fields(other)
+	}
+	return commandWords(cmd)
+}

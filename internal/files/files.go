@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // private is the mode of a file that only its owner can read and write.
@@ -46,6 +47,15 @@ func ReadableByAll(names ...string) (readable []string) {
 		}
 	}
 	return readable
+}
+
+// MakePrivate is the command that lets only the owner read files and folders.
+func MakePrivate(names []string) string {
+	command := "chmod go-rwx"
+	for _, name := range names {
+		command += " '" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return command
 }
 
 // Write creates a file that only its owner can read, with the given content.

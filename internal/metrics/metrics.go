@@ -23,6 +23,7 @@ import (
 
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/api"
+	"github.com/assaydata/assay/internal/disk"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/linelog"
@@ -169,9 +170,9 @@ func (c *collector) state(e emitter) {
 		e.send(deliveries, float64(a.MailsDelivered), "email", "delivered")
 		e.send(deliveries, float64(a.MailsFailed), "email", "failed")
 	}
-	if free, size, ok := diskSpace(c.Folder); ok && c.Folder != "" {
-		e.send(diskFree, float64(free))
-		e.send(diskSize, float64(size))
+	if space, ok := disk.SpaceOf(c.Folder); ok {
+		e.send(diskFree, float64(space.Free))
+		e.send(diskSize, float64(space.Size))
 	}
 }
 

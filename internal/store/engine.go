@@ -16,6 +16,8 @@ type engine interface {
 	Clock(ctx context.Context) (at time.Time, ok bool, err error)
 	// Lag returns the time since the database was last known to have everything that was committed. Only a replica lags.
 	Lag() time.Duration
+	// Server returns what an operator has set up about the database's server; ok is false if it has none.
+	Server(ctx context.Context) (s Server, ok bool, err error)
 	// ReleaseMemory frees the memory that bulk writes use, and uses little from here on.
 	ReleaseMemory(ctx context.Context) error
 	// Backup writes a consistent copy of the database to a new file, while others read and write.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -82,6 +83,29 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Redis, error)
 
 // connect makes the first probe. A Redis that does not respond is left to Run.
 func connect(ctx context.Context, options *redis.UniversalOptions, log *slog.Logger) *Redis {
+	r := newRedis(ctx, options, log)
+	if err := r.probe(ctx); err != nil {
+		r.lost <- struct{}{}
+		r.log.Warn("the limits are counted by this node alone until Redis answers", "error", err)
+		return r
+	}
+	r.shared.Store(true)
+	return r
+}
+
+// Check returns why the Redis at an address cannot count limits, or nil. The error does not contain the address, which
+// may have a password.
+func Check(ctx context.Context, address string) error {
+	options, err := parseAddress(address)
+	if err != nil {
+		return err
+	}
+	r := newRedis(ctx, options, slog.New(slog.DiscardHandler))
+	return errors.Join(r.probe(ctx), r.Close())
+}
+
+// newRedis does not connect yet.
+func newRedis(ctx context.Context, options *redis.UniversalOptions, log *slog.Logger) *Redis {
 	redis.SetLogger(silence{}) // it would write to standard error, in its own format; failures are returned as errors too
 	r := &Redis{
 		Wait:        callTimeout,
@@ -97,12 +121,6 @@ func connect(ctx context.Context, options *redis.UniversalOptions, log *slog.Log
 	r.now = r.since
 	r.id, r.digits = newID()
 	r.open, r.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := r.probe(ctx); err != nil {
-		r.lost <- struct{}{}
-		r.log.Warn("the limits are counted by this node alone until Redis answers", "error", err)
-		return r
-	}
-	r.shared.Store(true)
 	return r
 }
 
