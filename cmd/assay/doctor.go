@@ -32,12 +32,12 @@ schema, the signing key, the port, proxies, and every server that a setting
 names. Nothing is changed.
 
 Each line is ok, a warning or a problem, and says what to do about it. The exit
-code is 1 if there is a problem. Run it as the user that the server runs as, with
-the settings of the server: it takes all flags of assay serve, and reads its
-section of the configuration file.`,
+code is 1 if there is a problem. Run it as the user of the server and with its
+settings: it takes all flags of assay serve, and reads the section of serve in
+the configuration file.`,
 		Example: `  assay doctor --dir data
-  sudo -u assay assay doctor --config /etc/assay/assay.toml
-  assay doctor --config assay.toml --json`,
+  assay doctor --config /etc/assay/assay.toml
+  assay doctor --addr 0.0.0.0:8080 --json`,
 		Args:        arguments(),
 		Annotations: map[string]string{settingsOf: "serve"},
 		RunE: func(cmd *cobra.Command, _ []string) error {

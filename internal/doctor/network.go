@@ -120,7 +120,7 @@ func Descriptors(limit, needed int) Finding {
 	if limit < needed {
 		fix := fmt.Sprintf("LimitNOFILE=%d in the systemd unit, or ulimit -n %d, or a lower --max-connections",
 			needed, needed)
-		return warning(subject, fix, "a process of this user may open %d, and needs %d to serve --max-connections", limit, needed)
+		return warning(subject, fix, "a process of this user may open %d, and needs %d for --max-connections", limit, needed)
 	}
 	return ok(subject, "a process of this user may open %d, and needs %d", limit, needed)
 }
