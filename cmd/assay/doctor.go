@@ -25,7 +25,7 @@ func newDoctorCommand(s *streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine this machine and the settings of serve, and say what to fix",
+		Short: "Examine this machine and the settings of serve",
 		Long: `Examine what assay serve would run on and with: the folder of the data and who
 may read it, the disk, the clock, the limit of open files, the database and its
 schema, the signing key, the port, proxies, and every server that a setting
