@@ -65,7 +65,7 @@ var packages = map[string]struct {
 	"internal/sites":    {may: ". internal/family", why: "a response depends only on the list of sites and the query"},
 	"internal/limit":    {may: "", why: "a limiter counts keys of any type"},
 	"internal/store": {
-		may: ". internal/cache internal/latency internal/merkle internal/proof verifier",
+		may: ". internal/cache internal/latency internal/merkle internal/proof internal/tracing verifier",
 		why: "the database stores what others compute and decides nothing; the log is hashed as it is written",
 	},
 	"internal/merkle": {may: "", why: "a tree over entries does not depend on what they say"},
@@ -84,11 +84,13 @@ var packages = map[string]struct {
 			"internal/store",
 		why: "accounts are looked up in memory; the store announces changes",
 	},
-	"internal/hasher":  {may: "", why: "its process knows passwords, and nothing else"},
-	"internal/disk":    {may: "", why: "it asks the system about a folder, whatever is in it"},
-	"internal/doctor":  {may: "internal/disk internal/files", why: "a machine is examined without what runs on it"},
-	"internal/linelog": {may: ".", why: "it writes lines, whatever they say"},
-	"internal/latency": {may: "", why: "it counts durations, whatever takes them"},
+	"internal/hasher":              {may: "", why: "its process knows passwords, and nothing else"},
+	"internal/disk":                {may: "", why: "it asks the system about a folder, whatever is in it"},
+	"internal/doctor":              {may: "internal/disk internal/files", why: "a machine is examined without what runs on it"},
+	"internal/tracing":             {may: "", why: "it times work, whatever is done"},
+	"internal/tracing/tracingtest": {may: "", why: "a collector that judges our traces is made without our code"},
+	"internal/linelog":             {may: ".", why: "it writes lines, whatever they say"},
+	"internal/latency":             {may: "", why: "it counts durations, whatever takes them"},
 	"internal/metrics": {
 		may: ". internal/account internal/api internal/disk internal/index internal/keys internal/limit/sharedlimit " +
 			"internal/linelog internal/notify internal/publish internal/push internal/snapshot internal/store internal/web",
@@ -131,7 +133,8 @@ var packages = map[string]struct {
 		why: "it reads what sources reported, and computes nothing from it",
 	},
 	"internal/publish": {
-		may: ". internal/index internal/observed internal/proof internal/store internal/utilization internal/values verifier",
+		may: ". internal/index internal/observed internal/proof internal/store internal/tracing " +
+			"internal/utilization internal/values verifier",
 		why: "it writes for readers that may be other processes",
 	},
 	"internal/verify": {
@@ -163,7 +166,8 @@ var packages = map[string]struct {
 	"internal/table": {may: ".", why: "a table is made of the text of a response, whatever it is about"},
 	"internal/web": {
 		may: ". internal/access internal/cache internal/http1 internal/httperror internal/latency internal/limit " +
-			"internal/limit/sharedlimit internal/memfile internal/push internal/redact internal/table",
+			"internal/limit/sharedlimit internal/memfile internal/push internal/redact internal/table " +
+			"internal/tracing",
 		why: "the transport knows no market data and cannot reach the database",
 	},
 	"internal/push": {may: "", why: "it sends events to connections, whatever they say"},
@@ -201,7 +205,8 @@ var packages = map[string]struct {
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"internal/intake": {
-		may: ". internal/access internal/files internal/ingest internal/keys internal/proof internal/store internal/web verifier",
+		may: ". internal/access internal/files internal/ingest internal/keys internal/proof internal/store " +
+			"internal/tracing internal/web verifier",
 		why: "it imports what arrives over HTTP or in a folder, and neither computes nor publishes",
 	},
 	"docs": {may: "", why: "documents are texts"},

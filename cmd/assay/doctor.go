@@ -103,7 +103,9 @@ func examine(ctx context.Context, config *serverConfig) (found []doctor.Finding)
 func examineSettings(config *serverConfig) (found []doctor.Finding) {
 	_, mailErr := config.alerts.mail()
 	_, providerErr := config.signIn.provider(wallTime, slog.New(slog.DiscardHandler))
+	_, headersErr := config.traces.headers()
 	for _, err := range []error{
+		headersErr,
 		config.node.check(config.location), config.admin.check(), mailErr, providerErr,
 		config.signIn.checkSecretKey(config.location),
 	} {
@@ -128,7 +130,9 @@ func examineFolders(config *serverConfig) []doctor.Finding {
 	}
 	found := doctor.Folder("folder", location.folder(), hasDatabase, missing)
 	private := location.paths()
-	for _, file := range []string{config.signIn.secretKeyFile, config.signIn.secretFile, config.alerts.passwordFile} {
+	for _, file := range []string{
+		config.signIn.secretKeyFile, config.signIn.secretFile, config.alerts.passwordFile, config.traces.headersFile,
+	} {
 		if file != "" {
 			private = append(private, file)
 		}
@@ -257,6 +261,7 @@ func examineOthers(ctx context.Context, config *serverConfig) []doctor.Finding {
 	type named struct{ flag, address string }
 	others := []named{
 		{"--oidc-issuer", config.signIn.issuer}, {"--smtp", config.alerts.smtp.Address}, {"--anchor", config.node.anchor},
+		{"--traces", config.traces.url},
 	}
 	for _, peer := range config.node.witnesses {
 		others = append(others, named{"--witness", peer.URL})

@@ -69,7 +69,7 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		return v.config.signIn.protect(n.accounts, v.config.location, v.listener.Addr(), v.log)
 	})
 	reportReady := sync.OnceFunc(func() { ready(v.listener.Addr().String()) })
-	lasting, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives the signal: a draining node still serves
+	lasting, stop := context.WithCancel(v.tracer.With(context.WithoutCancel(ctx))) // outlives the signal, to drain
 	defer stop()
 	group, running := errgroup.WithContext(lasting)
 	group.Go(func() error { return n.server.Serve(running, v.listener) })
@@ -96,7 +96,9 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 	})
 	reportReady()
 	n.notify(daemon.SdNotifyReady)
-	return errors.Join(group.Wait(), n.lastFlush(ctx))
+	err = errors.Join(group.Wait(), n.lastFlush(ctx))
+	n.lastTraces(ctx)
+	return err
 }
 
 // newNode creates the parts. None of them has read anything yet.
@@ -119,7 +121,7 @@ func (v *service) newNode() (*node, error) {
 		SigningKey: func(ctx context.Context, db *store.DB) (ed25519.PrivateKey, error) {
 			return commandSigningKey(ctx, db, v.config.location.folder())
 		},
-		Folder: os.TempDir(), Now: v.now, Log: v.log,
+		Folder: os.TempDir(), Traces: v.tracer, Now: v.now, Log: v.log,
 	})
 	n.api = api.New(api.Config{
 		Snapshots: n.follower.Holder, Status: n.status, Limits: v.limits, Program: newVersion().program(), Now: v.now,
@@ -263,8 +265,8 @@ func (n *node) newServer() (*web.Server, error) {
 		Log: n.log, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status,
 		Pages:        share.Announce(pages, config.signIn.publicURL),
-		StandardHTTP: config.standardHTTP,
-		Data:         n.api.Data, Key: n.keyring.Lookup, WatchKey: n.keyring.Watch, Hub: n.hub, Count: n.counter.Count,
+		StandardHTTP: config.standardHTTP, Traces: n.tracer,
+		Data: n.api.Data, Key: n.keyring.Lookup, WatchKey: n.keyring.Watch, Hub: n.hub, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), agents.Routes(),
 		mcp.DocumentRoutes(), shared.Routes(), n.intake.Routes())
 	if err != nil {

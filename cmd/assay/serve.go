@@ -23,6 +23,7 @@ import (
 	"github.com/assaydata/assay/internal/linelog"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 func newServeCommand(s *streams) *cobra.Command {
@@ -96,6 +97,7 @@ type service struct {
 	store     *store.DB    // nil until it is open
 	data      *store.DB    // what market data is read from: the store, or a replica of it
 	opened    atomic.Bool
+	tracer    *tracing.Tracer               // nil without --traces
 	limits    *sharedlimit.Redis            // nil if this node counts limits alone
 	publisher *publish.Publisher            // nil on a node that only reads
 	parts     []func(context.Context) error // loops that run next to the server
@@ -133,6 +135,10 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 		return nil, err
 	}
 	v.warnReadable()
+	if err := v.openTraces(ctx); err != nil {
+		v.close()
+		return nil, err
+	}
 	if config.node.role.Reads() {
 		if err := v.openLimits(ctx); err != nil {
 			v.close()

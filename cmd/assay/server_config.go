@@ -38,6 +38,7 @@ type serverConfig struct {
 	signIn         signInConfig
 	alerts         alertConfig
 	admin          adminConfig
+	traces         traceConfig
 	node           nodeConfig
 	again          func() (next serverConfig, restart []string, err error) // reads the configuration again; see readAgain
 }
@@ -98,6 +99,7 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	c.signIn.register(cmd)
 	c.alerts.register(cmd)
 	c.admin.register(cmd)
+	c.traces.register(cmd)
 }
 
 func (c *serverConfig) setAddr(text string) error {

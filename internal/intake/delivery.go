@@ -8,6 +8,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/ingest"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 // delivery is what is delivered, and by whom.
@@ -79,8 +80,10 @@ type run struct {
 }
 
 // take stores a delivery. The result says what was stored, also if there is an error.
-func (s *Service) take(ctx context.Context, db *store.DB, d delivery, content io.Reader) (*run, error) {
-	r := &run{delivery: d, result: &Result{
+func (s *Service) take(ctx context.Context, db *store.DB, d delivery, content io.Reader) (r *run, err error) {
+	ctx, end := tracing.Work(ctx, "import "+d.family.Name)
+	defer func() { end(err) }()
+	r = &run{delivery: d, result: &Result{
 		Family: d.family.Name, Source: d.source, DryRun: d.dryRun, Batches: []Batch{}, Rejects: []Reject{},
 	}}
 	catalog, err := db.Catalog(ctx)

@@ -168,7 +168,7 @@ func familyNames() []string {
 // store stores the body of a request. What was received whole is stored even if the sender does not wait for the
 // response.
 func (s *Service) store(r *web.Request, db *store.DB, d delivery, actor string) (*Result, error) {
-	ctx := store.WithActor(context.WithoutCancel(r.Context()), actor)
+	ctx := s.Traces.With(store.WithActor(context.WithoutCancel(r.Context()), actor))
 	body := r.Upload()
 	defer body.Close()
 	d.stored = body.KeepOpen // a whole file of Parquet is stored after the last byte has arrived

@@ -17,6 +17,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 // Config is what a service needs.
@@ -26,7 +27,8 @@ type Config struct {
 	Draining func() bool // whether this node is shutting down
 	// SigningKey returns the key that signs receipts; nil if there is none.
 	SigningKey func(ctx context.Context, db *store.DB) (ed25519.PrivateKey, error)
-	Folder     string // for bodies that must be on a disk to be read
+	Folder     string          // for bodies that must be on a disk to be read
+	Traces     *tracing.Tracer // nil: deliveries are not traced
 	Now        func() time.Time
 	Log        *slog.Logger
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 // Publisher computes and publishes.
@@ -147,6 +148,8 @@ func (p *Publisher) withLock(ctx context.Context, work func(context.Context) err
 func (p *Publisher) publishVersion(
 	ctx context.Context, progress func(at int64), choose spanChooser,
 ) (records int, more bool, err error) {
+	ctx, end := tracing.Start(ctx, "publish a version")
+	defer func() { end(err) }()
 	s, err := p.begin(ctx)
 	if err != nil {
 		return 0, false, err

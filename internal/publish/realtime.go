@@ -9,6 +9,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 // realtimeBack is how far back missed prints are made: as far as the API shows them.
@@ -29,7 +30,9 @@ const (
 func (p *Publisher) Realtime(ctx context.Context) error { return p.realtime(ctx, math.MaxInt64) }
 
 // realtime makes those that end no later than the limit.
-func (p *Publisher) realtime(ctx context.Context, limit int64) error {
+func (p *Publisher) realtime(ctx context.Context, limit int64) (err error) {
+	ctx, end := tracing.Start(ctx, "print in real time")
+	defer func() { end(err) }()
 	schedule, err := LoadSchedule(ctx, p.Store)
 	if err != nil {
 		return err

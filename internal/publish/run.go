@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 // retryAfter is how long the loop waits after a failed pass.
@@ -50,6 +51,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 func (p *Publisher) pass(
 	ctx context.Context, guards *guards, seen *firstSeen,
 ) (delay time.Duration, held string, err error) {
+	ctx, end := tracing.Work(ctx, "publish what is due")
+	defer func() { end(err) }()
 	if held, err = guards.clock.check(ctx); err != nil || held != "" {
 		return 0, held, err
 	}

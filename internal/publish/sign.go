@@ -9,15 +9,18 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/proof"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tracing"
 	"github.com/assaydata/assay/verifier"
 )
 
 // Sign signs a manifest for every day that has ended and whose records have changed since its last manifest, and then a
 // checkpoint of the log. Without a key it does nothing: the days and the log stay unsigned.
-func (p *Publisher) Sign(ctx context.Context) error {
+func (p *Publisher) Sign(ctx context.Context) (err error) {
 	if p.Key == nil {
 		return nil
 	}
+	ctx, end := tracing.Start(ctx, "sign")
+	defer func() { end(err) }()
 	if err := p.useCurrentKey(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/observed"
 	"github.com/assaydata/assay/internal/store"
+	"github.com/assaydata/assay/internal/tracing"
 	"github.com/assaydata/assay/internal/utilization"
 	"github.com/assaydata/assay/internal/values"
 )
@@ -52,6 +53,8 @@ func ofValues(c store.Counters) store.Counters {
 func (p *Publisher) recordValues(
 	ctx context.Context, schedule index.Schedule, counters store.Counters, now int64,
 ) (records int, err error) {
+	ctx, end := tracing.Start(ctx, "record values")
+	defer func() { end(err) }()
 	list, next, err := p.newValues(ctx, schedule, counters, now)
 	if err == nil && len(list) > 0 {
 		err = p.Store.AddValueRecords(ctx, counters, list)

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 //go:embed migrations
@@ -323,8 +324,14 @@ func scanRaw(
 // transact runs f in a transaction. After the context has ended, the error is the context's: the database would only
 // report that it was interrupted, rolled back or closed.
 func (db *DB) transact(ctx context.Context, write bool, f func(*tx) error) error {
+	name := "store read"
+	if write {
+		name = "store write"
+	}
+	ctx, end := tracing.Start(ctx, name)
 	began := time.Now()
 	err := db.transactOnce(ctx, write, f)
+	end(err)
 	db.countTransaction(write, time.Since(began), err)
 	return err
 }

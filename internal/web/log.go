@@ -56,6 +56,9 @@ func (r *Request) appendLogLine(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `,"micros":`...), r.took.Microseconds(), 10)
 	dst = r.client.AppendTo(append(dst, `,"client":"`...))
 	dst = append(dst, '"')
+	if r.span != nil {
+		dst = append(append(append(dst, `,"trace":"`...), r.span.TraceID()...), '"')
+	}
 	if r.caller.KeyID != "" {
 		dst = assay.AppendString(append(dst, `,"key":`...), r.caller.KeyID)
 	}
@@ -75,6 +78,9 @@ func (r *Request) appendTextLine(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, " bytes="...), r.out.bytes, 10)
 	dst = strconv.AppendInt(append(dst, " micros="...), r.took.Microseconds(), 10)
 	dst = r.client.AppendTo(append(dst, " client="...))
+	if r.span != nil {
+		dst = append(append(dst, " trace="...), r.span.TraceID()...)
+	}
 	if r.caller.KeyID != "" {
 		dst = appendTextValue(append(dst, " key="...), r.caller.KeyID)
 	}

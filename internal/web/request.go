@@ -14,6 +14,7 @@ import (
 	"github.com/assaydata/assay/internal/access"
 	"github.com/assaydata/assay/internal/http1"
 	"github.com/assaydata/assay/internal/table"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 // Request is one request on its way through the server. It is valid until its handler returns.
@@ -28,13 +29,14 @@ type Request struct {
 	now      time.Time
 	client   netip.Addr
 	caller   assay.Caller
-	format   *table.Format // requested for the rows; nil for JSON
-	facts    []table.Fact  // for a table that has room for them
-	past     bool          // whether the response is about a past that can no longer change
-	inner    *Request      // that this one serves; nil if it serves itself
-	cause    error         // of a failure of the server, for the log
-	page     bool          // whether it is for a page of the dashboard
-	took     time.Duration // set at the end
+	format   *table.Format    // requested for the rows; nil for JSON
+	facts    []table.Fact     // for a table that has room for them
+	past     bool             // whether the response is about a past that can no longer change
+	inner    *Request         // that this one serves; nil if it serves itself
+	cause    error            // of a failure of the server, for the log
+	page     bool             // whether it is for a page of the dashboard
+	took     time.Duration    // set at the end
+	span     *tracing.Request // nil for a request that is not traced
 
 	pathNames  []string
 	pathValues [maxPathValues]string
@@ -53,6 +55,9 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 		params: r.params[:0], asked: r.asked[:0], logLine: r.logLine, scratch: r.scratch,
 	}
 	r.out.fast, _ = w.(*http1.Response)
+	if s.config.Traces != nil {
+		r.beginSpan()
+	}
 	if r.HasBody() {
 		r.setBodyDeadline(time.Now().Add(bodyTimeout))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/push"
+	"github.com/assaydata/assay/internal/tracing"
 )
 
 // Config is what a server needs.
@@ -38,7 +39,8 @@ type Config struct {
 	Status      *NodeStatus
 	// StandardHTTP leaves all connections to net/http.
 	StandardHTTP bool
-	Pages        Pages // the dashboard; nil for none
+	Pages        Pages           // the dashboard; nil for none
+	Traces       *tracing.Tracer // nil: requests are not traced
 	// Hub has the streams; nil for a server without routes that have any.
 	Hub *push.Hub
 
@@ -139,7 +141,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	s.inFlight.Add(1)
 	r := s.pool.Get().(*Request)
 	data := s.config.Data()
-	r.begin(s, w, hr, data)
+	r.begin(s, w, hr, data) //nolint:contextcheck // the request has the context
 	defer s.finish(r)
 	if err := s.dispatch(r, data); err != nil { //nolint:contextcheck // the request has the context
 		r.fail(err)
@@ -207,6 +209,7 @@ func (s *Server) finish(r *Request) {
 		s.config.Count(r.caller.KeyID, r.route.Path, r.out.status, r.now.UnixMilli())
 	}
 	r.took = s.config.Now().Sub(r.now)
+	r.endSpan()
 	s.trafficOf(r).count(r.caller.Tier, r.out.status, r.took)
 	r.log()
 	r.skipBody()
