@@ -260,7 +260,9 @@ func examineProxies(config *serverConfig) (found []doctor.Finding) {
 func examineOthers(ctx context.Context, config *serverConfig) []doctor.Finding {
 	type named struct{ flag, address string }
 	others := []named{
-		{"--oidc-issuer", config.signIn.issuer}, {"--smtp", config.alerts.smtp.Address}, {"--anchor", config.node.anchor},
+		{"--oidc-issuer", config.signIn.issuer},
+		{"--smtp", config.alerts.smtp.Address},
+		{"--anchor", config.node.anchor},
 		{"--traces", config.traces.url},
 	}
 	for _, peer := range config.node.witnesses {
