@@ -158,7 +158,7 @@ var packages = map[string]struct {
 	"internal/cache":     {may: "", why: "it keeps values of any type"},
 	"internal/bulk":      {may: ". internal/cache", why: "which files there are follows from what changed when"},
 	"internal/download": {
-		may: ". client internal/bulk",
+		may: ". client internal/bulk internal/files",
 		why: "it knows of a server what the client reads, and trusts none of it before it was checked",
 	},
 	"internal/files": {may: "", why: "how a file is opened does not depend on what is in it"},

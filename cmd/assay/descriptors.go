@@ -2,22 +2,11 @@ package main
 
 import (
 	"log/slog"
-	"math"
 	"runtime"
-	"syscall"
 
 	"github.com/assaydata/assay/internal/memfile"
 	"github.com/assaydata/assay/internal/web"
 )
-
-// descriptorLimit is how many files and connections this process may have open at a time.
-func descriptorLimit() int {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
-		return math.MaxInt32
-	}
-	return int(limit.Cur)
-}
 
 // reservedDescriptors are kept for the database, the publisher, Redis and files, of so many. A pool of connections to
 // PostgreSQL grows with the cores.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/client"
+	"github.com/assaydata/assay/internal/files"
 )
 
 // part is what the name of a file ends with until all of it is there.
@@ -54,7 +55,7 @@ func (d *Downloader) sync(folder string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return files.SyncFolder(dir)
 }
 
 var errWrong = errors.New("the SHA-256 of what the server sends is not the one that it has listed")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -38,9 +39,13 @@ func open(name string, how int) (*os.File, error) {
 	return file, nil
 }
 
-// ReadableByAll returns those of the named files and folders that every user of the machine can read.
+// ReadableByAll returns those of the named files and folders that every user of the machine can read. On Windows there
+// are none: who can read a file follows from its folder there, and its mode says nothing.
 func ReadableByAll(names ...string) (readable []string) {
 	const others = 0o004
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && info.Mode().Perm()&others != 0 {
 			readable = append(readable, name)
@@ -90,5 +95,5 @@ func Replace(name string, content []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return SyncFolder(folder)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -21,5 +20,5 @@ func DiskFull(err error) bool {
 			return true
 		}
 	}
-	return errors.Is(err, syscall.ENOSPC)
+	return errors.Is(err, noRoom)
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -253,11 +252,11 @@ func (e *sqliteEngine) LockPublisher(ctx context.Context) (held context.Context,
 		return nil, nil, fmt.Errorf("open the publisher's lock: %w", err)
 	}
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
+		locked, err := tryLock(file)
+		if locked {
 			return ctx, func() { _ = file.Close() }, nil // closing releases the lock
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("take the publisher's lock: %w", err), file.Close())
 		}
 		select {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
@@ -27,7 +28,7 @@ type member struct {
 func (b *builder) members(p platform) ([]member, error) {
 	folder := b.archiveName(p)
 	list := []member{
-		{path.Join(folder, "assay"), b.program(p), 0o755},
+		{path.Join(folder, p.file()), b.program(p), 0o755},
 		{path.Join(folder, "LICENSE"), filepath.Join(b.root, "LICENSE"), 0o644},
 		{path.Join(folder, "README.md"), filepath.Join(b.root, "README.md"), 0o644},
 		{path.Join(folder, "CHANGELOG.md"), filepath.Join(b.root, "CHANGELOG.md"), 0o644},
@@ -55,8 +56,11 @@ func (b *builder) writeArchives() error {
 		if err != nil {
 			return err
 		}
-		name := b.archiveName(p) + ".tar.gz"
-		if err := create(filepath.Join(b.out, name), func(w io.Writer) error { return writeTar(w, list, b.at) }); err != nil {
+		name, write := b.archiveName(p)+".tar.gz", writeTar
+		if p.os == "windows" {
+			name, write = b.archiveName(p)+".zip", writeZip
+		}
+		if err := create(filepath.Join(b.out, name), func(w io.Writer) error { return write(w, list, b.at) }); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -86,6 +90,26 @@ func writeTar(w io.Writer, list []member, at time.Time) (err error) {
 		}
 	}
 	return errors.Join(archive.Close(), packed.Close())
+}
+
+func writeZip(w io.Writer, list []member, at time.Time) error {
+	archive := zip.NewWriter(w)
+	for _, m := range list {
+		text, err := os.ReadFile(m.source)
+		if err != nil {
+			return err
+		}
+		header := zip.FileHeader{Name: m.name, Method: zip.Deflate, Modified: at}
+		header.SetMode(m.mode)
+		file, err := archive.CreateHeader(&header)
+		if err != nil {
+			return err
+		}
+		if _, err := file.Write(text); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
 }
 
 const checksums = "SHA256SUMS"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"debug/buildinfo"
@@ -135,6 +136,7 @@ func TestBuild_Twice(t *testing.T) {
 		"assay-0.6.0-1.aarch64.rpm", "assay-0.6.0-1.x86_64.rpm",
 		"assay-0.6.0-darwin-amd64.tar.gz", "assay-0.6.0-darwin-arm64.tar.gz",
 		"assay-0.6.0-linux-amd64.tar.gz", "assay-0.6.0-linux-arm64.tar.gz", "assay-0.6.0-oci.tar",
+		"assay-0.6.0-windows-amd64.zip", "assay-0.6.0-windows-arm64.zip",
 		"assay-0.6.0.cdx.json",
 		"assay_0.6.0-1_amd64.deb", "assay_0.6.0-1_arm64.deb",
 	}
@@ -147,13 +149,19 @@ func TestBuild_Twice(t *testing.T) {
 		t.Errorf("sha256sum: %v\n%s", err, out)
 	}
 	checkArchive(t, filepath.Join(folders[0], "assay-0.6.0-darwin-arm64.tar.gz"), "assay-0.6.0-darwin-arm64/assay")
+	checkArchive(t, filepath.Join(folders[0], "assay-0.6.0-windows-amd64.zip"), "assay-0.6.0-windows-amd64/assay.exe")
 	checkRPM(t, filepath.Join(folders[0], "assay-0.6.0-1.aarch64.rpm"))
 }
 
 // checkArchive checks that an archive has everything in a folder of its own, and that no line says who built it, or when.
 func checkArchive(t *testing.T, name, program string) {
 	t.Helper()
-	found := tarMembers(t, name)
+	found := map[string]time.Time{}
+	if strings.HasSuffix(name, ".zip") {
+		found = zipMembers(t, name)
+	} else {
+		found = tarMembers(t, name)
+	}
 	folder := path.Dir(program)
 	for _, want := range []string{
 		program, folder + "/LICENSE", folder + "/README.md", folder + "/CHANGELOG.md", folder + "/man/assay.1",
@@ -168,6 +176,18 @@ func checkArchive(t *testing.T, name, program string) {
 			t.Errorf("%s has %s of %s", name, member, changed)
 		}
 	}
+}
+
+func zipMembers(t *testing.T, name string) map[string]time.Time {
+	t.Helper()
+	archive, err := zip.OpenReader(name)
+	must(t, err)
+	defer archive.Close()
+	found := map[string]time.Time{}
+	for _, file := range archive.File {
+		found[file.Name] = file.Modified
+	}
+	return found
 }
 
 func tarMembers(t *testing.T, name string) map[string]time.Time {

@@ -1,6 +1,6 @@
 // Command dist builds what a release consists of, in a folder:
 //
-//   - archives with the program for Linux and macOS,
+//   - archives with the program for Linux, macOS and Windows,
 //   - packages for Debian and for distributions with rpm, with a hardened systemd service,
 //   - a container image, as an archive in the OCI layout,
 //   - a bill of materials, and the checksums of all of it.
@@ -49,6 +49,15 @@ type platform struct{ os, arch string }
 var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"},
 	{"darwin", "amd64"}, {"darwin", "arm64"},
+	{"windows", "amd64"}, {"windows", "arm64"},
+}
+
+// file is the name of the program there.
+func (p platform) file() string {
+	if p.os == "windows" {
+		return "assay.exe"
+	}
+	return "assay"
 }
 
 // builder builds a release.
@@ -65,7 +74,7 @@ type builder struct {
 
 // program is where the program for a platform is.
 func (b *builder) program(p platform) string {
-	return filepath.Join(b.staged, p.os+"-"+p.arch, "assay")
+	return filepath.Join(b.staged, p.os+"-"+p.arch, p.file())
 }
 
 func (b *builder) build(version string) (err error) {
