@@ -65,7 +65,7 @@ clean: ## remove everything the targets made, except the linter (see clean-all)
 
 .PHONY: clean-all
 clean-all: clean ## also remove the linters, which take minutes to build
-	rm -rf tools/generators/bin tools/generators/node_modules tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/mcp/node_modules tools/tessera/bin tools/vuln/bin
+	rm -rf tools/generators/bin tools/generators/node_modules tools/lint/bin tools/lint/node_modules tools/duckdb/node_modules tools/mcp/node_modules tools/nats/bin tools/tessera/bin tools/vuln/bin
 	rm -rf tools/peers/victoria/bin tools/peers/stdlib/bin tools/peers/express/node_modules
 
 ##@ Release
@@ -138,6 +138,13 @@ $(JUDGES) &: tools/tessera/go.mod tools/tessera/go.sum tools/tessera/cosigned/ma
 	cd tools/tessera && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/cosigned ./cosigned
 	@touch $(JUDGES)
 
+# The server of NATS, whose messages assay ingest nats imports.
+NATS := tools/nats/bin/nats-server
+
+$(NATS): tools/nats/go.mod tools/nats/go.sum
+	cd tools/nats && GOFLAGS=-mod=readonly $(GO) build -trimpath -o bin/nats-server github.com/nats-io/nats-server/v2
+	@touch $@
+
 # DuckDB reads what the server sends as Parquet.
 ifneq ($(NPM),)
 DUCKDB := tools/duckdb/node_modules/.package-lock.json
@@ -148,7 +155,7 @@ $(DUCKDB): tools/duckdb/package-lock.json
 endif
 
 .PHONY: script
-script: build $(JUDGES) $(DUCKDB) ## tests of the command: its packages, and scripts that run the whole program
+script: build $(JUDGES) $(NATS) $(DUCKDB) ## tests of the command: its packages, and scripts that run the whole program
 	scripts/need curl openssl python3 column nginx varnish haproxy
 	$(if $(NPM),,@echo 'npm is not installed: the test with DuckDB is left out')
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...

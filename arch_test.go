@@ -209,7 +209,8 @@ var packages = map[string]struct {
 			"internal/tracing internal/web verifier",
 		why: "it imports what arrives over HTTP or in a folder, and neither computes nor publishes",
 	},
-	"docs": {may: "", why: "documents are texts"},
+	"internal/natsqueue": {may: "internal/intake", why: "it delivers messages, whatever is in them"},
+	"docs":               {may: "", why: "documents are texts"},
 	"internal/mcp": {
 		may: ". docs internal/access internal/api internal/web verifier",
 		why: "tools call the routes of the API, and cannot reach what is behind them",

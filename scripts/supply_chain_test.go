@@ -185,6 +185,7 @@ func TestSupplyChain_VersionsArePinned(t *testing.T) {
 	for module, tool := range map[string]string{
 		"../tools/lint/go.mod": "github.com/golangci/golangci-lint/v2", "../tools/vuln/go.mod": "golang.org/x/vuln",
 		"../tools/tessera/go.mod":        "github.com/transparency-dev/tessera",
+		"../tools/nats/go.mod":           "github.com/nats-io/nats-server/v2",
 		"../tools/peers/victoria/go.mod": "github.com/VictoriaMetrics/VictoriaMetrics",
 	} {
 		text := readFile(t, module)

@@ -58,7 +58,7 @@ Exit codes:
 	root.AddGroup(commandGroups...)
 	addGroup(root, groupStart, newDemoCommand(s), newInitCommand(s), newServeCommand(s), newMCPCommand(s),
 		newDownloadCommand(s))
-	addGroup(root, groupPublish, newImportCommand(s), newTemplateCommand(s), newCatalogCommand(s),
+	addGroup(root, groupPublish, newImportCommand(s), newIngestCommand(s), newTemplateCommand(s), newCatalogCommand(s),
 		newMethodologyCommand(s), newSourceCommand(s), newPublishCommand(s), newLateCommand(s), newConflictsCommand(s),
 		newTransactionCommand(s), newRestateCommand(s), newBacktestCommand(s), newNoticeCommand(s),
 		newComplaintCommand(s))

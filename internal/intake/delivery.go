@@ -19,6 +19,8 @@ type delivery struct {
 	dryRun bool
 	admit  func() error // whether it may continue
 	stored func()       // called after each batch
+
+	refused func(ingest.Reject) // called for each row that is not stored; nil: the result is enough
 }
 
 // Result says what became of the rows of a delivery. A row is known if it was stored before, with the same content;
@@ -113,6 +115,9 @@ func (r *run) rejected(reject ingest.Reject) error {
 		r.result.Rejected++
 	}
 	r.lines.add(reject.Line)
+	if r.refused != nil {
+		r.refused(reject)
+	}
 	if len(r.result.Rejects) == listedRejects {
 		r.result.RejectsLeftOut++
 		return nil
