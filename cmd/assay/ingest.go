@@ -68,8 +68,10 @@ down, nothing is fetched. Run it next to assay serve, on the same database.`,
 	flags.StringVar(&config.queue.Credentials, "credentials", "", "`FILE` with the credentials of a NATS user")
 	flags.StringVar(&config.queue.CA, "ca", "",
 		"`FILE` with the authority of the servers' certificates (default: those of the system)")
-	addChoiceFlag(cmd, &config.family, "family", "`FAMILY` of the rows (required): "+oneOf(familyNames()), familyNames()...)
-	flags.StringVar(&config.source, "source", "", "`NAME` of the only source whose rows are imported (default: as rows say)")
+	addChoiceFlag(cmd, &config.family, "family", "`FAMILY` of the rows (required): "+oneOf(familyNames()),
+		familyNames()...)
+	flags.StringVar(&config.source, "source", "",
+		"`NAME` of the only source whose rows are imported (default: as rows say)")
 	return cmd
 }
 

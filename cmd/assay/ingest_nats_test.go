@@ -167,8 +167,8 @@ func natsFolder(t *testing.T) (dir string) {
 	return dir
 }
 
-// Rows of messages are stored; wrong ones are refused with a reason, and good ones next to them are stored. An empty message
-// has no rows.
+// Rows of messages are stored; wrong ones are refused with a reason, and good ones next to them are stored. An empty
+// message has no rows.
 func TestIngestNATS(t *testing.T) {
 	t.Parallel()
 	server := startNATS(t)
