@@ -31,9 +31,22 @@ func Postgres(t testing.TB) (address string) {
 	return newPostgres(t, Server(t))
 }
 
+// EmptyPostgres is Postgres for a database without tables.
+func EmptyPostgres(t testing.TB) (address string) {
+	t.Helper()
+	server := Server(t)
+	return dropLater(t, func() (string, func() error, error) { return createOn(t.Context(), server, "template0") })
+}
+
 func newPostgres(t testing.TB, server string) (address string) {
 	t.Helper()
-	address, remove, err := MakePostgres(t.Context(), server)
+	return dropLater(t, func() (string, func() error, error) { return MakePostgres(t.Context(), server) })
+}
+
+// dropLater creates a database and drops it when the test ends.
+func dropLater(t testing.TB, create func() (address string, remove func() error, err error)) string {
+	t.Helper()
+	address, remove, err := create()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +64,14 @@ func MakePostgres(ctx context.Context, server string) (address string, remove fu
 	if err != nil {
 		return "", nil, fmt.Errorf("create the template of the test databases: %w", err)
 	}
+	return createOn(ctx, server, name)
+}
+
+// createOn creates a copy of a database.
+func createOn(ctx context.Context, server, template string) (address string, remove func() error, err error) {
 	database := "assay_test_" + rand.Text()
 	// Copying files costs the server a quarter of what logging every page does.
-	err = execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q STRATEGY file_copy`, database, name))
+	err = execOn(ctx, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q STRATEGY file_copy`, database, template))
 	if err != nil {
 		return "", nil, err
 	}
