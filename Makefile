@@ -383,13 +383,23 @@ bench-short: build
 	$(SERVICES) $(GO) run ./tools/bench -nodes -short
 	$(GO) run ./tools/bench -reach -short
 
+# The last release, which the drill upgrades from. It is built from its commit, in a folder of its own.
+RELEASE        ?= 7e87c1df4129
+BEFORE_RELEASE := bin/release-$(RELEASE)/bin/assay
+
+$(BEFORE_RELEASE):
+	@git cat-file -e $(RELEASE)^{commit} || { echo 'the commit of the last release, $(RELEASE), is not in this clone: git fetch --unshallow' >&2; exit 1; }
+	git worktree prune
+	git worktree add --detach bin/release-$(RELEASE) $(RELEASE)
+	cd bin/release-$(RELEASE) && $(GO) build -o bin/assay ./cmd/assay
+
 DRILL_NEEDS := postgres etcd haproxy patroni redis-server prometheus
 
 .PHONY: drill drill-short
-drill: build bin/assay-clock ## break what a cluster depends on, let incidents happen, and write docs/operate.md (some minutes)
+drill: build bin/assay-clock $(BEFORE_RELEASE) ## break what a cluster depends on, let incidents happen, and write docs/operate.md (some minutes)
 	scripts/need $(DRILL_NEEDS)
 	$(GO) run ./tools/incidents -update docs/operate.md
-	$(GO) run ./tools/drill -update docs/operate.md
+	$(GO) run ./tools/drill -before $(BEFORE_RELEASE) -update docs/operate.md
 
 drill-short: build bin/assay-clock
 	scripts/need $(DRILL_NEEDS)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -18,6 +19,9 @@ type fault struct {
 	short bool // only in the short form; the others are only in the long one
 	do    func(*drill, context.Context, *phase) error
 }
+
+// rollingUpgrade is the first fault of a drill that begins with the release before.
+var rollingUpgrade = fault{"rolling upgrade from the release before", false, (*drill).upgrade}
 
 var faults = []fault{
 	{"no fault", false, (*drill).steady},
@@ -257,6 +261,61 @@ func (d *drill) rollingRestart(ctx context.Context, p *phase) (err error) {
 	p.took, err = d.awaitPublication(ctx, time.Now())
 	pause(ctx, faultTime/3)
 	return err
+}
+
+// upgrade follows docs/upgrading.md: it upgrades the tables while all nodes of the release before run, and then
+// restarts them one after the other with the program under test, the publisher last.
+func (d *drill) upgrade(ctx context.Context, p *phase) (err error) {
+	p.mixed = true
+	d.balanced.Store(true)
+	defer d.balanced.Store(false)
+	pause(ctx, faultTime/3)
+	d.program.Store(d.options.assay)
+	if _, err := d.assay(ctx, "db", "upgrade"); err != nil {
+		return err
+	}
+	for _, r := range d.readNodes { // of the release before, with the new tables
+		if _, err := d.awaitPublication(ctx, time.Now()); err != nil {
+			return err
+		}
+		if err := d.readRecord(ctx, r); err != nil {
+			return err
+		}
+	}
+	for _, r := range d.readNodes {
+		r.lifecycle.Add(1)
+		r.process.Stop()
+		if err := d.restartReadNode(ctx, r); err != nil {
+			return err
+		}
+		if err := d.readRecord(ctx, r); err != nil {
+			return err
+		}
+	}
+	d.publisher.Stop()
+	if err := d.startPublisher(); err != nil {
+		return err
+	}
+	p.since = "the last restart"
+	if p.took, err = d.awaitPublication(ctx, time.Now()); err != nil {
+		return err
+	}
+	_, err = d.awaitPrint(ctx, d.due)
+	pause(ctx, limitWindow+restartAfter) // after that, no window includes requests to nodes of the release before
+	return err
+}
+
+// readRecord reads the record of an hour that was published at the start, which a node has to read from the database.
+func (d *drill) readRecord(ctx context.Context, r *readNode) error {
+	hour := d.begun.Add(unpublished + 24*time.Hour).Format(time.RFC3339)
+	a, err := r.get(ctx, "/api/gpu/H100%20SXM/determination?timestamp="+hour, d.key, freshAddress())
+	if err == nil && (a.status != http.StatusOK || !bytes.Contains(a.body, []byte(`"hash":"`))) {
+		err = fmt.Errorf("status %d: %s", a.status, process.Tail(a.body))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the record of %s: %w", r.name, hour, err)
+	}
+	return nil
 }
 
 // killPrimaryPublisherAndRedis kills three servers at once, and restarts two of them while there is no primary.

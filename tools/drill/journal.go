@@ -23,6 +23,7 @@ type phase struct {
 	since            string        // what took is counted from
 	overshoot        int
 	allowedOvershoot int
+	mixed            bool // nodes of two releases run, which may count in different ways
 }
 
 // journal records what happens in each phase.

@@ -77,7 +77,7 @@ func overshoots(admitted []admission) []int {
 
 // countOvershoots notes the largest overshoot of each phase, and what the documentation allows: nothing while Redis
 // counts. If a node began to count alone within the window, each node may have admitted the limit; a node that
-// restarted in the window has lost its counts, and counts as one more.
+// restarted in the window has lost its counts, and counts as one more. Nodes of two releases may count apart.
 func (j *journal) countOvershoots(clients [][]admission, fallbacks, restarts []time.Time) {
 	for _, admitted := range clients {
 		for i, over := range overshoots(admitted) {
@@ -89,6 +89,9 @@ func (j *journal) countOvershoots(clients [][]admission, fallbacks, restarts []t
 		during := func(at time.Time) bool {
 			return at.After(p.begun.Add(-limitWindow)) && (i+1 == len(j.phases) || at.Before(j.phases[i+1].begun))
 		}
+		if p.mixed {
+			p.allowedOvershoot = limitRequests
+		}
 		if !slices.ContainsFunc(fallbacks, during) {
 			continue
 		}
@@ -98,7 +101,7 @@ func (j *journal) countOvershoots(clients [][]admission, fallbacks, restarts []t
 				nodes++
 			}
 		}
-		p.allowedOvershoot = limitRequests * (nodes - 1)
+		p.allowedOvershoot += limitRequests * (nodes - 1)
 	}
 }
 

@@ -5,6 +5,7 @@
 //
 //	make build && scripts/need postgres etcd haproxy patroni redis-server
 //	go run ./tools/drill                             # one fault at a time: some minutes
+//	go run ./tools/drill -before bin/release/bin/assay   # begin with the program of the last release, and upgrade
 //	go run ./tools/drill -update docs/operate.md     # also write the table into the document
 //	go run ./tools/drill -short                      # several faults at once: about a minute
 //
@@ -28,8 +29,10 @@
 //
 // The faults are in faults.go; each starts after the one before is repaired: the primary, the publisher, Redis and a
 // read node are killed as by a power cut; the connection of a read node to the database is cut, and that of the
-// publisher, while another publisher takes over; all read nodes are restarted one after the other. With -short several
-// happen at once, and none lasts longer than needed.
+// publisher, while another publisher takes over; all read nodes are restarted one after the other. With -before
+// everything runs the program of the release before at first; then the tables are upgraded under it, and the nodes are
+// restarted one after the other with the program under test. With -short several happen at once, and none lasts longer
+// than needed.
 //
 // # Verdict
 //
@@ -44,6 +47,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/assaydata/assay/tools/process"
 	"github.com/assaydata/assay/tools/report"
@@ -56,6 +60,7 @@ const section report.Section = "drill"
 
 type options struct {
 	assay  string
+	before string
 	short  bool
 	update string
 	args   []string // the command line, for the report
@@ -65,9 +70,17 @@ func parseOptions(args []string) (options, error) {
 	o := options{args: args}
 	flags := flag.NewFlagSet("drill", flag.ContinueOnError)
 	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to drill")
+	flags.StringVar(&o.before, "before", "", "the `binary` of the release before, which everything runs at first")
 	flags.BoolVar(&o.short, "short", false, "fewer faults, several at once")
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
-	if err := process.ParseFlags(flags, args, &o.assay, "build"); err != nil || o.update == "" {
+	err := process.ParseFlags(flags, args, &o.assay, "build")
+	if err == nil && o.before != "" {
+		o.before, err = filepath.Abs(o.before)
+	}
+	if err == nil && o.before != "" {
+		_, err = os.Stat(o.before)
+	}
+	if err != nil || o.update == "" {
 		return o, err
 	}
 	return o, section.Check(o.update)

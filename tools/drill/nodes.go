@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ const patience = 3 * time.Minute
 type drill struct {
 	*cluster
 	options   options
-	key       string // a Full key
+	program   atomic.Value // string; the file of the program that commands and new nodes run
+	key       string       // a Full key
 	redisPort int
 	redis     *process.Process
 	publisher *process.Process
@@ -55,6 +57,7 @@ type readNode struct {
 
 func newDrill(c *cluster, o options) *drill {
 	d := &drill{cluster: c, options: o, begun: time.Now().UTC().Truncate(24 * time.Hour).Add(-unpublished - published)}
+	d.program.Store(cmp.Or(o.before, o.assay))
 	for i := range readNodeCount {
 		d.readNodes = append(d.readNodes, &readNode{name: fmt.Sprintf("read%d", i+1)})
 	}
@@ -109,8 +112,12 @@ func (d *drill) prepare(ctx context.Context) error {
 	if err := writeHistory(d.Dir, historyFile(d.begun)); err != nil {
 		return err
 	}
+	create := "init"
+	if d.options.before != "" { // whose import creates the tables
+		create = "signing-key init"
+	}
 	for _, line := range []string{
-		"init",
+		create,
 		"import transactions " + filepath.Join(d.Dir, historyName),
 		"publish --from " + d.begun.Add(unpublished).Format(time.RFC3339),
 	} {
@@ -133,7 +140,7 @@ const commandPatience = time.Minute
 func (d *drill) assay(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, d.options.assay, args...)
+	cmd := exec.CommandContext(ctx, d.program.Load().(string), args...)
 	cmd.Env = append(os.Environ(), "ASSAY_DIR="+d.folder(), "ASSAY_STORE="+d.url())
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -145,7 +152,7 @@ func (d *drill) assay(ctx context.Context, args ...string) (string, error) {
 // serve starts a node of the program. It is killed if the drill dies.
 func (d *drill) serve(name, store string, port int, args ...string) (*process.Process, error) {
 	return process.Command{
-		Name: name, Dir: d.Dir, DeathSignal: syscall.SIGKILL, Program: d.options.assay,
+		Name: name, Dir: d.Dir, DeathSignal: syscall.SIGKILL, Program: d.program.Load().(string),
 		Env:  []string{"ASSAY_DIR=" + d.folder(), "ASSAY_STORE=" + store},
 		Args: append([]string{"serve", "--addr", process.Loopback(port)}, args...),
 	}.Start()

@@ -53,8 +53,12 @@ func (d *drill) runFaults(ctx context.Context) error {
 	if _, err := d.awaitPublication(ctx, time.Now()); err != nil { // everything works
 		return err
 	}
-	for _, f := range faults {
-		if f.short != d.options.short {
+	list := faults
+	if d.options.before != "" {
+		list = append([]fault{rollingUpgrade}, list...)
+	}
+	for _, f := range list {
+		if f.short != d.options.short && f.name != rollingUpgrade.name {
 			continue
 		}
 		fmt.Println("drill:", f.name)
