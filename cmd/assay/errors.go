@@ -43,6 +43,9 @@ func reportError(w io.Writer, cmd *cobra.Command, err error) int {
 	case store.DiskFull(err):
 		fmt.Fprintf(w, "%s: the disk is full: %v\n", cmd.CommandPath(), err)
 		return exitFailed
+	case store.DiskReadOnly(err):
+		fmt.Fprintf(w, "%s: the disk, or the database's files on it, are read-only: %v\n", cmd.CommandPath(), err)
+		return exitFailed
 	case !errors.As(err, &usage):
 		fmt.Fprintf(w, "%s: %v\n", cmd.CommandPath(), err)
 		return exitFailed

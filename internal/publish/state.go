@@ -77,5 +77,8 @@ func failure(err error) string {
 	if store.DiskFull(err) {
 		return "The disk is full."
 	}
+	if store.DiskReadOnly(err) {
+		return "The disk is read-only."
+	}
 	return "The last attempt has failed. Its error is in the log of the publisher."
 }

@@ -22,3 +22,12 @@ func DiskFull(err error) bool {
 	}
 	return errors.Is(err, noRoom)
 }
+
+// DiskReadOnly reports whether an operation failed because this machine may not write its disk: the kernel makes a file
+// system read-only when it finds an error in it.
+func DiskReadOnly(err error) bool {
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code()&0xff == sqlite3.SQLITE_READONLY {
+		return true
+	}
+	return errors.Is(err, readOnlyDisk)
+}

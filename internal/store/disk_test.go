@@ -48,3 +48,30 @@ func TestDiskFull(t *testing.T) {
 		}
 	})
 }
+
+// A disk that cannot be written is recognized in the errors of SQLite, and told from a full one.
+func TestDiskReadOnly(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "kept.db")
+	open := func(mode string) *sql.DB {
+		t.Helper()
+		db, err := sql.Open("sqlite", "file:"+file+"?mode="+mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	if _, err := open("rwc").ExecContext(t.Context(), `CREATE TABLE kept (content BLOB)`); err != nil {
+		t.Fatal(err)
+	}
+	f := func(statement string, want bool) {
+		t.Helper()
+		_, err := open("ro").ExecContext(t.Context(), statement)
+		if err == nil || store.DiskReadOnly(err) != want || store.DiskFull(err) {
+			t.Errorf("%s: %v; read-only: %v, full: %v", statement, err, store.DiskReadOnly(err), store.DiskFull(err))
+		}
+	}
+	f(`INSERT INTO kept VALUES (1)`, true)
+	f(`INSERT INTO missing VALUES (1)`, false)
+}

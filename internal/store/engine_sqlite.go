@@ -56,6 +56,9 @@ func openSQLite(ctx context.Context, dir string, create bool) (*sqliteEngine, er
 	} else if err != nil {
 		return nil, err
 	}
+	if err := checkWAL(e.path); err != nil {
+		return nil, err
+	}
 	// The busy timeout comes first: every later pragma may have to wait for another process.
 	writer, err := e.pool(1, e.writerCache.Load,
 		"immediate", "busy_timeout(30000)", "journal_mode(wal)", "synchronous(full)")

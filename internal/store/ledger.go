@@ -246,6 +246,10 @@ func (l *Ledger) readLog(tx *tx) (err error) {
 	return l.checkLogged(tx)
 }
 
+// afterUpgrade is the harmless reason for a log that lags behind: an upgrade whose last node is not replaced yet.
+const afterUpgrade = "; if a program of a release before 0.6.0 has written since the tables were upgraded, " +
+	"run 'assay publish' with this one, and verify again"
+
 // checkLogged checks that the log is said to list everything.
 func (l *Ledger) checkLogged(tx *tx) error {
 	listed := map[string]int64{}
@@ -267,8 +271,8 @@ func (l *Ledger) checkLogged(tx *tx) error {
 	there[proof.MethodologyKind] = l.Counters.Methodology
 	for _, kind := range slices.Sorted(maps.Keys(there)) {
 		if listed[kind] != there[kind] {
-			return fmt.Errorf("%w: the log lists everything of type %s up to number %d, but the last number is %d",
-				ErrDamaged, kind, listed[kind], there[kind])
+			return fmt.Errorf("%w: the log lists everything of type %s up to number %d, but the last number is %d%s",
+				ErrDamaged, kind, listed[kind], there[kind], afterUpgrade)
 		}
 	}
 	return nil
