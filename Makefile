@@ -85,7 +85,7 @@ dist-short: build
 # its own servers. with-services inside with-services uses the servers that already run.
 SERVICES := scripts/with-services
 NEEDED   := curl openssl python3 column python-sdk chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni \
-            machine rpm skopeo systemd prometheus
+            machine rpm skopeo systemd prometheus pebble
 STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector-short \
             dist-short fuzz-short unit-ui
 
@@ -156,7 +156,7 @@ endif
 
 .PHONY: script
 script: build $(JUDGES) $(NATS) $(DUCKDB) ## tests of the command: its packages, and scripts that run the whole program
-	scripts/need curl openssl python3 column nginx varnish haproxy
+	scripts/need curl openssl python3 column nginx varnish haproxy pebble
 	$(if $(NPM),,@echo 'npm is not installed: the test with DuckDB is left out')
 	ASSAY_TEST_BINARY=$(CURDIR)/$(BIN) $(SERVICES) scripts/go-test $(WAITING) -count=1 ./cmd/...
 

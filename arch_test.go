@@ -118,6 +118,8 @@ var packages = map[string]struct {
 	"internal/anchor": {
 		may: ". internal/fetch internal/proof", why: "a token is checked with nothing but what it is for",
 	},
+	"internal/certs":      {may: "", why: "which certificate a client gets does not depend on what is served"},
+	"internal/certtest":   {may: "", why: "an authority that judges our certificates is made without our code"},
 	"internal/anchortest": {may: "", why: "an authority that judges our requests is made without our code"},
 	"internal/witness":    {may: ". internal/fetch internal/files verifier", why: "a witness knows nothing of a log but its checkpoints"},
 	"internal/monitor": {
@@ -454,7 +456,7 @@ func inModule(path string) string {
 }
 
 // testHelpers are the packages under internal that only tests import.
-var testHelpers = []string{"internal/apitest", "internal/logtest", "internal/store/storetest"}
+var testHelpers = []string{"internal/apitest", "internal/certtest", "internal/logtest", "internal/store/storetest"}
 
 func TestArch_TheProductDoesNotImportTools(t *testing.T) {
 	t.Parallel()

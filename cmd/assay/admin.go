@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,12 +36,8 @@ func (c *adminConfig) setAddr(text string) error {
 		c.addr = ""
 		return nil
 	}
-	_, port, err := net.SplitHostPort(text)
-	if err != nil {
-		return errors.New("must be HOST:PORT, for example 127.0.0.1:9090")
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return errors.New("the port must be a number from 0 to 65535")
+	if err := checkHostPort(text, "127.0.0.1:9090"); err != nil {
+		return err
 	}
 	c.addr = text
 	return nil
@@ -119,8 +114,12 @@ func (n *node) metrics() *metrics.Node {
 	if location := n.config.location; !store.IsPostgres(location.address()) {
 		folder = location.folder()
 	}
+	var expiry func() time.Time
+	if n.certs != nil {
+		expiry = n.certs.Expiry
+	}
 	return &metrics.Node{
-		Release: version.Release, Commit: version.commit(), Go: version.Go, Now: n.now, Log: n.log, Lines: n.logs,
+		CertificateExpiry: expiry, Release: version.Release, Commit: version.commit(), Go: version.Go, Now: n.now, Log: n.log, Lines: n.logs,
 		Server: n.server, Status: n.status, Hub: n.hub, API: n.api, Snapshots: n.follower.Holder, Behind: n.behind,
 		Limits: n.limits, Publisher: n.publisher, Alerts: n.alerts, Keys: n.keyring, Accounts: n.accounts,
 		Witnesses: len(n.config.node.witnesses), Folder: folder,

@@ -60,7 +60,7 @@ func (l databaseLocation) paths() []string {
 	paths := []string{l.folder()}
 	entries, _ := os.ReadDir(l.folder()) // a folder that is missing has none
 	for _, entry := range entries {
-		for _, prefix := range []string{store.FileName, "signing-key", secretKeyFile} {
+		for _, prefix := range []string{store.FileName, "signing-key", secretKeyFile, acmeFolder} {
 			if strings.HasPrefix(entry.Name(), prefix) {
 				paths = append(paths, filepath.Join(l.folder(), entry.Name()))
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -96,7 +95,9 @@ func runDemo(ctx context.Context, config demoConfig, s *streams) error {
 		service.parts = append(service.parts, market.Feed)
 	}
 	startClock()
-	return service.run(ctx, func(address string) { printDemo(s, config.seed, address, keys) })
+	return service.run(ctx, func(address string) {
+		printDemo(s, config.seed, config.server.tls.scheme()+"://"+address, keys)
+	})
 }
 
 func prepareDemoKeys(ctx context.Context, v *service, config demoConfig) (set demoKeySet, err error) {
@@ -219,8 +220,7 @@ func (set demoKeySet) write(file string) error {
 	return files.Write(file, append(text, '\n'))
 }
 
-func printDemo(s *streams, seed int64, address string, set demoKeySet) {
-	base := (&url.URL{Scheme: "http", Host: address}).String()
+func printDemo(s *streams, seed int64, base string, set demoKeySet) {
 	s.say(`
 Assay %s demo. SYNTHETIC DATA from seed %d: no figure here is a market price.
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/crypto/acme"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/assaydata/assay/internal/certs"
 	"github.com/assaydata/assay/internal/doctor"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/publish"
@@ -94,6 +97,7 @@ func examine(ctx context.Context, config *serverConfig) (found []doctor.Finding)
 	if config.admin.addr != "" {
 		add(doctor.Listen(ctx, "--admin-addr", config.admin.addr))
 	}
+	add(examineTLS(ctx, config)...)
 	add(examineProxies(config)...)
 	add(examineOthers(ctx, config)...)
 	return found
@@ -107,7 +111,7 @@ func examineSettings(config *serverConfig) (found []doctor.Finding) {
 	for _, err := range []error{
 		headersErr,
 		config.node.check(config.location), config.admin.check(), mailErr, providerErr,
-		config.signIn.checkSecretKey(config.location),
+		config.signIn.checkSecretKey(config.location), config.tls.check(),
 	} {
 		if err != nil {
 			found = append(found, doctor.Check("settings", "", err, "assay config check shows where each is set"))
@@ -132,6 +136,7 @@ func examineFolders(config *serverConfig) []doctor.Finding {
 	private := location.paths()
 	for _, file := range []string{
 		config.signIn.secretKeyFile, config.signIn.secretFile, config.alerts.passwordFile, config.traces.headersFile,
+		config.tls.key,
 	} {
 		if file != "" {
 			private = append(private, file)
@@ -223,6 +228,44 @@ func examineSigningKey(ctx context.Context, db *store.DB, folder string) doctor.
 	return doctor.Check(subject, signingKeyID(key)+" signs the log; keep a copy in another place", nil, "")
 }
 
+// expiresSoon is how long before its end a certificate is a warning; the alert AssayCertificateExpires has the same.
+const expiresSoon = 7 * 24 * time.Hour
+
+// examineTLS examines the certificate, and the port and the authority that go with it.
+func examineTLS(ctx context.Context, config *serverConfig) (found []doctor.Finding) {
+	c := &config.tls
+	if !c.enabled() || c.check() != nil {
+		return nil
+	}
+	if c.redirectAddr != "" {
+		found = append(found, doctor.Listen(ctx, "--redirect-addr", c.redirectAddr))
+	}
+	if len(c.domains) > 0 {
+		directory := cmp.Or(c.directory, acme.LetsEncryptURL)
+		if c.directoryCA == "" { // otherwise only the server itself trusts the authority's own certificate
+			found = append(found, doctor.Reach(ctx, "--acme-directory", directory))
+		}
+		return found
+	}
+	const subject = "certificate"
+	files, err := certs.New(certs.Options{
+		CertFile: c.cert, KeyFile: c.key, ClientCA: c.clientCA, Now: wallTime, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return append(found, doctor.Check(subject, "", err, "correct the files; until then the server does not start"))
+	}
+	expires := files.Expiry()
+	text := fmt.Sprintf("%s is valid until %s", c.cert, expires.UTC().Format(time.RFC3339))
+	finding := doctor.Finding{Subject: subject, Level: doctor.OK, Text: text}
+	switch left := expires.Sub(wallTime()); {
+	case left <= 0:
+		finding.Level, finding.Fix = doctor.Problem, "replace it: clients refuse it"
+	case left < expiresSoon:
+		finding.Level, finding.Fix = doctor.Warning, "replace it before that; the server reads the files again by itself"
+	}
+	return append(found, finding)
+}
+
 // examineProxies examines who may say which address a client has, and how keys and passwords travel.
 func examineProxies(config *serverConfig) (found []doctor.Finding) {
 	const subject = "proxies"
@@ -238,11 +281,14 @@ func examineProxies(config *serverConfig) (found []doctor.Finding) {
 	host, _, _ := net.SplitHostPort(config.addr) // it was checked
 	switch {
 	case len(found) > 0:
+	case config.tls.enabled():
+		found = append(found, doctor.Check(subject, "the server ends TLS itself", nil, ""))
 	case len(config.trustedProxies) == 0 && !isLoopback(host):
 		found = append(found, doctor.Finding{
 			Subject: subject, Level: doctor.Warning,
 			Text: "keys, passwords and cookies cross the network in the clear to --addr " + config.addr,
-			Fix:  "put a proxy that terminates TLS in front, and name it in --trusted-proxies",
+			Fix: "give the server a certificate with --tls-cert or --acme-domain, or put a proxy that terminates TLS in " +
+				"front and name it in --trusted-proxies",
 		})
 	case len(config.trustedProxies) == 0 && strings.HasPrefix(config.signIn.publicURL, "https://"):
 		found = append(found, doctor.Finding{

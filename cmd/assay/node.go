@@ -66,13 +66,15 @@ func (v *service) run(ctx context.Context, ready func(address string)) error {
 		return err
 	}
 	n.protect = sync.OnceValue(func() error {
-		return v.config.signIn.protect(n.accounts, v.config.location, v.listener.Addr(), v.log)
+		return v.config.signIn.protect(n.accounts, v.config.location, v.origin(), v.log)
 	})
 	reportReady := sync.OnceFunc(func() { ready(v.listener.Addr().String()) })
 	lasting, stop := context.WithCancel(v.tracer.With(context.WithoutCancel(ctx))) // outlives the signal, to drain
 	defer stop()
 	group, running := errgroup.WithContext(lasting)
-	group.Go(func() error { return n.server.Serve(running, v.listener) })
+	group.Go(func() error { return n.serveHTTP(running) })
+	group.Go(func() error { return n.serveRedirect(running) })
+	group.Go(func() error { return n.keepCertificates(running) })
 	group.Go(func() error { return n.serveAdmin(running) })
 	group.Go(func() error { return releaseIdleMemory(running, n.server.DropIdle, n.api.DropIdle) })
 	starting, cancel := context.WithCancel(ctx)

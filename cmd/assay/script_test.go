@@ -160,6 +160,7 @@ const inBackground = "background"
 // process is a program in the background.
 type process struct {
 	url    string
+	client *http.Client // reaches it
 	cmd    *exec.Cmd
 	exited chan struct{} // closed at the end of the program
 }
@@ -189,6 +190,13 @@ func startServerWith(environment []string, dir, name string, args ...string) (*p
 
 // startCommand starts a command that becomes the program, and waits until it responds, healthy or not.
 func startCommand(environment []string, dir, name string, cmd *exec.Cmd) (*process, error) {
+	return startCommandFor(http.DefaultClient, environment, dir, name, cmd)
+}
+
+// startCommandFor is startCommand for a program that the client reaches.
+func startCommandFor(
+	client *http.Client, environment []string, dir, name string, cmd *exec.Cmd,
+) (*process, error) {
 	out, err := os.Create(filepath.Join(dir, name+".out"))
 	if err != nil {
 		return nil, err
@@ -199,8 +207,10 @@ func startCommand(environment []string, dir, name string, cmd *exec.Cmd) (*proce
 		return nil, err
 	}
 	defer log.Close()
-	p := &process{cmd: cmd, exited: make(chan struct{})}
-	p.cmd.Args = append(p.cmd.Args, "--addr", "127.0.0.1:0")
+	p := &process{cmd: cmd, client: client, exited: make(chan struct{})}
+	if !slices.Contains(p.cmd.Args, "--addr") {
+		p.cmd.Args = append(p.cmd.Args, "--addr", "127.0.0.1:0")
+	}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, out, log
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environment...)
 	if err := p.cmd.Start(); err != nil {
@@ -218,7 +228,7 @@ func startCommand(environment []string, dir, name string, cmd *exec.Cmd) (*proce
 	return p, nil
 }
 
-var servedAt = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+var servedAt = regexp.MustCompile(`https?://127\.0\.0\.1:\d+`)
 
 // ready reads the address from the output of the program, and sends it a request.
 func (p *process) ready(output string) error {
@@ -249,7 +259,7 @@ func (p *process) healthy() error {
 
 // health returns the status code of /health.
 func (p *process) health() (int, error) {
-	response, err := http.Get(p.url + "/health")
+	response, err := p.client.Get(p.url + "/health")
 	if err != nil {
 		return 0, err
 	}

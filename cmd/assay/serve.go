@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/certs"
 	"github.com/assaydata/assay/internal/files"
 	"github.com/assaydata/assay/internal/limit/sharedlimit"
 	"github.com/assaydata/assay/internal/linelog"
@@ -39,6 +40,9 @@ interrupt stops immediately. SIGHUP opens the log file again and reads the
 configuration file again: limits, trusted proxies and what is logged change
 without a restart.
 
+With --tls-cert and --tls-key, or --acme-domain, the server speaks HTTPS itself,
+with HTTP/2. The files are read again when they change and at SIGHUP.
+
 Several nodes can share the work: --role publish publishes and serves only its
 state; --role read serves without publishing. Both wait for a database that is
 down when they start. A node whose database goes down later serves what it has
@@ -48,6 +52,7 @@ balancers stop sending requests. With --store-read, market data is read from a
 replica, while keys and accounts stay at --store. See docs/operate.md for
 running several nodes.`,
 		Example: `  assay serve --dir data --addr 0.0.0.0:8080
+  assay serve --addr 0.0.0.0:443 --redirect-addr 0.0.0.0:80 --acme-domain data.example.com
   assay serve --role read --store postgres://assay@db/assay --drain 10s
   assay serve --config /etc/assay.toml`,
 		Args: arguments(),
@@ -79,7 +84,7 @@ func serve(ctx context.Context, config serverConfig, s *streams) error {
 		service.parts = append(service.parts, service.warnUnpublished)
 	}
 	return service.run(ctx, func(address string) {
-		s.say("Assay %s %s %s at http://%s", assay.Release(), config.node.verb(), config.location, address)
+		s.say("Assay %s %s %s at %s://%s", assay.Release(), config.node.verb(), config.location, config.tls.scheme(), address)
 	})
 }
 
@@ -92,7 +97,9 @@ type service struct {
 	logs      *linelog.Writer
 	level     slog.LevelVar
 	log       *slog.Logger
+	certs     *certs.Server // nil if the server does not end TLS itself
 	listener  net.Listener
+	redirect  net.Listener // nil without --redirect-addr
 	admin     net.Listener // nil without --admin-addr
 	store     *store.DB    // nil until it is open
 	data      *store.DB    // what market data is read from: the store, or a replica of it
@@ -126,7 +133,15 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 	v.logs = newLines(logs, now, config.logFormat)
 	v.level.Set(config.logLevel)
 	v.log = newLog(v.logs, &v.level, config.logFormat)
+	if err := v.openCertificates(); err != nil {
+		v.close()
+		return nil, err
+	}
 	if err := v.listen(ctx); err != nil {
+		v.close()
+		return nil, err
+	}
+	if err := v.listenRedirect(ctx); err != nil {
 		v.close()
 		return nil, err
 	}
@@ -161,17 +176,17 @@ func openService(ctx context.Context, config serverConfig, now func() time.Time,
 	return v, nil
 }
 
-// listen takes the port, and warns if readers have to send keys and passwords in the clear: the server itself has no
-// TLS.
+// listen takes the port, and warns if readers have to send keys and passwords in the clear.
 func (v *service) listen(ctx context.Context) (err error) {
 	if v.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", v.config.addr); err != nil {
 		return fmt.Errorf("listen on --addr %s: %w", v.config.addr, err)
 	}
 	address := v.listener.Addr().String()
 	host, _, _ := net.SplitHostPort(address) // a listener's address has a port
-	if len(v.config.trustedProxies) == 0 && !isLoopback(host) {
-		v.log.Warn("keys, passwords and cookies cross the network in the clear: put a proxy that terminates TLS in front, "+
-			"and name it in --trusted-proxies", "address", address)
+	if v.certs == nil && len(v.config.trustedProxies) == 0 && !isLoopback(host) {
+		v.log.Warn("keys, passwords and cookies cross the network in the clear: give the server a certificate with "+
+			"--tls-cert or --acme-domain, or put a proxy that terminates TLS in front and name it in --trusted-proxies",
+			"address", address)
 	}
 	return nil
 }
@@ -180,8 +195,10 @@ func (v *service) listen(ctx context.Context) (err error) {
 // that only their owner can, but the folder may have been there before, and releases before 0.6.0 left it to the umask.
 func (v *service) warnReadable() {
 	paths := v.config.location.paths()
-	if file := v.config.signIn.secretKeyFile; file != "" {
-		paths = append(paths, file)
+	for _, file := range []string{v.config.signIn.secretKeyFile, v.config.tls.key} {
+		if file != "" {
+			paths = append(paths, file)
+		}
 	}
 	if readable := files.ReadableByAll(paths...); len(readable) > 0 {
 		v.log.Warn("every user of this machine can read the database's folder or files in it: run the command",
@@ -259,6 +276,9 @@ func (v *service) openLimits(ctx context.Context) (err error) {
 func (v *service) close() {
 	if v.listener != nil {
 		_ = v.listener.Close() // already closed if the server has run
+	}
+	if v.redirect != nil {
+		_ = v.redirect.Close() // likewise
 	}
 	if v.admin != nil {
 		_ = v.admin.Close() // likewise

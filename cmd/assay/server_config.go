@@ -39,6 +39,7 @@ type serverConfig struct {
 	alerts         alertConfig
 	admin          adminConfig
 	traces         traceConfig
+	tls            tlsConfig
 	node           nodeConfig
 	again          func() (next serverConfig, restart []string, err error) // reads the configuration again; see readAgain
 }
@@ -60,7 +61,8 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	addOptionalNumberFlag(flags, &c.usageDays, "usage-days", 36_500,
 		"`NUMBER` of days for which request counts are kept (default: forever)")
 	addAddressFlag(flags, &c.limits, "limits",
-		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST… (default: each node counts)",
+		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST…, or rediss://HOST?ca=FILE for "+
+			"TLS (default: each node counts)",
 		sharedlimit.CheckAddress)
 	parsedFlag(flags, "trusted-proxies", listFlag, "",
 		"`CIDR,…` of proxies whose --proxy-header and X-Forwarded-Proto are trusted", func(text string) (err error) {
@@ -100,17 +102,26 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	c.alerts.register(cmd)
 	c.admin.register(cmd)
 	c.traces.register(cmd)
+	c.tls.register(cmd)
 }
 
 func (c *serverConfig) setAddr(text string) error {
+	if err := checkHostPort(text, "0.0.0.0:8080"); err != nil {
+		return err
+	}
+	c.addr = text
+	return nil
+}
+
+// checkHostPort checks an address to listen on.
+func checkHostPort(text, example string) error {
 	_, port, err := net.SplitHostPort(text)
 	if err != nil {
-		return errors.New("must be HOST:PORT, for example 0.0.0.0:8080")
+		return errors.New("must be HOST:PORT, for example " + example)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return errors.New("the port must be a number from 0 to 65535")
 	}
-	c.addr = text
 	return nil
 }
 

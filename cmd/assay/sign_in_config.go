@@ -63,9 +63,27 @@ func (c *signInConfig) checkSecretKey(location databaseLocation) error {
 	return err
 }
 
-// protect gives the accounts their secret key, the passkeys of the server and the requirement of second factors.
+// origin is the address to which passkeys belong; empty if there is none.
+func (v *service) origin() string {
+	if public := v.config.signIn.publicURL; public != "" {
+		return public
+	}
+	host, port, _ := net.SplitHostPort(v.listener.Addr().String()) // a listener's address has a port
+	scheme, domains := v.config.tls.scheme(), v.config.tls.domains
+	switch {
+	case len(domains) > 0 && port == "443":
+		return scheme + "://" + domains[0]
+	case len(domains) > 0:
+		return scheme + "://" + domains[0] + ":" + port
+	case isLoopback(host):
+		return scheme + "://localhost:" + port // browsers have passkeys there, and not for 127.0.0.1
+	}
+	return ""
+}
+
+// protect gives the accounts their secret key, the passkeys of an origin and the requirement of second factors.
 func (c *signInConfig) protect(
-	accounts *account.Service, location databaseLocation, listening net.Addr, log *slog.Logger,
+	accounts *account.Service, location databaseLocation, origin string, log *slog.Logger,
 ) (err error) {
 	if accounts.Secret, err = readSecretKey(c.secretKeyFile, location); err != nil {
 		return err
@@ -78,13 +96,8 @@ func (c *signInConfig) protect(
 		log.Warn("second factors are off: give every node the same --secret-key-file")
 		return nil
 	}
-	origin := c.publicURL
 	if origin == "" {
-		host, port, _ := net.SplitHostPort(listening.String()) // a listener's address has a port
-		if !isLoopback(host) {
-			return nil
-		}
-		origin = "http://localhost:" + port // browsers have passkeys there, and not for 127.0.0.1
+		return nil
 	}
 	if accounts.Passkeys, err = factor.NewSite(origin); err != nil {
 		log.Warn("passkeys are off", "error", err)

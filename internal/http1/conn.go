@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -28,7 +29,8 @@ type conn struct {
 	closing  bool           // it ends after this response
 	taken    func(net.Conn) // who has taken it over; nil for no one
 
-	servedAny bool // a request
+	servedAny bool                 // a request
+	tls       *tls.ConnectionState // nil without TLS
 
 	sending sync.Mutex
 	earlier []byte // the responses in out that are complete and not sent; guarded by sending
@@ -61,6 +63,10 @@ var bufferPool = sync.Pool{New: func() any {
 
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{server: s, nc: nc, socket: newSocket(nc)}
+	if secured, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		state := secured.ConnectionState()
+		c.tls = &state
+	}
 	c.files, _ = c.socket.(fileSocket)
 	c.response.conn = c
 	c.newContext()

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"os"
@@ -25,16 +26,17 @@ type requestContext struct {
 // newContext gives the connection a context for its next requests, up to the first that asks for Done.
 func (c *conn) newContext() {
 	c.context = &requestContext{conn: c}
-	c.request.init(c.context, c.nc.RemoteAddr().String())
+	c.request.init(c.context, c.nc.RemoteAddr().String(), c.tls)
 }
 
-func (r *request) init(ctx context.Context, remote string) {
+func (r *request) init(ctx context.Context, remote string, secure *tls.ConnectionState) {
 	header := r.header
 	if header == nil {
 		header = http.Header{}
 	}
 	empty := http.Request{
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: http.NoBody, RemoteAddr: remote,
+		TLS: secure,
 	}
 	r.header, r.fields = header, *empty.WithContext(ctx)
 }

@@ -50,6 +50,11 @@ var (
 	connectionsRefused = counter("connections_refused_total",
 		"Connections refused over --max-connections or --max-connections-per-address.")
 	streams = gauge("streams_open", "Open streams of /api/stream.")
+
+	certificateExpiry = gauge("tls_certificate_expiry_timestamp_seconds",
+		"When the certificate expires, or the first of several. Only with --tls-cert or --acme-domain.")
+	handshakesFailed = counter("tls_handshakes_failed_total",
+		"Connections that ended in the TLS handshake. Only with --tls-cert or --acme-domain.")
 )
 
 // Rate limits.

@@ -56,6 +56,9 @@ type Node struct {
 	Witnesses int    // that are asked to sign
 	Folder    string // of the database; empty if it is not on this machine
 
+	// CertificateExpiry is when the first certificate expires, the zero time if there is none yet; nil on a node that does
+	// not end TLS itself.
+	CertificateExpiry func() time.Time
 	// Databases returns the database and what market data is read from, which may be the same; nil until they are open.
 	Databases func() (db, data *store.DB)
 }
@@ -116,6 +119,12 @@ func (c *collector) requests(e emitter) {
 	e.send(connections, float64(all.Open))
 	e.send(connectionsRefused, float64(all.Refused))
 	e.send(streams, float64(c.Hub.Len()))
+	if c.CertificateExpiry != nil {
+		e.send(handshakesFailed, float64(all.Failed))
+		if at := c.CertificateExpiry(); !at.IsZero() {
+			e.send(certificateExpiry, float64(at.Unix()))
+		}
+	}
 	codes := map[int]uint64{}
 	for _, code := range web.Statuses {
 		codes[code] = 0 // a counter that appears with its first error shows no increase

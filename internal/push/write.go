@@ -7,6 +7,15 @@ import (
 	"time"
 )
 
+// Waiting is a connection of which a write cannot be interrupted and continued, such as one with TLS. The hub leaves
+// every write of it to a goroutine, which may wait.
+type Waiting interface{ WaitsToWrite() bool }
+
+func waits(nc net.Conn) bool {
+	w, ok := nc.(Waiting)
+	return ok && w.WaitsToWrite()
+}
+
 // patience is how long writeSome waits for a connection that cannot say whether it would have to wait.
 const patience = 5 * time.Millisecond
 

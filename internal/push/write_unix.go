@@ -11,6 +11,9 @@ import (
 
 // tryWrite writes what a connection takes without waiting.
 func tryWrite(nc net.Conn, text []byte) (n int, err error) {
+	if waits(nc) {
+		return 0, nil
+	}
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
 		return writeSome(nc, text)

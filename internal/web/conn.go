@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -32,6 +33,10 @@ type conns struct {
 	refused   int                // since the last report; guarded by mu
 
 	refusedEver int // since the start; guarded by mu
+
+	failed      int   // TLS handshakes since the last report; guarded by mu
+	failedEver  int   // since the start; guarded by mu
+	lastFailure error // of the last of them since the last report; guarded by mu
 }
 
 // Limits in seconds: of the wait for the first request, of the wait for the next, and of a response.
@@ -43,7 +48,10 @@ const (
 
 // conn is a connection that has a deadline.
 type conn struct {
-	net.Conn
+	net.Conn              // what is read and written: raw, or TLS over it
+	raw      net.Conn     // the connection of the system; any goroutine may close it
+	secure   bool         // Conn is TLS; set before the connection is served
+	held     atomic.Int32 // streams of HTTP/2, which have limits of time of their own
 	owner    *conns
 	address  netip.Addr   // what the client counts as
 	exempt   bool         // from the limit of one address
@@ -51,12 +59,27 @@ type conn struct {
 	waiting  atomic.Bool  // for a request
 	lingers  atomic.Bool  // before it closes, because the client may still send a body
 	unread   []byte       // what was read from it before net/http has got it
-	reshape  func(written []byte) []byte
+	reshape  func(written []byte, secure bool) []byte
+}
+
+// connOf returns the connection below what the HTTP servers have of it; nil for one of a test.
+func connOf(nc net.Conn) *conn {
+	switch nc := nc.(type) {
+	case *conn:
+		return nc
+	case *secureConn:
+		return nc.conn
+	case *tls.Conn:
+		if raw, ok := nc.NetConn().(*rawConn); ok {
+			return raw.conn
+		}
+	}
+	return nil
 }
 
 // Write writes what net/http sends, or in its place what reshape returns, unless that is nil.
 func (c *conn) Write(p []byte) (int, error) {
-	reshaped := c.reshape(p)
+	reshaped := c.reshape(p, c.secure)
 	if reshaped == nil {
 		return c.Conn.Write(p)
 	}
@@ -98,7 +121,7 @@ func (c *conn) Close() error {
 		err = c.SetReadDeadline(time.Now().Add(lingerTime))
 	}
 	if err == nil {
-		_, _ = io.CopyN(io.Discard, c.Conn, maxSkipped) // whether it ends or not
+		_, _ = io.CopyN(io.Discard, c.raw, maxSkipped) // whether it ends or not
 	}
 	return c.Conn.Close()
 }
@@ -106,7 +129,12 @@ func (c *conn) Close() error {
 // CloseWrite is how the server ends a connection of which it has not read everything, so that its last response is not
 // lost.
 func (c *conn) CloseWrite() error {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+	if secured, ok := c.Conn.(*tls.Conn); ok {
+		if err := secured.CloseWrite(); err != nil {
+			return err
+		}
+	}
+	if tcp, ok := c.raw.(*net.TCPConn); ok {
 		return tcp.CloseWrite()
 	}
 	return nil
@@ -115,7 +143,7 @@ func (c *conn) CloseWrite() error {
 type connKey struct{}
 
 func withConn(ctx context.Context, nc net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, nc)
+	return context.WithValue(ctx, connKey{}, connOf(nc))
 }
 
 func newConns(limits func() ConnectionLimits, trusted func(netip.Addr) bool) *conns {
@@ -129,8 +157,8 @@ func newConns(limits func() ConnectionLimits, trusted func(netip.Addr) bool) *co
 type listener struct {
 	net.Listener
 	conns   *conns
-	refuse  func(net.Conn, *assay.Error) // responds to a connection that is over a limit, and closes it
-	reshape func(written []byte) []byte  // see conn.Write
+	refuse  func(net.Conn, *assay.Error)             // responds to a connection over a limit, and closes it
+	reshape func(written []byte, secure bool) []byte // see conn.Write
 }
 
 // Accept waits for the next connection that is within the limits.
@@ -140,7 +168,7 @@ func (l listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: nc, owner: l.conns, reshape: l.reshape}
+		c := &conn{Conn: nc, raw: nc, owner: l.conns, reshape: l.reshape}
 		refusal := l.conns.admit(c)
 		if refusal == nil {
 			return c, nil
@@ -151,8 +179,8 @@ func (l listener) Accept() (net.Conn, error) {
 
 // changed is called when a connection changes its state.
 func (cs *conns) changed(nc net.Conn, state http.ConnState) {
-	c, ok := nc.(*conn)
-	if !ok {
+	c := connOf(nc)
+	if c == nil {
 		return
 	}
 	switch state {
@@ -188,6 +216,10 @@ func (cs *conns) run(ctx context.Context, log *slog.Logger) {
 				log.Warn("refused connections over --max-connections or --max-connections-per-address", "refused", refused)
 				reported = now
 			}
+			if failed, why := cs.takeFailed(); failed > 0 {
+				log.Warn("TLS handshakes have failed", "failed", failed, "last_error", why)
+				reported = now
+			}
 		}
 	}
 }
@@ -204,6 +236,15 @@ func (cs *conns) takeRefused() int {
 	return refused
 }
 
+// takeFailed returns how many TLS handshakes have failed since the last call, and why the last of them did.
+func (cs *conns) takeFailed() (failed int, why error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	failed, why = cs.failed, cs.lastFailure
+	cs.failed, cs.lastFailure = 0, nil
+	return failed, why
+}
+
 // sweep advances the time by a second and closes what has taken too long.
 func (cs *conns) sweep() {
 	now := cs.now.Add(1)
@@ -211,8 +252,8 @@ func (cs *conns) sweep() {
 	defer cs.mu.Unlock()
 	clear(cs.attempts)
 	for c := range cs.all {
-		if c.deadline.Load() <= now {
-			_ = c.Conn.Close() // the server notices and forgets the connection
+		if c.deadline.Load() <= now && c.held.Load() == 0 {
+			_ = c.raw.Close() // the server notices and forgets the connection
 		}
 	}
 }

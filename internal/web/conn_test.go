@@ -46,11 +46,11 @@ func newLimitedServer(t *testing.T, standardOnly bool, limits ConnectionLimits) 
 	}), func(conn net.Conn, state http.ConnState) {
 		s.changed(conn, state)
 		s.states <- state
-	}, slog.New(slog.DiscardHandler))
+	}, slog.New(slog.DiscardHandler), standardOnly)
 	served := make(chan error)
 	go func() {
 		watched := listener{l, s.conns, new(Server).refuse, new(Server).inOurShape}
-		served <- both.serve(context.Background(), watched, standardOnly)
+		served <- both.serve(context.Background(), watched)
 	}()
 	t.Cleanup(func() {
 		close(s.release)

@@ -123,29 +123,34 @@ func (cs *conns) makeRoomLocked(newcomer netip.Addr) bool {
 	// A search takes a while, so it makes room for more than one.
 	const share = 100
 	for _, c := range candidates[:min(len(candidates), 1+cs.limits().Total/share)] {
-		_ = c.Conn.Close() // the server notices
+		_ = c.raw.Close() // the server notices
 		cs.forgetLocked(c)
 	}
 	return len(candidates) > 0
+}
+
+// reset ends a connection without a word.
+func reset(nc net.Conn, _ *assay.Error) {
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // the system forgets it at once
+	}
+	_ = nc.Close()
 }
 
 // refuse responds to a connection over a limit before it sends a request, and closes it. The response fits into the
 // buffer of a new connection, so that this does not wait.
 func (s *Server) refuse(nc net.Conn, e *assay.Error) {
 	if e == errFlood {
-		if tcp, ok := nc.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // the system forgets it at once
-		}
-		_ = nc.Close()
+		reset(nc, e)
 		return
 	}
-	_, _ = nc.Write(s.closingResponse(Status(e.Kind), NewErrorBody(e, ""), e.RetryAfter)) // to one that may be gone
+	_, _ = nc.Write(s.closingResponse(Status(e.Kind), NewErrorBody(e, ""), e.RetryAfter, false)) // to one that may be gone
 	_ = nc.Close()
 }
 
 // closingResponse is a whole response to a connection that is closed after it, because there is no request
 // to respond to.
-func (s *Server) closingResponse(status int, body ErrorBody, retryAfter time.Duration) []byte {
+func (s *Server) closingResponse(status int, body ErrorBody, retryAfter time.Duration, secure bool) []byte {
 	body.RequestID, body.DocURL = s.newRequestID(), httperror.DocURL(body.Code)
 	text := body.JSON()
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
@@ -155,6 +160,9 @@ func (s *Server) closingResponse(status int, body ErrorBody, retryAfter time.Dur
 	b = appendLine(b, "Connection", "close")
 	if retryAfter > 0 {
 		b = appendLine(b, "Retry-After", strconv.Itoa(Seconds(retryAfter)))
+	}
+	if secure {
+		b = appendLine(b, "Strict-Transport-Security", onlyTLS)
 	}
 	b = appendLine(b, "X-Content-Type-Options", "nosniff")
 	b = appendLine(b, "X-Request-Id", body.RequestID)

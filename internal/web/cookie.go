@@ -56,6 +56,9 @@ func (r *Request) Origin() string {
 	return "http://" + r.http.Host
 }
 
+// onlyTLS tells browsers to use this host with TLS only, for a year.
+const onlyTLS = "max-age=31536000"
+
 // overTLS reports whether the browser uses TLS, with this server or with a proxy in front of it.
 func (r *Request) overTLS() bool {
 	if r.http.TLS != nil || strings.HasPrefix(r.server.config.PublicURL, "https://") {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,43 +21,74 @@ const (
 )
 
 // Serve serves requests on a listener until the context ends, and then lets requests in flight finish.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+func (s *Server) Serve(ctx context.Context, l net.Listener) error { return s.serveOn(ctx, l, nil) }
+
+// serveOn is Serve, with TLS if it is configured.
+func (s *Server) serveOn(ctx context.Context, l net.Listener, config *tls.Config) error {
+	conns := s.watch(ctx)
+	both := newServers(s, conns.changed, s.config.Log, s.config.StandardHTTP)
+	both.closeStreams = s.closeStreams
+	refuse := s.refuse
+	if config != nil {
+		both.addTLS(config, s.plainRefused)
+		refuse = reset // a client that waits for a handshake understands nothing else
+	}
+	return both.serve(ctx, listener{l, conns, refuse, s.inOurShape})
+}
+
+// watch makes what watches the connections of a listener until the context ends.
+func (s *Server) watch(ctx context.Context) *conns {
 	conns := newConns(s.connectionLimits, s.trusts)
 	s.listenersMu.Lock()
 	s.listeners = append(s.listeners, conns)
 	s.listenersMu.Unlock()
 	go conns.run(ctx, s.config.Log)
-	both := newServers(s, conns.changed, s.config.Log)
-	both.closeStreams = s.closeStreams
-	return both.serve(ctx, listener{l, conns, s.refuse, s.inOurShape}, s.config.StandardHTTP)
+	return conns
 }
 
-// servers are the two that share the connections. A connection begins at http1, unless that is switched off, and
-// continues at net/http when it needs that.
+// servers are those that share the connections. A connection begins at http1, unless that is switched off, and
+// continues at net/http when it needs that. One with HTTP/2, which needs TLS, is second's from the handshake on.
 type servers struct {
 	fast      *http1.Server
-	standard  *http.Server
-	handedOff handedOff
+	standard  *standardServer
+	second    *standardServer // nil without TLS
+	serveConn func(net.Conn)  // with HTTP/1.1, in the clear or after the handshake
+	changed   func(net.Conn, http.ConnState)
+	handler   http.Handler
 	log       *slog.Logger
+
+	tls          *tls.Config // nil without TLS
+	plainRefused func() []byte
 
 	closeStreams func(context.Context) // nil without streams
 }
 
-func newServers(handler http.Handler, changed func(net.Conn, http.ConnState), log *slog.Logger) *servers {
+func newServers(
+	handler http.Handler, changed func(net.Conn, http.ConnState), log *slog.Logger, standardOnly bool,
+) *servers {
 	b := &servers{
-		standard: &http.Server{ //nolint:gosec // G112: conns bounds the time a request may take to arrive
+		standard: newStandardServer(&http.Server{ //nolint:gosec // G112: conns bounds the time a request may take to arrive
 			Handler: handler, ConnState: changed, ConnContext: withConn, MaxHeaderBytes: maxHeaderBytes,
 			ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 			DisableGeneralOptionsHandler: true, // its response to OPTIONS * has no id and no line in the log
-		},
-		handedOff: handedOff{conns: make(chan net.Conn), closed: make(chan struct{})},
-		log:       log,
+		}),
+		changed: changed, handler: handler, log: log,
 	}
 	b.fast = &http1.Server{Handler: handler, Changed: changed, HandOff: b.handOff, Log: log}
+	b.serveConn = b.fast.ServeConn
+	if standardOnly {
+		b.serveConn = func(nc net.Conn) { b.handOff(nc, nil) }
+	}
 	return b
 }
 
-func (b *servers) serve(ctx context.Context, l net.Listener, standardOnly bool) error {
+// addTLS makes TLS of all connections. Those that send a request in the clear get plainRefused.
+func (b *servers) addTLS(config *tls.Config, plainRefused func() []byte) {
+	b.tls, b.plainRefused = config, plainRefused
+	b.second = newSecond(b.handler, b.changed, b.log)
+}
+
+func (b *servers) serve(ctx context.Context, l net.Listener) error {
 	drained := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -64,11 +96,14 @@ func (b *servers) serve(ctx context.Context, l net.Listener, standardOnly bool) 
 		_ = l.Close() // ends acceptAll
 		drained <- b.drain(context.WithoutCancel(ctx))
 	}()
-	var standard sync.WaitGroup
-	standard.Go(func() { _ = b.standard.Serve(&b.handedOff) }) // until it is shut down
-	serveConn := b.fast.ServeConn
-	if standardOnly {
-		serveConn = func(nc net.Conn) { b.handOff(nc, nil) }
+	var serving sync.WaitGroup
+	serving.Go(b.standard.run)
+	serveConn := b.serveConn
+	if b.tls != nil {
+		serving.Go(b.second.run)
+		handshaking, stop := context.WithCancel(ctx)
+		defer stop()
+		serveConn = func(nc net.Conn) { b.secure(handshaking, connOf(nc)) }
 	}
 	err := acceptAll(l, serveConn)
 	if ctx.Err() == nil {
@@ -76,7 +111,7 @@ func (b *servers) serve(ctx context.Context, l net.Listener, standardOnly bool) 
 	} else {
 		err = <-drained
 	}
-	standard.Wait()
+	serving.Wait()
 	return err
 }
 
@@ -101,26 +136,30 @@ func acceptAll(l net.Listener, serve func(net.Conn)) error {
 
 // handOff gives a connection to net/http, with what was read from it.
 func (b *servers) handOff(nc net.Conn, unread []byte) {
-	if c, ok := nc.(*conn); ok {
+	if c := connOf(nc); c != nil {
 		c.unread = unread
 	}
-	select {
-	case b.handedOff.conns <- nc:
-	case <-b.handedOff.closed:
-		_ = nc.Close() // the server stops
-	}
+	b.standard.handOff(nc)
 }
 
 // drain lets the requests in flight finish.
 func (b *servers) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
-	fast := make(chan error, 1)
-	go func() { fast <- b.fast.Shutdown(ctx) }()
+	const others = 2
+	ended := make(chan error, others)
+	go func() { ended <- b.fast.Shutdown(ctx) }()
+	go func() {
+		if b.second == nil {
+			ended <- nil
+			return
+		}
+		ended <- b.second.Shutdown(ctx) // asks the clients to leave
+	}()
 	if b.closeStreams != nil {
 		b.closeStreams(ctx)
 	}
-	err := errors.Join(b.standard.Shutdown(ctx), <-fast)
+	err := errors.Join(b.standard.Shutdown(ctx), <-ended, <-ended)
 	if err != nil {
 		err = fmt.Errorf("requests in flight did not finish within %v: %w", drainTimeout, err)
 		b.close()
@@ -131,6 +170,31 @@ func (b *servers) drain(ctx context.Context) error {
 func (b *servers) close() {
 	b.fast.Close()
 	_ = b.standard.Close() // fails if a connection has ended
+	if b.second != nil {
+		_ = b.second.Close() // likewise
+	}
+}
+
+// standardServer is net/http with the connections that it is given.
+type standardServer struct {
+	*http.Server
+	given handedOff
+}
+
+func newStandardServer(s *http.Server) *standardServer {
+	return &standardServer{s, handedOff{conns: make(chan net.Conn), closed: make(chan struct{})}}
+}
+
+// run serves until the server is shut down.
+func (s *standardServer) run() { _ = s.Serve(&s.given) }
+
+// handOff gives it a connection.
+func (s *standardServer) handOff(nc net.Conn) {
+	select {
+	case s.given.conns <- nc:
+	case <-s.given.closed:
+		_ = nc.Close() // the server stops
+	}
 }
 
 // handedOff is a listener of the connections that continue at net/http.

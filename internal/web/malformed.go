@@ -42,7 +42,7 @@ var malformed = map[int]ErrorBody{
 }
 
 // inOurShape returns the response in place of one that net/http has written by itself; nil for every other.
-func (s *Server) inOurShape(written []byte) []byte {
+func (s *Server) inOurShape(written []byte, secure bool) []byte {
 	const begin = len("HTTP/1.1 ")
 	if len(written) < begin+3 || written[begin] != '4' && written[begin] != '5' {
 		return nil // nearly all
@@ -60,7 +60,7 @@ func (s *Server) inOurShape(written []byte) []byte {
 	if found { // one of the constant texts of net/http
 		body.Message = "The request is not valid HTTP: " + string(reason) + "."
 	}
-	response := s.closingResponse(status, body, 0)
+	response := s.closingResponse(status, body, 0, secure)
 	if status == http.StatusExpectationFailed && !bytes.Contains(written, emptyBody) { // the request was HEAD
 		head, _, _ := bytes.Cut(response, endOfHead)
 		return append(head, endOfHead...)

@@ -37,6 +37,7 @@ type Request struct {
 	page     bool             // whether it is for a page of the dashboard
 	took     time.Duration    // set at the end
 	span     *tracing.Request // nil for a request that is not traced
+	last     func()           // what is left to do when the request has ended
 
 	pathNames  []string
 	pathValues [maxPathValues]string
@@ -65,7 +66,7 @@ func (r *Request) begin(s *Server, w http.ResponseWriter, hr *http.Request, data
 	lines := append(append(r.out.headers.lines, "X-Request-Id: "...), r.id...)
 	r.out.headers.lines = append(lines, "\r\nX-Content-Type-Options: nosniff\r\n"...)
 	if r.overTLS() {
-		r.SetHeader("Strict-Transport-Security", "max-age=31536000")
+		r.SetHeader("Strict-Transport-Security", onlyTLS)
 	}
 	if data.Synthetic {
 		r.SetHeader("X-Assay-Synthetic", "true")

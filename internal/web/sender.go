@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,7 @@ type Sender struct {
 	ID     string // of the request
 	Base   string // the address of this server, without a path, as the client knows it
 	remote string
+	secure *tls.ConnectionState // of the connection; nil without TLS
 	header http.Header
 }
 
@@ -22,7 +24,8 @@ var passedOn = []string{"Authorization", XForwardedFor, Forwarded, "X-Forwarded-
 // Sender returns the sender of the request.
 func (r *Request) Sender() *Sender {
 	s := &Sender{
-		ID: strings.Clone(r.id), Base: r.base(), remote: r.http.RemoteAddr, header: http.Header{"X-Request-Id": {r.id}},
+		ID: strings.Clone(r.id), Base: r.Origin(), remote: r.http.RemoteAddr, secure: r.http.TLS,
+		header: http.Header{"X-Request-Id": {r.id}},
 	}
 	for _, name := range passedOn {
 		if values := r.http.Header[name]; values != nil {
@@ -30,17 +33,6 @@ func (r *Request) Sender() *Sender {
 		}
 	}
 	return s
-}
-
-// base is the address of this server: the configured one, or the one that the client has used.
-func (r *Request) base() string {
-	if r.server.config.PublicURL != "" {
-		return r.server.config.PublicURL
-	}
-	if r.overTLS() {
-		return "https://" + r.http.Host
-	}
-	return "http://" + r.http.Host
 }
 
 // Get makes a request of the sender.
@@ -52,6 +44,7 @@ func (s *Sender) Get(ctx context.Context, target string) (*http.Request, error) 
 	request := &http.Request{
 		Method: http.MethodGet, URL: parsed, RequestURI: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: s.header.Clone(), Body: http.NoBody, Host: parsed.Host, RemoteAddr: s.remote,
+		TLS: s.secure,
 	}
 	return request.WithContext(ctx), nil
 }

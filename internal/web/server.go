@@ -138,6 +138,13 @@ func New(config Config, groups ...Group) (*Server, error) {
 
 // ServeHTTP serves one request: it gives it an id, recovers from panics, and logs one line at the end.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	if last := s.serveRequest(w, hr); last != nil {
+		last()
+	}
+}
+
+// serveRequest returns what is left to do when the request has ended; nil for nothing.
+func (s *Server) serveRequest(w http.ResponseWriter, hr *http.Request) (last func()) {
 	s.inFlight.Add(1)
 	r := s.pool.Get().(*Request)
 	data := s.config.Data()
@@ -146,6 +153,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if err := s.dispatch(r, data); err != nil { //nolint:contextcheck // the request has the context
 		r.fail(err)
 	}
+	return r.last
 }
 
 // dispatch finds the route and serves it.

@@ -46,10 +46,14 @@ func (r *Request) sendStream(a *Response) error {
 		return err
 	}
 	m := &push.Member{Ended: r.ended(), Closed: leave}
-	m.First = r.streamHead()
 	join := a.join
+	if r.http.ProtoMajor == 2 {
+		r.streamOverHTTP2(m, join)
+		return nil
+	}
+	m.First = r.streamHead()
 	take := func(nc net.Conn) {
-		if c, ok := nc.(*conn); ok {
+		if c := connOf(nc); c != nil {
 			c.stream()
 			m.Closed = func() { leave(); c.ended() }
 		}

@@ -110,6 +110,7 @@ func (s *Server) trafficOf(r *Request) *traffic {
 type Connections struct {
 	Open    int
 	Refused int // since the server started, because there were too many
+	Failed  int // since the server started, in the TLS handshake
 }
 
 // Connections counts the connections of all listeners, streams included.
@@ -120,6 +121,7 @@ func (s *Server) Connections() (all Connections) {
 		cs.mu.Lock()
 		all.Open += len(cs.all)
 		all.Refused += cs.refusedEver
+		all.Failed += cs.failedEver
 		cs.mu.Unlock()
 	}
 	return all

@@ -7,8 +7,10 @@ import (
 	"hash"
 	"io"
 	"mime"
+	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +30,7 @@ type Upload struct {
 	request *Request
 	conn    *conn // nil in tests without connections
 	left    time.Duration
+	kept    atomic.Int64 // the second of KeepOpen
 	arrived int
 	ended   bool
 	sum     hash.Hash
@@ -63,8 +66,13 @@ func (u *Upload) Read(p []byte) (int, error) {
 
 // KeepOpen gives the connection as much time again as a response may take. Any goroutine may call it.
 func (u *Upload) KeepOpen() {
-	if u.conn != nil {
-		u.conn.deadline.Store(u.conn.owner.now.Load() + responseTimeout)
+	if u.conn == nil {
+		return
+	}
+	now := u.conn.owner.now.Load()
+	u.conn.deadline.Store(now + responseTimeout)
+	if u.request.http.ProtoMajor == 2 && u.kept.Swap(now) != now {
+		_ = http.NewResponseController(u.request.out.ResponseWriter).SetWriteDeadline(time.Now().Add(streamTimeout))
 	}
 }
 

@@ -2,10 +2,13 @@ package sharedlimit
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +25,8 @@ const (
 
 // errAddress does not show the address, which may contain a password.
 var errAddress = errors.New(
-	"must be redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE], or rediss:// for TLS")
+	"must be redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE], or rediss:// for TLS, then with " +
+		"?ca=FILE for another authority than the public ones, and &cert=FILE&key=FILE for a certificate of this node")
 
 // CheckAddress checks the form of an address. Its errors do not contain the address.
 func CheckAddress(address string) error {
@@ -37,6 +41,7 @@ func parseAddress(address string) (*redis.UniversalOptions, error) {
 	if scheme != "redis" && scheme != "rediss" {
 		return nil, errAddress
 	}
+	rest, query, _ := strings.Cut(rest, "?")
 	// url.Parse accepts no list of hosts, so it gets only the first.
 	authority, path, _ := strings.Cut(rest, "/")
 	user, list := "", authority
@@ -45,7 +50,7 @@ func parseAddress(address string) (*redis.UniversalOptions, error) {
 	}
 	hosts := strings.Split(list, ",")
 	parsed, err := url.Parse(scheme + "://" + user + hosts[0] + "/" + path)
-	if err != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
+	if err != nil || parsed.Fragment != "" || query != "" && scheme != "rediss" {
 		return nil, errAddress
 	}
 	options := newOptions()
@@ -63,9 +68,45 @@ func parseAddress(address string) (*redis.UniversalOptions, error) {
 	options.Username = parsed.User.Username()
 	options.Password, _ = parsed.User.Password()
 	if scheme == "rediss" {
-		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		options.TLSConfig, err = tlsConfig(query)
 	}
-	return options, nil
+	return options, err
+}
+
+// tlsConfig reads what follows the question mark of an address. Its errors name files, which are no secrets.
+func tlsConfig(query string) (*tls.Config, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errAddress
+	}
+	for name, list := range values {
+		if !slices.Contains([]string{"ca", "cert", "key"}, name) || len(list) != 1 || list[0] == "" {
+			return nil, errAddress
+		}
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if name := values.Get("ca"); name != "" {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("ca: %s has no certificate in PEM form", name)
+		}
+	}
+	cert, key := values.Get("cert"), values.Get("key")
+	if (cert == "") != (key == "") {
+		return nil, errors.New("cert and key belong together: give both or neither")
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("cert %s and key %s: %w", cert, key, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
 }
 
 // newOptions returns the options that no operator sets. Nothing is retried: a request has no time for that.

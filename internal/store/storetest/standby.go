@@ -90,6 +90,21 @@ func (s *OwnPostgres) Crash() {
 	s.running = s.run.server("primary", s.port, s.Address)
 }
 
+// UseTLS gives the server a certificate and its key.
+func (s *OwnPostgres) UseTLS(cert, key []byte) {
+	t := s.run.t
+	t.Helper()
+	for name, text := range map[string][]byte{"server.crt": cert, "server.key": key} {
+		name = filepath.Join(s.run.folder, "primary", name)
+		must(t, os.WriteFile(name, text, 0o600))
+		if s.run.as != nil {
+			must(t, os.Chown(name, int(s.run.as.Uid), int(s.run.as.Gid)))
+		}
+	}
+	must(t, execOn(t.Context(), s.Address, `ALTER SYSTEM SET ssl = on`))
+	must(t, execOn(t.Context(), s.Address, `SELECT pg_reload_conf()`))
+}
+
 // postgresRunner runs programs of PostgreSQL in a folder.
 type postgresRunner struct {
 	t                *testing.T
