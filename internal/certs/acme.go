@@ -29,8 +29,8 @@ type ACMEOptions struct {
 	Redirect  bool     // Challenges is served on port 80, so the authority may check domains there too
 }
 
-// issuer gets certificates and keeps them current. Clients wait for none of that: a handshake gets a certificate that
-// is there, or fails. So no flood of handshakes makes the authority refuse us.
+// issuer gets certificates and keeps them current. Clients wait for none of that: a handshake gets an existing
+// certificate or fails. So no flood of handshakes makes the authority refuse us.
 type issuer struct {
 	manager *autocert.Manager
 	domains []string

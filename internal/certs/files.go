@@ -66,8 +66,8 @@ func (w *watched) changed() bool {
 	return true
 }
 
-// retry loads files that have changed. A failure counts only when it was there the last time too, because whoever
-// replaces two files replaces one of them first; and it is told only once.
+// retry loads files that have changed. A failure counts only if the same files failed the last time too, because two
+// files are replaced one after the other. It is logged once.
 func (w *watched) retry(load func() error) (tell bool, err error) {
 	err = load()
 	w.mu.Lock()

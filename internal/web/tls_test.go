@@ -118,7 +118,7 @@ func TestTLS_HandshakeStalls(t *testing.T) {
 	f("silent", func(*client, *tls.Config) {})
 	f("within the first message", func(c *client, _ *tls.Config) { c.send("\x16\x03\x01\x02\x00\x01\x00") })
 	f("before the last message", func(c *client, config *tls.Config) {
-		// It sends its first message and hears no reply.
+		// It sends its first message and reads no reply.
 		if err := tls.Client(&deaf{c.Conn}, config).HandshakeContext(c.t.Context()); err == nil {
 			c.t.Error("the handshake ends without a reply")
 		}
@@ -191,7 +191,7 @@ func TestTLS_MalformedRequest(t *testing.T) {
 	})
 }
 
-// A client that begins without TLS is told so in words that it understands.
+// A client that begins without TLS gets an error in HTTP, which it understands.
 func TestTLS_RequestInTheClear(t *testing.T) {
 	t.Parallel()
 	f := func(request string) {
