@@ -52,7 +52,8 @@ balancers stop sending requests. With --store-read, market data is read from a
 replica, while keys and accounts stay at --store. See docs/operate.md for
 running several nodes.`,
 		Example: `  assay serve --dir data --addr 0.0.0.0:8080
-  assay serve --addr 0.0.0.0:443 --redirect-addr 0.0.0.0:80 --acme-domain data.example.com
+  assay serve --addr 0.0.0.0:443 --redirect-addr 0.0.0.0:80 \
+    --acme-domain data.example.com
   assay serve --role read --store postgres://assay@db/assay --drain 10s
   assay serve --config /etc/assay.toml`,
 		Args: arguments(),

@@ -29,9 +29,12 @@ func (n *node) watchdog(ctx context.Context) error {
 	if interval == 0 {
 		return nil
 	}
+	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // G402: it asks itself, and sends nothing
+	if n.certs != nil {
+		config.Certificates = n.certs.Own()
+	}
 	client := &http.Client{Timeout: interval / 2, Transport: &http.Transport{
-		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // G402: it asks itself, and sends nothing
+		DisableKeepAlives: true, TLSClientConfig: config,
 	}}
 	ticker := time.NewTicker(interval / 3)
 	defer ticker.Stop()
@@ -49,8 +52,8 @@ func (n *node) watchdog(ctx context.Context) error {
 	}
 }
 
-// checkResponds requests /livez from this node. With TLS the node may want a certificate of its clients, or have none
-// itself yet: to refuse the handshake for that is a response, too.
+// checkResponds requests /livez from this node. A node that waits for its certificate refuses the handshake, which is a
+// response, too.
 func (n *node) checkResponds(ctx context.Context, client *http.Client) error {
 	address := n.config.tls.scheme() + "://" + reachable(n.listener.Addr()) + "/livez"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

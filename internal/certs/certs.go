@@ -4,11 +4,16 @@ package certs
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"strings"
@@ -66,6 +71,9 @@ func New(options Options) (*Server, error) {
 	if options.ClientCA != "" {
 		s.config.SessionTicketsDisabled = true // a client that is certified no more would resume its session
 		s.clients = &clientCA{watched: watch(options.ClientCA), base: s.config.Clone()}
+		if s.clients.own, err = newOwn(); err != nil {
+			return nil, err
+		}
 		if err := s.clients.load(); err != nil {
 			return nil, err
 		}
@@ -206,10 +214,41 @@ func (s *Server) report(tell bool, err error, what, expires string) {
 	}
 }
 
+// Own is the certificate with which this process gets through as its own client; none if clients need none. Its key is
+// in the memory of the process and nowhere else.
+func (s *Server) Own() []tls.Certificate {
+	if s.clients == nil {
+		return nil
+	}
+	return []tls.Certificate{s.clients.own}
+}
+
+func newOwn() (own tls.Certificate, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return own, err
+	}
+	const years = 100 // the process does not last as long
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "assay itself"},
+		NotBefore: now.AddDate(-years, 0, 0), NotAfter: now.AddDate(years, 0, 0),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return own, err
+	}
+	own = tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	own.Leaf, err = x509.ParseCertificate(der)
+	return own, err
+}
+
 // clientCA is what a client has to be certified by.
 type clientCA struct {
 	watched
 	base   *tls.Config // without it
+	own    tls.Certificate
 	config atomic.Pointer[tls.Config]
 }
 
@@ -224,6 +263,7 @@ func (c *clientCA) load() error {
 	if !pool.AppendCertsFromPEM(text) {
 		return fmt.Errorf("--client-ca %s: %w", name, errNoCertificate)
 	}
+	pool.AddCert(c.own.Leaf)
 	config := c.base.Clone()
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, pool
 	c.config.Store(config)

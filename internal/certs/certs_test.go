@@ -3,6 +3,7 @@ package certs
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -241,6 +242,10 @@ func TestServer_ClientCA(t *testing.T) {
 		return config
 	}
 	before := config()
+	check := x509.VerifyOptions{Roots: before.ClientCAs, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	if _, err := f.Own()[0].Leaf.Verify(check); err != nil {
+		t.Errorf("the server does not let itself through: %v", err)
+	}
 	f.write("ca.pem", certtest.New(t).PEM)
 	f.poll()
 	if after := config(); after.ClientCAs.Equal(before.ClientCAs) {
