@@ -132,7 +132,7 @@ var onlyWith = map[string]string{
 	"assay_checkpoint_age_seconds": "a checkpoint", "assay_checkpoint_cosignatures": "a checkpoint",
 	"assay_feed_age_seconds":   "an import",
 	"assay_family_age_seconds": "data", "assay_fixings_missed": "a publication",
-	"assay_publication_lag_seconds": "a publication",
+	"assay_publication_lag_seconds":                  "a publication",
 	"assay_tls_certificate_expiry_timestamp_seconds": "--tls-cert or --acme-domain",
 }
 
