@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assaydata/assay/internal/certtest"
 	"github.com/assaydata/assay/internal/linelog"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -17,13 +19,16 @@ import (
 // Without TLS everybody on the way reads keys and passwords.
 func TestServe_WarnsWithoutTLS(t *testing.T) {
 	t.Parallel()
+	dir := t.TempDir()
+	cert, key, _ := certtest.New(t).Write(dir, "localhost")
+	var ends tlsConfig // of TLS
 	f := func(want bool, role web.NodeRole, addr string, proxies ...netip.Prefix) {
 		t.Helper()
 		var logs bytes.Buffer
-		config := serverConfig{addr: addr, trustedProxies: proxies, node: nodeConfig{role: role}}
-		v := &service{config: config, logs: linelog.New(&logs, time.Now)}
+		config := serverConfig{addr: addr, trustedProxies: proxies, node: nodeConfig{role: role}, tls: ends}
+		v := &service{config: config, logs: linelog.New(&logs, time.Now), now: time.Now}
 		v.log = newLog(v.logs, config.logLevel, logJSON)
-		if err := v.listen(t.Context()); err != nil {
+		if err := errors.Join(v.openCertificates(), v.listen(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		v.close()
@@ -38,6 +43,8 @@ func TestServe_WarnsWithoutTLS(t *testing.T) {
 	f(true, web.NodeRead, ":0")
 	f(false, web.NodeAll, "0.0.0.0:0", proxy)
 	f(true, web.NodePublish, "0.0.0.0:0") // it takes ingest keys
+	ends = tlsConfig{cert: cert, key: key}
+	f(false, web.NodeAll, "0.0.0.0:0")
 }
 
 // One line says what every user of the machine can read, and how to end that.
