@@ -28,8 +28,8 @@ func Listen(ctx context.Context, subject, address string) Finding {
 		return problem(subject, "stop the other program (ss -ltnp shows it), or listen elsewhere",
 			"another program listens on %s", address)
 	case errors.Is(err, syscall.EACCES):
-		return problem(subject, "AmbientCapabilities=CAP_NET_BIND_SERVICE in the systemd unit, or a port from 1024 on",
-			"this user may not listen on %s", address)
+		return warning(subject, "AmbientCapabilities=CAP_NET_BIND_SERVICE in the systemd unit, as that of the package has, "+
+			"or a port from 1024 on", "this user may not listen on %s, unless the service may", address)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return problem(subject, "use an address of this machine (ip addr shows them), or 0.0.0.0", "%v", err)
 	}

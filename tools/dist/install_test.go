@@ -228,6 +228,63 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// A new operator follows docs/getting-started.md to the letter: from the package to an index of their own, over TLS. There is
+// no systemd here, so the service's command is started in its place, and the right to listen on port 443 comes from the
+// namespace of the network.
+func TestInstall_GettingStarted(t *testing.T) {
+	t.Parallel()
+	commands := documented(t, filepath.Join("..", "..", "docs", "getting-started.md"), "## Publish your own index over TLS")
+	if len(commands) != 10 {
+		t.Fatalf("%d commands, want 10: %q", len(commands), commands)
+	}
+	m := newMachine(t)
+	m.run("mkdir", "/home/new")
+	m.put("/home/new/assay_0.6.0-1.deb", debOf(t, "0.6.0"))
+	m.run("sh", "-c", `cd /home/new && cat > trades.csv <<'END'
+id,source,executed_at,gpu_name,region,price,gpus,hours,provider,verified
+t1,exchange,2025-06-10T10:15:00Z,H100 SXM,us-east,2.35,1,1,Alder,true
+t2,exchange,2025-06-11T10:15:00Z,H100 SXM,us-east,2.40,1,1,Alder,true
+END
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=data.example.com \
+	-addext subjectAltName=DNS:data.example.com -keyout privkey.pem -out fullchain.pem 2>/dev/null
+cp fullchain.pem /usr/local/share/ca-certificates/test.crt && update-ca-certificates >/dev/null 2>&1
+echo 127.0.0.1 data.example.com >> /etc/hosts`)
+	script := strings.NewReplacer("sudo -u assay ", "setpriv --reuid=assay --regid=assay --clear-groups ", "sudo ", "")
+	do := func(command string) string {
+		return m.run("sh", "-c", "cd /home/new && "+script.Replace(command))
+	}
+	for _, command := range commands[:8] {
+		out := do(command)
+		if strings.Contains(command, "doctor") && strings.Contains(out, "problem ") {
+			t.Errorf("after the first seven commands: %s", out)
+		}
+	}
+	if commands[8] != "sudo systemctl enable --now assay" {
+		t.Fatalf("the ninth command is %s", commands[8])
+	}
+	m.run("sh", "-c", "echo 443 > /proc/sys/net/ipv4/ip_unprivileged_port_start")
+	m.serve(func(url string) {
+		m.run("curl", "--fail", "--silent", "--insecure", "--retry", "20", "--retry-connrefused", url+"/livez")
+		if got := do(commands[9]); !strings.Contains(got, `"H100 SXM"`) {
+			t.Errorf("the index is %s", got)
+		}
+	})
+}
+
+// documented returns the commands of the first block after a heading.
+func documented(t *testing.T, file, heading string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
+	_, block, begins := strings.Cut(section, "\n```sh\n")
+	block, _, ends := strings.Cut(block, "\n```\n")
+	if !found || !begins || !ends {
+		t.Fatalf("%s has no commands after %q", file, heading)
+	}
+	return strings.Split(block, "\n")
+}
+
 // systemd accepts the unit, and rates what a broken-into service could still do: 10 is everything, and under 2 the goal.
 func TestUnit(t *testing.T) {
 	t.Parallel()
