@@ -116,7 +116,7 @@ unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redi
 # Packages without goroutines of their own have nothing for the race detector to find. Everything else runs under it, in the
 # short form: it skips long tests that use one goroutine, and repeats on PostgreSQL only the tests about PostgreSQL.
 NO_GOROUTINES := . ./docs ./internal/access ./internal/alert ./internal/chart ./internal/coding ./internal/dashboard ./internal/flatparquet ./internal/httperror ./internal/index/... ./internal/jsonrows ./internal/ln \
-	./internal/memory ./internal/merkle ./internal/proof ./internal/sites ./internal/tokens ./internal/utilization ./internal/values ./scripts ./tools/bench ./tools/drill ./tools/growth ./tools/incidents ./tools/peers/stdlib ./tools/report ./tools/secondverifier ./tools/testenv ./verifier
+	./internal/memory ./internal/merkle ./internal/proof ./internal/sites ./internal/tokens ./internal/utilization ./internal/values ./scripts ./tools/bench ./tools/drill ./tools/growth ./tools/incidents ./tools/peers/stdlib ./tools/report ./tools/restore ./tools/secondverifier ./tools/testenv ./verifier
 
 # SQLite itself, translated to Go, is not watched: it has no goroutines, and watching it takes most of the time of the tests
 # that use it. Everything that calls it is watched.
@@ -393,12 +393,13 @@ $(BEFORE_RELEASE):
 	git worktree add --detach bin/release-$(RELEASE) $(RELEASE)
 	cd bin/release-$(RELEASE) && $(GO) build -o bin/assay ./cmd/assay
 
-DRILL_NEEDS := postgres etcd haproxy patroni redis-server prometheus
+DRILL_NEEDS := postgres etcd haproxy patroni redis-server prometheus sqlite3
 
 .PHONY: drill drill-short
 drill: build bin/assay-clock $(BEFORE_RELEASE) ## break what a cluster depends on, let incidents happen, and write docs/operate.md (some minutes)
-	scripts/need $(DRILL_NEEDS)
+	scripts/need $(DRILL_NEEDS) pgbackrest
 	$(GO) run ./tools/incidents -update docs/operate.md
+	$(GO) run ./tools/restore -update docs/operate.md
 	$(GO) run ./tools/drill -before $(BEFORE_RELEASE) -update docs/operate.md
 
 drill-short: build bin/assay-clock

@@ -245,6 +245,10 @@ var packages = map[string]struct {
 	},
 	"tools/mcp":          {may: "tools/process tools/target", why: "it judges the tools for agents from outside"},
 	"tools/peers/stdlib": {may: "", why: "Assay is compared with it, so it has nothing of Assay"},
+	"tools/restore": {
+		may: "tools/process tools/report",
+		why: "it makes and restores backups of the program's databases, from outside",
+	},
 	"tools/drill": {
 		may: "tools/process tools/relay tools/report",
 		why: "it breaks the servers that the program depends on, from outside",

@@ -26,11 +26,13 @@ var rollingUpgrade = fault{"rolling upgrade from the release before", false, (*d
 var faults = []fault{
 	{"no fault", false, (*drill).steady},
 	{"primary killed", false, (*drill).failOver},
+	{"primary killed during `assay migrate`", false, (*drill).failOverMigrating},
 	{"publisher killed", false, (*drill).killPublisher},
 	{"publisher cut off but alive, another takes over", false, (*drill).cutPublisher},
 	{"Redis killed", false, (*drill).killRedis},
 	{"read node killed", false, (*drill).killReadNode},
 	{"read node cut off from the database", false, (*drill).cutReadNode},
+	{"database's name no longer resolves for a read node", false, (*drill).loseName},
 	{"rolling restart of the read nodes", false, (*drill).rollingRestart},
 
 	{"primary, publisher and Redis killed at once", true, (*drill).killPrimaryPublisherAndRedis},
@@ -64,11 +66,13 @@ func (d *drill) killPrimary(ctx context.Context) (*node, error) {
 
 // awaitFailover waits for another primary with a synchronous follower.
 func (d *drill) awaitFailover(ctx context.Context, old *node) error {
-	now, err := d.awaitPrimary(ctx, len(d.Nodes)-1)
-	if err == nil && now == old {
-		err = fmt.Errorf("%s was killed and is still the primary: no failover happened", old.Name)
-	}
-	return err
+	return process.Await(ctx, "another primary", patience, func(ctx context.Context) error {
+		now, err := d.primary(ctx, len(d.Nodes)-1)
+		if err == nil && now == old { // until its lease ends
+			err = fmt.Errorf("%s was killed and is still the primary: no failover happened", old.Name)
+		}
+		return err
+	})
 }
 
 func (d *drill) failOver(ctx context.Context, p *phase) error {
@@ -76,18 +80,23 @@ func (d *drill) failOver(ctx context.Context, p *phase) error {
 	if err != nil {
 		return err
 	}
-	p.since = fromLoss
-	if p.took, err = d.awaitPublication(ctx, time.Now()); err != nil {
-		return err
-	}
+	return d.afterFailover(ctx, p, old, time.Now())
+}
+
+// afterFailover waits for a publication on a new primary, and starts the old one as a follower.
+func (d *drill) afterFailover(ctx context.Context, p *phase, old *node, lost time.Time) error {
 	if err := d.awaitFailover(ctx, old); err != nil {
 		return err
 	}
+	if _, err := d.awaitPublication(ctx, time.Now()); err != nil {
+		return err
+	}
+	p.since, p.took = fromLoss, time.Since(lost)
 	if err := old.start(); err != nil { // as a follower
 		return err
 	}
 	old.lost = false
-	_, err = d.awaitPrimary(ctx, len(d.Nodes))
+	_, err := d.awaitPrimary(ctx, len(d.Nodes))
 	return err
 }
 

@@ -62,6 +62,7 @@ type options struct {
 	assay  string
 	before string
 	short  bool
+	only   string
 	update string
 	args   []string // the command line, for the report
 }
@@ -72,6 +73,7 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.assay, "assay", "bin/assay", "the `binary` to drill")
 	flags.StringVar(&o.before, "before", "", "the `binary` of the release before, which everything runs at first")
 	flags.BoolVar(&o.short, "short", false, "fewer faults, several at once")
+	flags.StringVar(&o.only, "only", "", "only the faults whose `name` contains this")
 	flags.StringVar(&o.update, "update", "", "write the result between the markers of this Markdown `file`")
 	err := process.ParseFlags(flags, args, &o.assay, "build")
 	if err == nil && o.before != "" {

@@ -80,7 +80,7 @@ func (d *drill) start(ctx context.Context) error {
 	if err := d.startRedis(ctx); err != nil {
 		return err
 	}
-	if err := d.prepare(ctx); err != nil {
+	if err := errors.Join(d.setName(true), d.prepare(ctx)); err != nil {
 		return err
 	}
 	if d.between, err = relay.Open(process.Loopback(d.Proxy)); err != nil {
@@ -149,13 +149,18 @@ func (d *drill) assay(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// serve starts a node of the program. It is killed if the drill dies.
+// serve starts a node of the program.
 func (d *drill) serve(name, store string, port int, args ...string) (*process.Process, error) {
+	return d.server(name, store, port, args...).Start()
+}
+
+// server is a node of the program. It is killed if the drill dies.
+func (d *drill) server(name, store string, port int, args ...string) process.Command {
 	return process.Command{
 		Name: name, Dir: d.Dir, DeathSignal: syscall.SIGKILL, Program: d.program.Load().(string),
 		Env:  []string{"ASSAY_DIR=" + d.folder(), "ASSAY_STORE=" + store},
 		Args: append([]string{"serve", "--addr", process.Loopback(port)}, args...),
-	}.Start()
+	}
 }
 
 func (d *drill) startPublisher() (err error) {
@@ -183,10 +188,14 @@ const drainTime = "3s"
 
 func (d *drill) startReadNode(r *readNode) (err error) {
 	d.starts = append(d.starts, time.Now())
-	r.process, err = d.serve(r.name, d.through(r.relay), r.port,
+	command := d.server(r.name, d.through(r.relay), r.port,
 		"--role", "read", "--drain", drainTime, "--log-level", "warn",
 		"--key-limit", "1000000", "--trusted-proxies", "127.0.0.0/8", "--limits",
 		fmt.Sprintf("redis://127.0.0.1:%d", d.redisPort))
+	if r == d.named() {
+		d.useName(&command)
+	}
+	r.process, err = command.Start()
 	return err
 }
 

@@ -102,7 +102,9 @@ func TestOvershoots(t *testing.T) {
 func TestCountOvershoots_Allowed(t *testing.T) {
 	t.Parallel()
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	j := journal{phases: []*phase{{begun: at(0)}, {begun: at(100)}, {begun: at(150)}, {begun: at(220)}, {begun: at(300), mixed: true}}}
+	j := journal{phases: []*phase{
+		{begun: at(0)}, {begun: at(100)}, {begun: at(150)}, {begun: at(220)}, {begun: at(300), mixed: true},
+	}}
 	j.countOvershoots(nil, []time.Time{at(149)}, []time.Time{at(10), at(160)})
 	got := []int{}
 	for _, p := range j.phases {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +59,7 @@ func (d *drill) runFaults(ctx context.Context) error {
 		list = append([]fault{rollingUpgrade}, list...)
 	}
 	for _, f := range list {
-		if f.short != d.options.short && f.name != rollingUpgrade.name {
+		if f.short != d.options.short && f.name != rollingUpgrade.name || !strings.Contains(f.name, d.options.only) {
 			continue
 		}
 		fmt.Println("drill:", f.name)

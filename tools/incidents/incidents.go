@@ -24,6 +24,8 @@ import (
 type incident struct {
 	name        string
 	onSmallDisk bool
+	onBadDisk   bool // which can turn read-only
+	needsRoot   bool
 	watched     bool // by a Prometheus
 	do          func(*node, context.Context) (observed string, err error)
 }
@@ -31,6 +33,10 @@ type incident struct {
 var incidents = []incident{
 	{name: "the clock jumps 72 hours ahead, and back", do: (*node).clockJumps},
 	{name: "the disk is full", onSmallDisk: true, watched: true, do: (*node).diskFills},
+	{name: "the disk turns read-only", onBadDisk: true, needsRoot: true, watched: true, do: (*node).diskTurnsReadOnly},
+	{name: "the write-ahead log is damaged while the server is down", do: (*node).logIsDamaged},
+	{name: "descriptors run out", do: (*node).descriptorsRunOut},
+	{name: "the kernel kills the server because memory runs out", needsRoot: true, do: (*node).memoryRunsOut},
 	{name: "no one reads the log", do: (*node).logBlocks},
 	{name: "a backup is restored", do: (*node).backupIsRestored},
 	{name: "an expected feed stays away for an hour", watched: true, do: (*node).feedStaysAway},

@@ -70,6 +70,13 @@ func run(ctx context.Context, o options) error {
 		if !strings.Contains(i.name, o.only) {
 			continue
 		}
+		if i.needsRoot && os.Geteuid() != 0 {
+			if o.update != "" {
+				return fmt.Errorf("%s: this needs root", i.name)
+			}
+			fmt.Printf("incidents: LEFT OUT: %s, which needs root\n", i.name)
+			continue
+		}
 		fmt.Println("incidents:", i.name)
 		out, err := i.run(ctx, o)
 		if err != nil {
@@ -110,7 +117,7 @@ func (i *incident) run(ctx context.Context, o options) (out outcome, err error) 
 		return out, err
 	}
 	out = outcome{name: i.name}
-	err = s.prepare(ctx, i.onSmallDisk, i.watched)
+	err = s.prepare(ctx, i)
 	if err == nil {
 		out.observed, err = i.do(s, ctx)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	patience = time.Minute // how long anything may take
+	patience = 2 * time.Minute // how long anything may take
 
 	// beforeTheHour is when an incident begins: long enough for the server to start.
 	beforeTheHour = 4 * time.Second
@@ -80,8 +80,8 @@ func (n *node) setClock(offset time.Duration) error {
 }
 
 // prepare makes a database with a published history, and starts the server shortly before an hour ends.
-func (n *node) prepare(ctx context.Context, onSmallDisk, watched bool) error {
-	if watched {
+func (n *node) prepare(ctx context.Context, i *incident) error {
+	if i.watched {
 		if err := n.startPrometheus(ctx); err != nil {
 			return err
 		}
@@ -92,8 +92,13 @@ func (n *node) prepare(ctx context.Context, onSmallDisk, watched bool) error {
 	if err := os.Mkdir(n.path("data"), 0o700); err != nil {
 		return err
 	}
-	if onSmallDisk {
+	if i.onSmallDisk {
 		if err := n.mountSmallDisk(ctx); err != nil {
+			return err
+		}
+	}
+	if i.onBadDisk {
+		if err := n.mountBadDisk(ctx); err != nil {
 			return err
 		}
 	}
@@ -299,18 +304,38 @@ func (n *node) evaluate(ctx context.Context) (rows, hours int, err error) {
 	return n.rows, len(published), err
 }
 
-// mountSmallDisk starts a process that has a small disk in place of the data folder. Later commands join it there.
+// mountSmallDisk puts a small disk in place of the data folder.
 func (n *node) mountSmallDisk(ctx context.Context) error {
-	script := fmt.Sprintf("mount -t tmpfs -o size=48m,mode=0700 none '%s' && touch '%s' && exec sleep infinity",
-		n.path("data"), n.path("mounted"))
+	return n.mount(ctx, "mount -t tmpfs -o size=48m,mode=0700 none '%s'", []string{"--user", "--map-root-user"},
+		[]string{"--user", "--preserve-credentials"})
+}
+
+// mountBadDisk puts a disk in place of the data folder that turns read-only at an error, as those of most machines do.
+func (n *node) mountBadDisk(ctx context.Context) error {
+	image := n.path("disk")
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		return err
+	}
+	if err := os.Truncate(image, 64<<20); err != nil {
+		return err
+	}
+	if err := n.shell(ctx, fmt.Sprintf("mkfs.ext4 -q '%s'", image)); err != nil {
+		return err
+	}
+	return n.mount(ctx, "mount -o loop,errors=remount-ro '"+image+"' '%s'", nil, nil)
+}
+
+// mount starts a process that mounts something in place of the data folder. Later commands join it there.
+func (n *node) mount(ctx context.Context, line string, unshare, nsenter []string) error {
+	script := fmt.Sprintf(line+" && touch '%s' && exec sleep infinity", n.path("data"), n.path("mounted"))
 	holder, err := process.Command{
 		Name: "disk", Dir: n.dir, DeathSignal: syscall.SIGKILL,
-		Program: "unshare", Args: []string{"--user", "--map-root-user", "--mount", "sh", "-c", script},
+		Program: "unshare", Args: append(unshare, "--mount", "sh", "-c", script),
 	}.Start()
 	if err != nil {
 		return err
 	}
-	n.inside = []string{"nsenter", "--user", "--mount", "--preserve-credentials", "--target", strconv.Itoa(holder.Pid())}
+	n.inside = slices.Concat([]string{"nsenter"}, nsenter, []string{"--mount", "--target", strconv.Itoa(holder.Pid())})
 	return holder.Await(ctx, patience, func(context.Context) error {
 		_, err := os.Stat(n.path("mounted"))
 		return err
