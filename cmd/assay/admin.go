@@ -119,7 +119,8 @@ func (n *node) metrics() *metrics.Node {
 		expiry = n.certs.Expiry
 	}
 	return &metrics.Node{
-		CertificateExpiry: expiry, Release: version.Release, Commit: version.commit(), Go: version.Go, Now: n.now, Log: n.log, Lines: n.logs,
+		CertificateExpiry: expiry,
+		Release:           version.Release, Commit: version.commit(), Go: version.Go, Now: n.now, Log: n.log, Lines: n.logs,
 		Server: n.server, Status: n.status, Hub: n.hub, API: n.api, Snapshots: n.follower.Holder, Behind: n.behind,
 		Limits: n.limits, Publisher: n.publisher, Alerts: n.alerts, Keys: n.keyring, Accounts: n.accounts,
 		Witnesses: len(n.config.node.witnesses), Folder: folder,

@@ -41,7 +41,8 @@ func (n *node) reloads(ctx context.Context) error {
 	}
 }
 
-// reload opens the log file again and reads the certificate and the settings again. If they are wrong, none of them changes.
+// reload opens the log file again and reads the certificate and the settings again. If something is wrong with them,
+// what was read before stays.
 func (n *node) reload() {
 	if err := n.logFile.reopen(); err != nil {
 		n.log.Error("the log file cannot be opened again: the old one is used further", "error", err)

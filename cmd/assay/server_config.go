@@ -61,8 +61,8 @@ func (c *serverConfig) register(cmd *cobra.Command, defaultDir string) {
 	addOptionalNumberFlag(flags, &c.usageDays, "usage-days", 36_500,
 		"`NUMBER` of days for which request counts are kept (default: forever)")
 	addAddressFlag(flags, &c.limits, "limits",
-		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST…, or rediss://HOST?ca=FILE for "+
-			"TLS (default: each node counts)",
+		"`URL` of a Redis that counts limits for all nodes, redis://HOST or redis://HOST,HOST…, or rediss://HOST?ca=FILE "+
+			"for TLS (default: each node counts)",
 		sharedlimit.CheckAddress)
 	parsedFlag(flags, "trusted-proxies", listFlag, "",
 		"`CIDR,…` of proxies whose --proxy-header and X-Forwarded-Proto are trusted", func(text string) (err error) {

@@ -132,8 +132,8 @@ func (i *issuer) obtain(domain string) error {
 	return nil
 }
 
-// isChallenge reports whether a client is an authority that checks a domain. A client that can also speak something else
-// is none.
+// isChallenge reports whether a client is an authority that checks a domain. A client that can also speak something
+// else is none.
 func isChallenge(hello *tls.ClientHelloInfo) bool {
 	return len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto
 }

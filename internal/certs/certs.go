@@ -270,4 +270,5 @@ func (c *clientCA) load() error {
 	return nil
 }
 
-var errNoCertificate = errors.New("the file has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----")
+var errNoCertificate = errors.New(
+	"the file has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----")

@@ -138,7 +138,7 @@ func New(config Config, groups ...Group) (*Server, error) {
 
 // ServeHTTP serves one request: it gives it an id, recovers from panics, and logs one line at the end.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	if last := s.serveRequest(w, hr); last != nil {
+	if last := s.serveRequest(w, hr); last != nil { //nolint:contextcheck // the request has the context
 		last()
 	}
 }
