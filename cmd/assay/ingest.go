@@ -43,14 +43,14 @@ func newIngestNATSCommand(s *streams) *cobra.Command {
 rows of one family as NDJSON, one JSON object a line, with the columns of
 assay import.
 
-A message is acknowledged after its rows are in the database, and rows have keys:
-after a crash of this program, of the database or of NATS, each row is stored
-once. A message with a row that is wrong, or known with another content, is
-terminated with the reason; its other rows are stored. While the database is
+A message is acknowledged after its rows are in the database, and rows have
+keys: after a crash of this program, of the database or of NATS, each row is
+stored once. A message with a row that is wrong, or known with another content,
+is terminated with the reason; its other rows are stored. While the database is
 down, nothing is fetched. Run it next to assay serve, on the same database.`,
 		Example: `  assay ingest nats --stream TRADES --family transactions --source exchange
-  assay ingest nats --server tls://nats.example.com:4222 --credentials nats.creds \
-    --stream PRICES --subject prices.memory --consumer assay-memory --family memory`,
+  assay ingest nats --server tls://nats.example.com --credentials nats.creds \
+    --stream PRICES --subject prices.memory --consumer memory --family memory`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ingestNATS(cmd.Context(), config, s)

@@ -57,7 +57,8 @@ func (d *redirector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, errForeignHost)
 	default:
 		header := w.Header()
-		header.Set("Location", "https://"+host+(&url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath}).EscapedPath()+query(r.URL))
+		path := (&url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath}).EscapedPath()
+		header.Set("Location", "https://"+host+path+query(r.URL))
 		header.Set("Cache-Control", redirectAge)
 		header.Set("X-Content-Type-Options", "nosniff")
 		w.WriteHeader(http.StatusPermanentRedirect)
