@@ -335,11 +335,11 @@ func awaitEvents(t *testing.T, r *streamReader, n int) {
 	}
 }
 
-// haproxyConfig is the configuration in the documentation.
-var haproxyConfig = regexp.MustCompile("(?s)```haproxy\n(.*?)```")
+// haproxyConfig is the whole configuration in the documentation, whose other blocks are parts.
+var haproxyConfig = regexp.MustCompile("(?s)```haproxy\n(defaults\n.*?)```")
 
 // Through HAProxy, as the documentation configures it, events arrive at once, and a reader whose node is killed
-// continues // at another one.
+// continues at another one.
 func TestStream_BehindHAProxy(t *testing.T) {
 	t.Parallel()
 	needProgram(t)
@@ -376,16 +376,24 @@ func TestStream_BehindHAProxy(t *testing.T) {
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- proxy.Wait() }()
 	t.Cleanup(func() {
 		_ = proxy.Process.Kill()
-		_ = proxy.Wait() // it was killed
+		<-ended
 	})
 
 	reader := newStreamReader(m.key, func() string { return "http://" + front })
 	ctx, stop := context.WithCancel(t.Context())
 	var reading sync.WaitGroup
 	reading.Go(func() { reader.run(ctx) })
-	<-reader.opened
+	select {
+	case <-reader.opened:
+	case err := <-ended:
+		ended <- err
+		stop()
+		t.Fatalf("HAProxy has ended: %v", err)
+	}
 	m.publish(1)
 	const perDay = hoursPerDay + 2 // and prices
 	awaitEvents(t, reader, perDay)
