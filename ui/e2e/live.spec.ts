@@ -40,12 +40,12 @@ const show = (page: Page, state: 'hidden' | 'visible') =>
     document.dispatchEvent(new Event('visibilitychange'));
   }, state);
 
-/** Notes the values that a page loads. */
+/** Notes the values that a page loads. What is computed from them is loaded again when there are new ones. */
 function loadsOf(page: Page): string[] {
   const loads: string[] = [];
   page.on('request', (request) => {
     const { pathname } = new URL(request.url());
-    if (pathname.startsWith('/api/gpu')) loads.push(pathname);
+    if (/^\/api\/gpu.*(history|prices|realtime|types)/.test(pathname)) loads.push(pathname);
   });
   return loads;
 }
@@ -81,7 +81,9 @@ test('prices tick and charts grow without a reload, and the page says how live i
   const charts = () => gpu.evaluate(() => performance.getEntriesByName('assay:chart').length);
   const height = async () => (await card.boundingBox())!.height;
   const before = { charts: await charts(), height: await height() };
-  await chart.hover();
+  await chart.click();
+  const tip = gpu.getByRole('group', { name: /^Values at/ });
+  const kept = (await tip.getAttribute('aria-label'))!;
   const focused = gpu.getByRole('button', { name: 'Linear', exact: true });
   await focused.focus();
   await show(overview, 'hidden');
@@ -96,6 +98,10 @@ test('prices tick and charts grow without a reload, and the page says how live i
   await expect(card).toContainText('hour to 2026-11-14 22:00 UTC');
   await expect(chart).toHaveAccessibleName(/to 2026-11-14 22:00 UTC/, { timeout: 60_000 });
   await expect(prints).toContainText(/2026-11-14 22:\d\d UTC/);
+  // The newest print is also the figure of the page, and the end of its chart.
+  const newest = (await prints.locator('.latest').textContent())!.trim();
+  await expect(gpu.locator('.main-figure')).toContainText(`${newest} USD per GPU-hour · indicative`);
+  await expect(tip).toHaveAccessibleName(kept);
   for (const page of [overview, gpu]) await expect(page.getByText(/^Live · /)).toBeVisible();
   expect(loads).toEqual([[], []]);
   expect({ charts: await charts(), height: await height() }).toEqual(before);

@@ -30,6 +30,7 @@ test('the range, the scale and the comparison are in the address', async ({ page
   await expect(page).toHaveURL(/range=1M/);
   await expect(chart).toHaveAccessibleName(/from 2026-10-1\d/);
 
+  await page.getByText('Compare', { exact: true }).click();
   await page.getByRole('checkbox', { name: 'H200' }).check();
   await page.getByRole('checkbox', { name: 'B200' }).check();
   await page.getByRole('button', { name: 'Log', exact: true }).click();
@@ -58,21 +59,15 @@ test('the CSV holds the values of the chart, as the API returns them', async ({ 
   const lines = readFileSync(await (await download).path(), 'utf8')
     .trimEnd()
     .split('\r\n');
-  expect(lines[0]).toBe('gpu_type,region,timestamp,index_value');
+  expect(lines[0]).toBe('gpu_type,region,timestamp,index_value,methodology,synthetic,source');
 
   const response: ResponseBody<'/api/h100-history'> = await read(server, '/api/h100-history?startDate=2026-11-07');
+  const url = page.url();
   const rows = lines.filter((line) => line.startsWith('H100 SXM,'));
-  expect(rows).toEqual(response.data.map((row) => `H100 SXM,global,${row.timestamp},${row.index_value}`));
+  expect(rows).toEqual(
+    response.data.map((row) => `H100 SXM,global,${row.timestamp},${row.index_value},2.0.0,true,${url}`),
+  );
   expect(lines.filter((line) => line.startsWith('H200,'))).toHaveLength(rows.length);
-});
-
-test('the PNG is a picture', async ({ page }) => {
-  await open(page, '/gpu/H100%20SXM');
-  const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'PNG' }).first().click();
-  const file = readFileSync(await (await download).path());
-  expect(file.subarray(1, 4).toString()).toBe('PNG');
-  expect(file.length).toBeGreaterThan(5000);
 });
 
 test('without an account, hourly grain and long ranges are locked with the reason', async ({ page }) => {

@@ -1,6 +1,7 @@
 // The dashboard reads and writes through the public API only, like any other client. Paths, parameters and bodies have
 // the types of the API description.
 import type { components, paths } from '../../generated/api';
+import { noteProvenance } from './provenance.svelte';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -129,6 +130,7 @@ async function respond(url: string, options: RequestInit): Promise<Response> {
   } catch {
     throw new ApiError('The server cannot be reached.', 0, 'unreachable');
   }
+  noteProvenance(response.headers);
   if (response.ok) return response;
   const error: Partial<components['schemas']['Error']> = (await response.json().catch(() => null)) ?? {};
   throw new ApiError(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { logTicks, valueRange, valueTicks } from './axis';
+import { logTicks, timeRange, valueRange, valueTicks } from './axis';
 
 const dollars = (value: number) => `$${value.toFixed(4)}`;
 
@@ -28,4 +28,11 @@ describe('logarithmic ticks', () => {
   test('stay inside the range', () => {
     for (const tick of logTicks(0.03, 0.9)) expect(tick >= 0.03 && tick <= 0.9).toBe(true);
   });
+});
+
+describe('time range', () => {
+  test('is that of the points', () => expect(timeRange([10, 15, 20], 10, 20, 3600)).toEqual([10, 20]));
+  test('of a single point is the time around it', () =>
+    expect(timeRange([7200], 7200, 86_407_200, 3600)).toEqual([3600, 10_800]));
+  test('without points', () => expect(timeRange([], null, null, 3600)).toEqual([0, 3600]));
 });

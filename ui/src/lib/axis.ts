@@ -21,6 +21,29 @@ export const dateTicks: (string | number | null)[][] = [
   [0.001, '{HH}:{mm}:{ss}', fullDateBelow, null, dateBelow, null, null, null, 1],
 ];
 
+const month = 30 * day;
+const year = 365 * day;
+
+/** The distances between ticks of a chart of daily values: those of uPlot that are at least a day. */
+export const dayIncrements: number[] = [
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15].map((n) => n * day),
+  ...[1, 2, 3, 4, 6].map((n) => n * month),
+  ...[1, 2, 5, 10, 25, 50, 100].map((n) => n * year),
+];
+
+/** The range of the time axis. A single point is in the middle of the time that it stands for. */
+export function timeRange(
+  times: ArrayLike<number>,
+  min: number | null,
+  max: number | null,
+  step: number,
+): [number, number] {
+  const only = times[0];
+  if (only === undefined || min === null || max === null) return [0, step];
+  // uPlot would show the thousand days after it.
+  return times.length === 1 ? [only - step, only + step] : [min, max];
+}
+
 /** Formats the ticks of a value axis, all with the number of decimals that the finest needs. */
 export function valueTicks(values: (number | null)[], format: (value: number) => string): string[] {
   const texts = values.map((value) => (value === null ? '' : format(value)));

@@ -1,3 +1,5 @@
+import { provenance } from './provenance.svelte';
+
 /** Lets the browser save a file. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement('a');
@@ -8,6 +10,18 @@ export function save(name: string, content: Blob): void {
 }
 
 type Cell = string | number | boolean | null | undefined;
+
+/** Saves figures as a CSV file. Its last columns say where each row comes from, so that rows keep it when they are copied. */
+export function saveCSV(name: string, header: string[], rows: Cell[][]): void {
+  const origin = [provenance.synthetic, location.href];
+  save(
+    name,
+    csv(
+      [...header, 'synthetic', 'source'],
+      rows.map((row) => [...row, ...origin]),
+    ),
+  );
+}
 
 /** Writes rows as CSV (RFC 4180). Text that a spreadsheet would run as a formula gets a leading apostrophe. */
 export function csv(header: string[], rows: Cell[][]): Blob {

@@ -8,7 +8,7 @@ export type Point = History['data'][number];
 
 export const gpuTypes = () => get('/api/gpu-types');
 export const freeGPUs = () => get('/api/gpu-types-free');
-export const currentPrices = () => get('/api/gpu-prices');
+export const currentPrices = (region = '') => get('/api/gpu-prices', { query: { region } });
 export const regions = () => get('/api/regions');
 
 /** The history of a GPU model that the reader's tier includes. `all` requests everything, which needs a key. */

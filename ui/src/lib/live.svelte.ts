@@ -19,8 +19,14 @@ export interface PrintEvent extends ValueEvent {
   gpu_hours: number;
 }
 
+/** A restatement has changed values of a family. */
 export interface CorrectionEvent {
-  family: string;
+  family: Family;
+}
+
+/** Observations of a family other than the GPU index were received. */
+export interface ObservationEvent {
+  family: Family;
 }
 
 interface Events {
@@ -29,6 +35,7 @@ interface Events {
   price: ValueEvent;
   print: PrintEvent;
   correction: CorrectionEvent;
+  observation: ObservationEvent;
 }
 
 export type EventName = keyof Events;
@@ -39,6 +46,15 @@ export interface Interest {
   /** The GPU models; empty for all. */
   gpus: string[];
   region: string;
+}
+
+/** The families as the stream names them: `models` are token prices and workload. */
+export type Family = 'gpu' | 'memory' | 'models' | 'coding' | 'sites';
+
+/** What is followed of another family than the GPU index: that there is something new. */
+interface FamilyInterest {
+  family: Exclude<Family, 'gpu'>;
+  events: EventName[];
 }
 
 export interface Follower {
@@ -57,8 +73,10 @@ const leastBetween = 2000;
 // A response that is shown may be as old as the cache of responses allows. A node shows a publication when its instant comes,
 // and a second either way is lost to the precision of Date.
 const oldestShown = 65_000;
-// Corrections come in thousands. They are loaded together, by different readers at different times.
-const gathering = 3000;
+// Corrections and observations come in thousands. They are loaded together, and not by all readers at once: between the first
+// and the sum of both, in milliseconds.
+const gathering = 300;
+const spread = 900;
 // Without a stream the page is loaded again now and then, as long as it is visible.
 const pollEvery = 300_000;
 
@@ -70,16 +88,16 @@ export const live = {
   },
 };
 
-const followers = new Map<Follower, Interest>();
+const followers = new Map<Follower, Interest | FamilyInterest>();
 let query = '';
 let stream: EventStream | undefined;
 let since = 0; // when the page began to show what the stream is about
 let started = -Infinity;
 let timer: ReturnType<typeof setTimeout> | undefined;
-let reloading: ReturnType<typeof setTimeout> | undefined;
+const reloading = new Map<Family, ReturnType<typeof setTimeout>>();
 
 /** Follows what a function names, as long as the component exists. It names nothing as long as nothing is known. */
-export function follow(interest: () => Interest | null, follower: Follower): void {
+export function follow(interest: () => Interest | FamilyInterest | null, follower: Follower): void {
   $effect(() => {
     void session.account?.email; // see apply
     const wanted = interest();
@@ -93,25 +111,47 @@ export function follow(interest: () => Interest | null, follower: Follower): voi
   });
 }
 
+/**
+ * Loads again when there is something new of a family other than the GPU index, as long as the component exists and the reader
+ * may see it.
+ */
+export function followFamily(family: FamilyInterest['family'], allowed: () => boolean, reload: () => void): void {
+  follow(
+    () =>
+      session.known && allowed()
+        ? { family, events: session.keyed ? ['observation', 'correction'] : ['observation'] }
+        : null,
+    { on: {}, reload },
+  );
+}
+
 /** The filters of a stream that has all that is followed. */
-export function filtersOf(interests: Iterable<Interest>): string {
+export function filtersOf(interests: Iterable<Interest | FamilyInterest>): string {
+  const families = new Set<string>();
   const events = new Set<string>();
   const gpus = new Set<string>();
   const regions = new Set<string>();
   let every = false;
   for (const interest of interests) {
-    every ||= interest.gpus.length === 0;
     for (const event of interest.events) events.add(event);
+    families.add(familyOf(interest));
+    if ('family' in interest) continue;
+    every ||= interest.gpus.length === 0;
     for (const gpu of interest.gpus) gpus.add(gpu);
     regions.add(interest.region);
   }
   if (events.size === 0) return '';
-  const filters = new URLSearchParams({ family: 'gpu' });
+  const filters = new URLSearchParams();
+  for (const family of [...families].sort()) filters.append('family', family);
   for (const event of [...events].sort()) filters.append('event', event);
+  // What is about no GPU model and no region passes neither filter.
+  if (families.size > 1) return filters.toString();
   if (!every) for (const gpu of [...gpus].sort()) filters.append('gpu', gpu);
   for (const region of [...regions].sort()) filters.append('region', region);
   return filters.toString();
 }
+
+const familyOf = (interest: Interest | FamilyInterest): Family => ('family' in interest ? interest.family : 'gpu');
 
 function settle(): void {
   clearTimeout(timer);
@@ -170,22 +210,33 @@ function listener() {
 }
 
 function take(name: string, data: unknown): void {
-  // Another page may have been shown before, and may be shown again.
-  clearCache('/api/gpu');
-  if (name === 'correction') {
-    reloading ??= setTimeout(reloadAll, gathering * (1 + Math.random()));
+  if (name === 'correction' || name === 'observation') {
+    const { family } = data as CorrectionEvent | ObservationEvent;
+    if (!reloading.has(family))
+      reloading.set(
+        family,
+        setTimeout(() => reloadFamily(family), gathering + spread * Math.random()),
+      );
     return;
   }
+  // Another page may have been shown before, and may be shown again.
+  clearCache('/api/gpu');
   for (const [follower, interest] of followers) {
     const { gpu_type, region } = data as ValueEvent;
-    if (region !== interest.region || (interest.gpus.length > 0 && !interest.gpus.includes(gpu_type))) continue;
+    if ('family' in interest || region !== interest.region) continue;
+    if (interest.gpus.length > 0 && !interest.gpus.includes(gpu_type)) continue;
     (follower.on[name as EventName] as ((event: unknown) => void) | undefined)?.(data);
   }
 }
 
+/** Loads again what is shown of a family. Of others, cached responses may be as old as before. */
+function reloadFamily(family: Family): void {
+  clearTimeout(reloading.get(family));
+  reloading.delete(family);
+  clearCache();
+  for (const [follower, interest] of followers) if (familyOf(interest) === family) follower.reload();
+}
+
 function reloadAll(): void {
-  clearTimeout(reloading);
-  reloading = undefined;
-  clearCache('/api/gpu');
-  for (const follower of followers.keys()) follower.reload();
+  for (const family of new Set([...followers.values()].map(familyOf))) reloadFamily(family);
 }

@@ -22,6 +22,15 @@ describe('a stream has what all parts of a page follow, and no more', () => {
     ],
     'family=gpu&event=hour&event=print&gpu=B200&gpu=H200&region=us-east',
   );
+  f('another family', [{ family: 'memory', events: ['observation'] }], 'family=memory&event=observation');
+  f(
+    'a family beside GPU models, which the filters of GPU models would leave out',
+    [
+      { events: ['day'], gpus: ['H200'], region: 'global' },
+      { family: 'models', events: ['observation'] },
+    ],
+    'family=gpu&family=models&event=day&event=observation',
+  );
   f(
     'a part that names no GPU model follows all',
     [

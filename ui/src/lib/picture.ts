@@ -1,13 +1,17 @@
 import { save } from './download';
+import { provenance } from './provenance.svelte';
 import { colors } from './scheme.svelte';
 
-/** Saves a chart as a PNG with its title and legend. */
+/** Saves a chart as a PNG with its title and legend, and below it where the figures come from. */
 export function savePicture(
   file: string,
   source: HTMLCanvasElement,
   title: string,
   legend: { label: string; color: string }[],
+  notes: string[],
 ): void {
+  const about = ['Assay', ...notes, ...(provenance.synthetic ? ['synthetic data: not market prices'] : [])];
+  const foot = [about.join(' · '), location.href];
   const ratio = devicePixelRatio;
   const width = source.width / ratio;
   const canvas = document.createElement('canvas');
@@ -31,8 +35,9 @@ export function savePicture(
   const head = Math.round((y + 14) * ratio);
 
   canvas.width = source.width;
-  canvas.height = source.height + head;
-  const tone: Record<string, string> = colors('surface', 'text', ...legend.map((entry) => entry.color));
+  const footAt = head + source.height;
+  canvas.height = footAt + Math.round((12 + 16 * foot.length) * ratio);
+  const tone: Record<string, string> = colors('surface', 'text', 'muted', ...legend.map((entry) => entry.color));
   ctx.fillStyle = tone.surface!;
   ctx.fillRect(0, 0, canvas.width, canvas.height);
   ctx.scale(ratio, ratio);
@@ -46,6 +51,8 @@ export function savePicture(
     ctx.fillStyle = tone.text!;
     ctx.fillText(entry.label, entry.x + 18, entry.y);
   }
+  ctx.fillStyle = tone.muted!;
+  foot.forEach((line, i) => ctx.fillText(line, 12, footAt / ratio + 16 * (i + 1), width - 24));
   ctx.setTransform(1, 0, 0, 1, 0, 0);
   ctx.drawImage(source, 0, head);
   canvas.toBlob((blob) => blob && save(file, blob));

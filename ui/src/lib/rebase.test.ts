@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rebase, trailingMean } from './rebase';
+import { percentFromStart, rebase, trailingMean } from './rebase';
 import type { Line } from './series';
 
 const day = 86_400;
@@ -16,6 +16,12 @@ describe('rebase', () => {
     expect(rebase(daily([null, 0, 4, 8])).values).toEqual([null, 0, 100, 200]));
   test('leaves a line without values unchanged', () =>
     expect(rebase(daily([null, null])).values).toEqual([null, null]));
+});
+
+describe('the change since the start', () => {
+  test('is zero at the first value', () =>
+    expect(percentFromStart(daily([null, 4, 5, 3])).values).toEqual([null, 0, 25, -25]));
+  test('of a line without values is missing', () => expect(percentFromStart(daily([null])).values).toEqual([null]));
 });
 
 describe('trailing mean', () => {

@@ -9,6 +9,14 @@ export function rebase<L extends Line>(line: L): L {
   return { ...line, values: line.values.map((value) => (value === null ? null : (value / base) * 100)) };
 }
 
+/** The line as its change in percent since its first value. */
+export function percentFromStart<L extends Line>(line: L): L {
+  const rebased = rebase(line);
+  return rebased === line
+    ? line
+    : { ...line, values: rebased.values.map((value) => (value === null ? null : value - 100)) };
+}
+
 /** The mean over the days up to each value. Over seven days, weekends do not hide the trend. */
 export function trailingMean<L extends Line>(line: L, days: number): L {
   let first = 0;

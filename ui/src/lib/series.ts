@@ -12,17 +12,19 @@ export type Color = `series-${1 | 2 | 3 | 4 | 5 | 6}`;
 
 export const lineColors: Color[] = ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'];
 
-/** The ranges that can be picked, with their length in days. */
-export const ranges = [
-  { value: '1D', days: 1 },
-  { value: '1W', days: 7 },
-  { value: '1M', days: 31 },
-  { value: '3M', days: 92 },
-  { value: '1Y', days: 366 },
-  { value: 'All', days: Infinity },
-] as const;
+/** The ranges that can be picked. Each ends at the newest value. */
+export const ranges = ['1D', '1W', '1M', '3M', 'YTD', '1Y', 'All'] as const;
 
-export type RangeName = (typeof ranges)[number]['value'];
+export type RangeName = (typeof ranges)[number];
+
+const day = 86_400;
+const lengths = { '1D': day, '1W': 7 * day, '1M': 31 * day, '3M': 92 * day, '1Y': 366 * day, All: Infinity };
+
+/** Where a range begins whose newest value is at the given instant, both in seconds. */
+export function startOf(range: RangeName, newest: number): number {
+  if (range === 'YTD') return Date.UTC(new Date(newest * 1000).getUTCFullYear(), 0) / 1000;
+  return newest - lengths[range];
+}
 
 /** The part of a line between two instants, inclusive. */
 export function between<L extends Line>(line: L, from: number, to: number): L {

@@ -1,13 +1,13 @@
 // The state of a page with a table and a chart, as the address bar holds it: the rows in the chart, the filter, the sort
 // column and the range.
 import { address, setParams } from './router.svelte';
-import { between, lineColors, ranges, type Line, type RangeName } from './series';
+import { between, lineColors, ranges, startOf, type Line, type RangeName } from './series';
 
 /** How many lines a chart can show: one per color. */
 export const maxLines = lineColors.length;
 
 /** The ranges of a chart of daily values. */
-export const dailyRanges = ranges.filter((range) => range.value !== '1D');
+export const dailyRanges = ranges.filter((range) => range !== '1D');
 
 /** A line of a comparison, with its identifier in the API and the address bar. */
 export interface NamedLine extends Line {
@@ -19,15 +19,14 @@ export function rangeOf(
   fallback: RangeName,
   locked: (range: RangeName) => string | undefined = () => undefined,
 ): RangeName {
-  const wanted = dailyRanges.find((range) => range.value === address.param('range'))?.value;
+  const wanted = dailyRanges.find((range) => range === address.param('range'));
   return wanted && locked(wanted) === undefined ? wanted : fallback;
 }
 
 /** The part of the lines in a range that ends at the newest instant of all lines. */
 export function cut<L extends Line>(lines: L[], range: RangeName): L[] {
   const newest = Math.max(0, ...lines.map((line) => line.times.at(-1) ?? 0));
-  const days = ranges.find((known) => known.value === range)!.days;
-  return lines.map((line) => between(line, newest - days * 86_400, Infinity));
+  return lines.map((line) => between(line, startOf(range, newest), Infinity));
 }
 
 /** The rows in the chart: those in the address that exist, else a default. */

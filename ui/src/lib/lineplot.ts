@@ -1,0 +1,124 @@
+// How uPlot draws lines over time.
+import uPlot from 'uplot';
+import { dateTicks, dayIncrements, logTicks, timeRange, valueRange, valueTicks } from './axis';
+import { colors } from './scheme.svelte';
+import type { Line } from './series';
+
+/** What is drawn, and how. After the lines comes a series that continues the first one with what is not published yet. */
+export interface Look {
+  lines: Line[];
+  /** The seconds between two values. */
+  step: number;
+  logarithmic: boolean;
+  format: (value: number) => string;
+  width: number;
+  height: number;
+  /** Whether dragging chooses a part. */
+  drags: boolean;
+}
+
+export interface Handlers {
+  /** The pointer moved to a point, or left the chart. */
+  point: (index: number | null) => void;
+  /** A part was chosen by dragging: its ends in seconds. */
+  select: (from: number, to: number) => void;
+  /** Whether the pointer stays where it is, whatever the mouse does. */
+  held: () => boolean;
+}
+
+const font = '12px "Inter Variable", sans-serif';
+const fewPoints = 45; // of daily values are drawn as points too: there is nothing between them
+const leastSelected = 6; // pixels
+
+/** What a plot has to be made again for. Other data of the same lines is put into it. */
+export const shapeOf = ({ lines, step, logarithmic }: Omit<Look, 'format' | 'width' | 'height' | 'drags'>) =>
+  JSON.stringify([lines.map((line) => [line.label, line.color, showsPoints(line, step)]), step, logarithmic]);
+
+const showsPoints = (line: Line, step: number) => line.times.length <= (step >= 86_400 ? fewPoints : 1);
+
+export function optionsFor(look: Look, on: Handlers): uPlot.Options {
+  const { lines, step, logarithmic, format } = look;
+  const start = performance.now();
+  const tone = colors('muted', 'line', 'surface', ...lines.map((line) => line.color));
+  const axis = {
+    stroke: tone.muted,
+    font,
+    grid: { stroke: tone.line, width: 1 },
+    ticks: { stroke: tone.line, width: 1 },
+  };
+  const colorOf = (series: number) => tone[(lines[series - 1] ?? lines[0])?.color ?? 'muted'];
+  return {
+    width: look.width,
+    height: look.height,
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    legend: { show: false },
+    padding: [12, 20, 0, 0], // space for half of the last date
+    scales: {
+      x: { range: (u, min, max) => timeRange(u.data[0], min, max, step) },
+      y: { distr: logarithmic ? 3 : 1, range: (_, min, max) => valueRange(min, max, logarithmic) },
+    },
+    cursor: {
+      points: { size: 8, fill: (_, i) => colorOf(i), stroke: () => tone.surface, width: 2 },
+      drag: { x: look.drags, y: false, setScale: false },
+      focus: { prox: 24 },
+      bind: {
+        mousemove: (_, __, handler) => (event) => (on.held() && event.buttons === 0 ? null : handler(event)),
+        mouseleave: (_, __, handler) => (event) => (on.held() ? null : handler(event)),
+        // One double click resets the chart, of which uPlot knows a part only.
+        dblclick: () => () => null,
+      },
+    },
+    axes: [
+      { ...axis, space: 70, values: dateTicks, ...(step >= 86_400 && { incrs: dayIncrements }) },
+      {
+        ...axis,
+        size: (_, texts) => 20 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)),
+        values: (_, ticks) => valueTicks(ticks, format),
+        ...(logarithmic && {
+          splits: (_: uPlot, __: number, min: number, max: number) => logTicks(min, max),
+          filter: (_: uPlot, ticks: number[]) => ticks,
+        }),
+      },
+    ],
+    series: [
+      {},
+      ...lines.map((line): uPlot.Series => ({
+        label: line.label,
+        stroke: tone[line.color],
+        width: 1.75,
+        spanGaps: false,
+        points: { show: showsPoints(line, step), size: 5, fill: tone[line.color] },
+        ...(lines.length === 1 && { fill: fade(tone[line.color]) }),
+      })),
+      { label: '', stroke: colorOf(1), width: 1.75, dash: [4, 4], points: { show: false } },
+    ],
+    hooks: {
+      ready: [
+        (u) =>
+          performance.measure('assay:chart', {
+            start,
+            end: performance.now(),
+            detail: { points: u.data[0].length },
+          }),
+      ],
+      setCursor: [(u) => on.point(u.cursor.idx ?? null)],
+      setSelect: [
+        (u) => {
+          const { left, width } = u.select;
+          if (width < leastSelected) return;
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          on.select(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
+        },
+      ],
+    },
+  };
+}
+
+function fade(color: string): uPlot.Series.Fill {
+  return (u) => {
+    const gradient = u.ctx.createLinearGradient(0, u.bbox.top, 0, u.bbox.top + u.bbox.height);
+    gradient.addColorStop(0, color.replace('rgb(', 'rgba(').replace(')', ', 0.16)'));
+    gradient.addColorStop(1, color.replace('rgb(', 'rgba(').replace(')', ', 0)'));
+    return gradient;
+  };
+}
