@@ -23,6 +23,12 @@ test('a point of the chart opens its proof, and the command shown there verifies
   await expect(page.getByRole('region', { name: 'Inputs' })).toContainText(String(response.data.transactions));
   await expect(page.getByRole('main')).toContainText(response.data.hash.slice(0, 8));
 
+  const { transactions, providers } = response.data;
+  await expect(page.getByRole('main')).toContainText(
+    `${transactions} verified rentals by ${providers} providers, ` +
+      `${response.data.gpu_hours.toLocaleString('en-US', { maximumFractionDigits: 0 })} GPU-hours; unchanged since publication.`,
+  );
+
   const shown = page
     .getByRole('region', { name: /Verify it yourself/ })
     .locator('code, pre')
@@ -35,6 +41,12 @@ test('a point of the chart opens its proof, and the command shown there verifies
     { encoding: 'utf8' },
   );
   expect(printed).toMatch(/verified|proven/i);
+
+  const citation = await page.getByRole('region', { name: 'Cite this value' }).locator('.citation').innerText();
+  expect(citation).toContain(response.data.hash);
+  await open(page, new URL(/http\S+$/.exec(citation)![0]).href.slice(server.base.length));
+  await expect(page.getByRole('heading', { name: /^Value as of/ })).toBeVisible();
+  await expect(page.getByRole('main')).toContainText(response.data.hash.slice(0, 8));
 });
 
 test('without an account the proof of a paid GPU is locked, with the reason', async ({ page }) => {

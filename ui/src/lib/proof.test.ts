@@ -2,8 +2,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { clearCache } from './api';
 import {
   bundleCommands,
+  citation,
   fetchCommand,
   revisionsOf,
+  sentenceOf,
   shellWord,
   slotIndex,
   verifyCommand,
@@ -26,6 +28,38 @@ const record: Determination = {
   ...{ previous_hash: '0'.repeat(64), hash: 'a'.repeat(64) },
 };
 const daily = { gpu: 'H100 SXM', region: '', hourly: false };
+
+describe('what a value rests on', () => {
+  test.each([
+    [{}, 1, '40 verified rentals by 4 providers, 900 GPU-hours; unchanged since publication.'],
+    [
+      { transactions: 1, providers: 1, gpu_hours: 1 },
+      1,
+      '1 verified rental by 1 provider, 1 GPU-hour; unchanged since publication.',
+    ],
+    [{}, 2, '40 verified rentals by 4 providers, 900 GPU-hours; restated since.'],
+    [
+      { revision: 1 },
+      2,
+      '40 verified rentals by 4 providers, 900 GPU-hours; restated once, last 2026-11-13 21:10:00.000 UTC.',
+    ],
+    [
+      { revision: 2, index_value: null },
+      3,
+      'Taken back: no value holds for this time; restated 2 times, last 2026-11-13 21:10:00.000 UTC.',
+    ],
+  ])('%o of %i records', (changes, revisions, sentence) =>
+    expect(sentenceOf({ ...record, ...changes }, revisions)).toBe(sentence),
+  );
+});
+
+test('a citation leads to the revision that it names', () =>
+  expect(citation('https://assay.example', { ...daily, region: 'us-east' }, record)).toBe(
+    'H100 SXM (global), daily index, 2026-11-13 21:00 UTC: 2.5000 USD per GPU-hour. ' +
+      'Assay, revision 0, methodology 1.0, as of 2026-11-13T21:10:00.000Z, ' +
+      `record ${'a'.repeat(64)}. https://assay.example/proof/H100%20SXM` +
+      '?at=2026-11-13T21%3A00%3A00.000Z&grain=daily&region=us-east&as_of=2026-11-13T21%3A10%3A00.000Z',
+  ));
 
 describe('shell words', () => {
   test.each([

@@ -1,6 +1,6 @@
 // The proof of a published value: its record, its revisions, and the commands that check it.
 import { addressOf, get, getText, type ResponseBody, type Row } from './api';
-import { day } from './format';
+import { count, day, exact, instant } from './format';
 import { history } from './gpu';
 
 const recordRoute = '/api/gpu/{gpuName}/determination';
@@ -94,6 +94,35 @@ export const methodologies = () => get('/api/methodology');
 export async function publicKey(): Promise<string> {
   const { data } = await get('/api/publications/latest');
   return data.manifest?.public_key ?? '';
+}
+
+const number = (n: number, one: string) => `${count(n)} ${one}${n === 1 ? '' : 's'}`;
+
+/** What a value rests on, and whether it has changed, in a sentence. `revisions` is how many records its slot has. */
+export function sentenceOf(record: Determination, revisions: number): string {
+  const earlier = record.revision < revisions - 1;
+  const state = earlier
+    ? 'restated since'
+    : record.revision === 0
+      ? 'unchanged since publication'
+      : `restated ${record.revision === 1 ? 'once' : `${record.revision} times`}, last ${exact(record.published_at)}`;
+  if (record.index_value === null) return `Taken back: no value holds for this time; ${state}.`;
+  const basis = `${number(record.transactions, 'verified rental')} by ${number(record.providers, 'provider')}`;
+  return `${basis}, ${number(record.gpu_hours, 'GPU-hour')}; ${state}.`;
+}
+
+/** How to cite a value, so that others find the same revision of it whatever is restated later. */
+export function citation(origin: string, series: Series, record: Determination): string {
+  const query = new URLSearchParams({ at: record.timestamp, grain: record.granularity });
+  if (series.region) query.set('region', series.region);
+  query.set('as_of', record.published_at);
+  const value = record.index_value === null ? 'taken back' : `${record.index_value.toFixed(4)} USD per GPU-hour`;
+  return [
+    `${series.gpu} (${record.region}), ${record.granularity} index, ${instant(record.timestamp)}: ${value}.`,
+    `Assay, revision ${record.revision}, methodology ${record.methodology}, as of ${record.published_at},`,
+    `record ${record.hash}.`,
+    `${origin}/proof/${encodeURIComponent(series.gpu)}?${query}`,
+  ].join(' ');
 }
 
 /** Quotes a word for a POSIX shell where needed. */
