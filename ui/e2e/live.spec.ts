@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Page } from '@playwright/test';
-import { copyOfData, now, remove, startDemo } from './server';
+import { copyOfData, now, program, remove, startDemo } from './server';
 import { accountOf, expect, open, submitSignIn, test } from './test';
 
 // The next hour has ended, and 40 prints were made.
@@ -50,7 +51,7 @@ function loadsOf(page: Page): string[] {
   return loads;
 }
 
-test('prices tick and charts grow without a reload, and the page says how live it is', async ({
+test('prices tick, charts grow and restatements appear without a reload, and the page says how live it is', async ({
   browser,
   extraHTTPHeaders,
 }) => {
@@ -106,6 +107,16 @@ test('prices tick and charts grow without a reload, and the page says how live i
   expect(loads).toEqual([[], []]);
   expect({ charts: await charts(), height: await height() }).toEqual(before);
   await expect(focused).toBeFocused();
+
+  // A restatement changes values of months ago, and they appear by themselves too.
+  await gpu.getByRole('button', { name: '3M', exact: true }).click();
+  const figures = gpu.getByLabel('H100 SXM in this range');
+  await expect(gpu.getByRole('img', { name: /· daily, from 2026-08-1/ })).toBeVisible();
+  const published = await figures.innerText();
+  const period = ['--from', '2026-08-20', '--to', '2026-11-14'];
+  const why = ['--reason', 'late rows', '--dir', folder];
+  execFileSync(program, ['restate', '--gpu', 'H100 SXM', ...period, ...why]);
+  await expect(figures).not.toHaveText(published, { useInnerText: true });
 
   await Promise.all(contexts.map((context) => context.close()));
   proxy.close();
