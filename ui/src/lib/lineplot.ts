@@ -29,6 +29,7 @@ export interface Handlers {
 const font = '12px "Inter Variable", sans-serif';
 const fewPoints = 45; // of daily values are drawn as points too: there is nothing between them
 const leastSelected = 6; // pixels
+const leastTagged = 640; // pixels: a narrower chart has no room for values beside it
 
 /** What a plot has to be made again for. Other data of the same lines is put into it. */
 export const shapeOf = ({ lines, step, logarithmic }: Omit<Look, 'format' | 'width' | 'height' | 'drags'>) =>
@@ -38,6 +39,7 @@ const showsPoints = (line: Line, step: number) => line.times.length <= (step >= 
 
 export function optionsFor(look: Look, on: Handlers): uPlot.Options {
   const { lines, step, logarithmic, format } = look;
+  const room = tagRoom(look);
   const start = performance.now();
   const tone = colors('muted', 'line', 'surface', ...lines.map((line) => line.color));
   const axis = {
@@ -52,7 +54,7 @@ export function optionsFor(look: Look, on: Handlers): uPlot.Options {
     height: look.height,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     legend: { show: false },
-    padding: [12, 20, 0, 0], // space for half of the last date
+    padding: [12, (u) => (isTagged(u) ? room : 20), 0, 0], // at least half of the last date
     scales: {
       x: { range: (u, min, max) => timeRange(u.data[0], min, max, step) },
       y: { distr: logarithmic ? 3 : 1, range: (_, min, max) => valueRange(min, max, logarithmic) },
@@ -101,6 +103,7 @@ export function optionsFor(look: Look, on: Handlers): uPlot.Options {
             detail: { points: u.data[0].length },
           }),
       ],
+      draw: [(u) => isTagged(u) && drawTags(u, look, tone)],
       setCursor: [(u) => on.point(u.cursor.idx ?? null)],
       setSelect: [
         (u) => {
@@ -112,6 +115,62 @@ export function optionsFor(look: Look, on: Handlers): uPlot.Options {
       ],
     },
   };
+}
+
+const tagHeight = 18;
+
+const isTagged = (u: uPlot) => u.width >= leastTagged;
+
+/** The room that the longest tag needs. */
+function tagRoom({ lines, format }: Look): number {
+  const lengths = lines.flatMap((line) =>
+    [line.values[0], line.values.at(-1)].map((v) => (v == null ? 0 : format(v).length)),
+  );
+  return 16 + 7 * Math.max(3, ...lengths);
+}
+
+/** The newest value of a column. Lines need not end at the same instant. */
+function newestOf(column: ArrayLike<number | null | undefined>): number | undefined {
+  for (let i = column.length - 1; i >= 0; i--) if (column[i] != null) return column[i]!;
+  return undefined;
+}
+
+/** Writes the newest value of each line beside its end. Tags that would cover each other are moved apart. */
+function drawTags(u: uPlot, { lines, format }: Look, tone: Record<string, string>): void {
+  const ratio = devicePixelRatio;
+  const { left, top, width, height } = u.bbox;
+  const tags = lines.flatMap((line, i) => {
+    const value = newestOf(u.data[i + 1]!);
+    return value === undefined
+      ? []
+      : [{ color: tone[line.color]!, text: format(value), y: u.valToPos(value, 'y', true) }];
+  });
+  tags.sort((a, b) => a.y - b.y);
+  const high = tagHeight * ratio;
+  let free = top;
+  for (const tag of tags) free = (tag.y = Math.max(free, tag.y - high / 2)) + high;
+  let lowest = top + height;
+  for (const tag of tags.toReversed()) lowest = tag.y = Math.min(tag.y, lowest - high);
+  const { ctx } = u;
+  ctx.save();
+  ctx.font = `600 ${12 * ratio}px "Inter Variable", sans-serif`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'middle';
+  for (const { color, text, y } of tags) {
+    ctx.fillStyle = color;
+    ctx.beginPath();
+    ctx.roundRect(
+      left + width + 4 * ratio,
+      y + ratio,
+      ctx.measureText(text).width + 10 * ratio,
+      high - 2 * ratio,
+      4 * ratio,
+    );
+    ctx.fill();
+    ctx.fillStyle = tone.surface!;
+    ctx.fillText(text, left + width + 9 * ratio, y + high / 2);
+  }
+  ctx.restore();
 }
 
 function fade(color: string): uPlot.Series.Fill {
