@@ -126,7 +126,7 @@ function tagRoom({ lines, format }: Look): number {
   const lengths = lines.flatMap((line) =>
     [line.values[0], line.values.at(-1)].map((v) => (v == null ? 0 : format(v).length)),
   );
-  return 16 + 7 * Math.max(3, ...lengths);
+  return 20 + 7 * Math.max(3, ...lengths);
 }
 
 /** The newest value of a column. Lines need not end at the same instant. */
