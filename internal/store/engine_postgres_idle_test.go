@@ -38,3 +38,20 @@ func TestPostgres_IdleSessions(t *testing.T) {
 		t.Errorf("writing sessions may be idle for %s and reading ones for %s, want 10s and 0", writing, reading)
 	}
 }
+
+// Compiling a statement would take longer than all statements of an import.
+func TestPostgres_CompilesNothing(t *testing.T) {
+	t.Parallel()
+	f := func(name, address, want string) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			writing, reading := store.SessionSettings(t, storetest.OpenIn(t, address), "jit")
+			if writing != want || reading != want {
+				t.Errorf("jit is %s for writing and %s for reading, want %s", writing, reading, want)
+			}
+		})
+	}
+	address := storetest.Postgres(t)
+	f("by default", address, "off")
+	f("unless the address says otherwise", address+"&jit=on", "on")
+}
