@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -109,7 +110,8 @@ func (e edge) start(t *testing.T, document, server string) string {
 	defer said.Close()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdout, cmd.Stderr = said, said
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	// Not SIGINT: a shell makes the programs of a background command ignore it, and HAProxy leaves that as it is.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
