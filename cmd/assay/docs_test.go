@@ -31,10 +31,8 @@ type demoServer struct {
 
 // sharedDemo starts, on first use, a demo that tests only read from.
 var sharedDemo = sync.OnceValues(func() (d demoServer, err error) {
-	market := exec.Command("../../scripts/demo-market", filepath.Join(sharedFolder, "assay-demo"))
-	market.Env = append(os.Environ(), "ASSAY_TEST_BINARY="+program)
-	if out, err := market.CombinedOutput(); err != nil {
-		return d, fmt.Errorf("scripts/demo-market: %w\n%s", err, out)
+	if err := copyMarket(filepath.Join(sharedFolder, "assay-demo")); err != nil {
+		return d, err
 	}
 	args := append(slices.Clone(demoArgs), "--keys-file", "keys.json", "--admin-addr", "127.0.0.1:0")
 	if d.process, err = startServer(sharedFolder, "demo", args...); err != nil {
@@ -50,6 +48,16 @@ var sharedDemo = sync.OnceValues(func() (d demoServer, err error) {
 	}
 	return d, json.Unmarshal(text, &d.keys)
 })
+
+// copyMarket puts the market of demoArgs into a folder.
+func copyMarket(folder string) error {
+	market := exec.Command("../../scripts/demo-market", folder)
+	market.Env = append(os.Environ(), "ASSAY_TEST_BINARY="+program)
+	if out, err := market.CombinedOutput(); err != nil {
+		return fmt.Errorf("scripts/demo-market: %w\n%s", err, out)
+	}
+	return nil
+}
 
 // stopSharedDemo ends the shared demo, if there is one.
 var stopSharedDemo = func() {}

@@ -82,6 +82,7 @@ func findProgram() (string, error) {
 //	serve-start [-unhealthy] NAME ARG…    start assay in the background, with output to NAME.out and NAME.err; sets $URL;
 //	                                      it waits until the server is healthy, with -unhealthy until it responds
 //	serve-stop NAME                       end it with SIGTERM; it must exit with 0
+//	demo-market FOLDER                    copy the market of the demo that the tests share
 //	demo-shared                           set $URL, $PREMIUM and $FULL to the demo that the tests share
 //	http [-key VAR] [-session VAR] [-method M] [-body JSON | -file FILE -type MEDIA-TYPE] PATH
 //	                                      print the status, three headers and the body of a response
@@ -138,7 +139,7 @@ func runScripts(t *testing.T, server string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refuses": cmdRefuses, "mistyped": cmdMistyped, "capture": cmdCapture,
 			"compress": cmdCompress, "parquet": cmdParquet,
-			"serve-start": cmdServeStart, "serve-stop": cmdServeStop, "demo-shared": cmdDemoShared,
+			"serve-start": cmdServeStart, "serve-stop": cmdServeStop, "demo-market": cmdDemoMarket, "demo-shared": cmdDemoShared,
 			"http": cmdHTTP, "sign-in": cmdSignIn, "http-to": cmdHTTPTo, "eventually": cmdEventually, "leaked": cmdLeaked,
 			"database": cmdDatabase, "database-away": cmdDatabaseAway, "database-back": cmdDatabaseBack, "dump": cmdDump,
 		},
@@ -459,6 +460,13 @@ func cmdServeStop(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("nothing is started as %s", args[0])
 	}
 	ts.Check(p.stop())
+}
+
+func cmdDemoMarket(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: demo-market FOLDER")
+	}
+	ts.Check(copyMarket(ts.MkAbs(args[0])))
 }
 
 func cmdDemoShared(ts *testscript.TestScript, neg bool, args []string) {
