@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/demo"
 	"github.com/assaydata/assay/internal/index"
+	"github.com/assaydata/assay/internal/ingest"
 	"github.com/assaydata/assay/internal/store"
 )
 
@@ -63,7 +65,7 @@ func TestCrash_PublishKilled(t *testing.T) {
 	}
 	t.Logf("%d of %d runs were killed before their end, after up to %v", unfinished, crashRounds*crashKills, took)
 	publishUntil(t, clean, crashStart.AddDate(0, 0, crashRounds), time.Hour)
-	wantSameRecords(t, dir, clean)
+	wantSameRecords(t, dir, provenRecords(t, clean))
 }
 
 // crashMarket is a folder with a signing key and the transactions of all rounds.
@@ -162,14 +164,11 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// wantSameRecords wants both folders to hold the same values made of the same transactions, each slot once, and to
-// prove them.
-func wantSameRecords(t *testing.T, killed, undisturbed string) {
+// wantSameRecords wants a folder to prove its values, and to hold the same ones made of the same transactions as an
+// undisturbed run, each slot once.
+func wantSameRecords(t *testing.T, killed string, want map[string]assay.Determination) {
 	t.Helper()
-	for _, dir := range []string{killed, undisturbed} {
-		mustRun(t, "verify", "--dir", dir)
-	}
-	got, want := readRecords(t, killed), readRecords(t, undisturbed)
+	got := provenRecords(t, killed)
 	for _, slot := range slices.Sorted(maps.Keys(want)) {
 		if diff := cmp.Diff(want[slot], got[slot]); diff != "" {
 			t.Fatalf("%s differs from an undisturbed run (-undisturbed +killed):\n%s", slot, diff)
@@ -178,6 +177,13 @@ func wantSameRecords(t *testing.T, killed, undisturbed string) {
 	if len(got) != len(want) || len(want) == 0 {
 		t.Errorf("%d slots are published, and %d of an undisturbed run", len(got), len(want))
 	}
+}
+
+// provenRecords is readRecords for a folder that must prove them.
+func provenRecords(t *testing.T, dir string) map[string]assay.Determination {
+	t.Helper()
+	mustRun(t, "verify", "--dir", dir)
+	return readRecords(t, dir)
 }
 
 // readRecords reads every record of a folder by its slot, without what may differ: when it was published, and the
@@ -223,6 +229,7 @@ func TestCrash_FixingKilled(t *testing.T) {
 	prepared, clean := demoBeforeFixing(t), t.TempDir()
 	copyFolder(t, prepared, clean)
 	finishFixing(t, clean)
+	undisturbed := provenRecords(t, clean)
 	random := rand.New(rand.NewPCG(9, 2026))
 	f := func(wait func(p *process, dir string)) (published bool) {
 		t.Helper()
@@ -233,7 +240,7 @@ func TestCrash_FixingKilled(t *testing.T) {
 		p.kill()
 		published = fixed(t, dir) == nil
 		finishFixing(t, dir)
-		wantSameRecords(t, dir, clean)
+		wantSameRecords(t, dir, undisturbed)
 		return published
 	}
 	early := t.TempDir()
@@ -317,6 +324,7 @@ func demoBeforeFixing(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	mustRun(t, "signing-key", "init", "--dir", dir)
+	importExamples(t, dir, begin)
 	p, err := startServer(t.TempDir(), "demo", "demo", "--dir", dir, "--no-feed", "--end", end.Format(time.RFC3339))
 	if err != nil {
 		t.Fatal(err)
@@ -327,6 +335,20 @@ func demoBeforeFixing(t *testing.T) (dir string) {
 	mustRun(t, "publish", "--dir", dir,
 		"--from", fixing.Add(-48*time.Hour).Format(time.RFC3339), "--to", end.Format(time.RFC3339))
 	return dir
+}
+
+// importExamples imports the example of each family but transactions. The demo gives a family that has nothing a history of
+// two years, and every start would read it.
+func importExamples(t *testing.T, dir string, day time.Time) {
+	t.Helper()
+	for _, family := range ingest.Families[1:] {
+		file := filepath.Join(t.TempDir(), family.Name+".csv")
+		example := strings.ReplaceAll(mustRun(t, "template", family.Name), "2026-01-02", day.Format(time.DateOnly))
+		if err := os.WriteFile(file, []byte(example), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mustRun(t, "import", family.Name, "--dir", dir, file)
+	}
 }
 
 // startBeforeFixing starts the demo shortly before the fixing is published.
