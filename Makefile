@@ -86,7 +86,7 @@ dist-short: build
 SERVICES := scripts/with-services
 NEEDED   := curl openssl python3 column python-sdk chromium nginx varnish sqlite3 wrk postgres redis-server etcd haproxy patroni \
             machine rpm skopeo systemd prometheus pebble
-STEPS    := lint script race e2e unit drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector-short \
+STEPS    := lint script race e2e unit-rest drill-short bench-short growth-short abuse-short sdk-python sdk-ts generators mcp-inspector-short \
             dist-short fuzz-short unit-ui
 
 .PHONY: check
@@ -108,6 +108,23 @@ unit: ## tests of all packages except the command (see script), on SQLite and Po
 	scripts/need postgres redis-server python3 prometheus
 	$(SERVICES) scripts/go-test $(WAITING) $$($(GO) list ./... | grep -v /cmd/assay)
 
+# Of these packages, race runs every test: none is for PostgreSQL, long in one goroutine, or about another program. make test
+# runs them once. scripts/go-test fails if one of them skips a test under race, TestRacedWhole if one does less there.
+RACED_WHOLE := ./client ./internal/anchor ./internal/apitest ./internal/appendonly ./internal/backtest ./internal/bulk \
+	./internal/cache ./internal/certs ./internal/doctor ./internal/download ./internal/events ./internal/factor ./internal/family \
+	./internal/fetch ./internal/files ./internal/hasher ./internal/http1 ./internal/latency ./internal/limit \
+	./internal/limit/sharedlimit ./internal/linelog ./internal/mail ./internal/memfile ./internal/monitor \
+	./internal/oidc ./internal/pin ./internal/push ./internal/redact ./internal/registry ./internal/seal ./internal/snapshot \
+	./internal/table ./internal/tracing ./internal/webhook ./internal/witness ./tools/abuse ./tools/attacks ./tools/process \
+	./tools/relay ./tools/strict
+
+# What make test runs of unit: the packages of which race leaves something.
+.PHONY: unit-rest
+unit-rest:
+	scripts/need postgres redis-server python3 prometheus
+	$(SERVICES) scripts/go-test $(WAITING) \
+		$$($(GO) list ./... | grep -v /cmd/assay | grep -vxF "$$($(GO) list $(RACED_WHOLE))")
+
 .PHONY: unit-sqlite
 unit-sqlite: ## tests of all packages, except those that need PostgreSQL or Redis
 	scripts/need python3
@@ -125,7 +142,7 @@ export RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=
 .PHONY: race
 race: ## tests of all packages with goroutines, under the race detector
 	scripts/need postgres redis-server
-	CGO_ENABLED=1 $(SERVICES) scripts/go-test $(RACE_FLAGS) -short \
+	WHOLE="$$($(GO) list $(RACED_WHOLE))" CGO_ENABLED=1 $(SERVICES) scripts/go-test $(RACE_FLAGS) -short \
 		$$($(GO) list ./... | grep -vxF "$$($(GO) list $(NO_GOROUTINES))")
 
 # Programs of others that judge the log. They have their own module, as golangci-lint has.

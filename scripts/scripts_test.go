@@ -96,6 +96,21 @@ func TestDoor(t *testing.T) { t.Skip("LEFT OUT: doors") }
 			t.Errorf("status %d, want 0", status)
 		}
 	})
+	t.Run("fails when a package that is tested once skips a test", func(t *testing.T) {
+		t.Parallel()
+		f := func(whole string, want int) {
+			t.Helper()
+			output, status := runWith(t, []string{"WHOLE=" + whole}, shop(`
+func TestOpen(t *testing.T) {}
+func TestDoor(t *testing.T) { t.Skip("long") }
+`), "go-test", "./...")
+			if failed := strings.Contains(output, "shop skips tests"); status != want || failed != (want != 0) {
+				t.Errorf("with WHOLE=%q the status is %d, want %d:\n%s", whole, status, want, output)
+			}
+		}
+		f("bakery\nshop", 1)
+		f("bakery\nshop/cellar", 0)
+	})
 	t.Run("prints failures", func(t *testing.T) {
 		t.Parallel()
 		output, status := run(t, shop(`
@@ -108,6 +123,38 @@ func TestPrice(t *testing.T) { t.Error("one cent too much") }
 			t.Errorf("status %d, output:\n%s", status, output)
 		}
 	})
+}
+
+// make test runs the tests of RACED_WHOLE only under the race detector, in the short form. go-test notices a test that is
+// skipped there, but not one that does less, nor one that is not built.
+func TestRacedWhole(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "\nRACED_WHOLE := ")
+	list, _, found := strings.Cut(strings.ReplaceAll(list, "\\\n", " "), "\n")
+	if !found || len(strings.Fields(list)) < 10 {
+		t.Fatalf("the Makefile has no list RACED_WHOLE: %q", list)
+	}
+	for folder := range strings.FieldsSeq(list) {
+		files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s has no Go files (%v)", folder, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, words := range []string{"testing.Short()", "testenv.OneGoroutine(", "//go:build !race"} {
+				if strings.Contains(string(text), words) {
+					t.Errorf("%s has %s, and is in RACED_WHOLE of the Makefile: make test would leave out a test", file, words)
+				}
+			}
+		}
+	}
 }
 
 func TestStress(t *testing.T) {
