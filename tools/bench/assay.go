@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -45,12 +46,33 @@ type demoAccount struct {
 
 // startDemo starts the demo in dir and waits until it serves. It first builds the market, which takes a while.
 func startDemo(ctx context.Context, program, dir string) (*assayServer, error) {
+	return startDemoWith(ctx, program, dir)
+}
+
+// preparedNow is the moment at which the demo of startPrepared runs.
+var preparedNow = time.Date(2026, 11, 1, 12, 1, 0, 0, time.UTC)
+
+// startPrepared is startDemo for a run of seconds, most of which building the market would take: it starts with a copy
+// of the market that the tests share.
+func startPrepared(ctx context.Context, program, dir string) (*assayServer, error) {
+	moment := preparedNow.Format(time.RFC3339)
+	market := exec.CommandContext(ctx, "scripts/demo-market", filepath.Join(dir, "data"), moment)
+	market.Env = append(os.Environ(), "ASSAY_TEST_BINARY="+program)
+	if out, err := market.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("scripts/demo-market: %w\n%s", err, out)
+	}
+	return startDemoWith(ctx, program, dir, "--seed", "1", "--end", moment)
+}
+
+func startDemoWith(ctx context.Context, program, dir string, more ...string) (*assayServer, error) {
 	keysFile := filepath.Join(dir, "keys.json")
-	a, err := startServer(ctx, program, dir, "demo",
+	a, err := startServer(ctx, program, dir, append([]string{
+		"demo",
 		"--dir", filepath.Join(dir, "data"),
 		"--no-feed",              // the same responses from the first round to the last
 		"--key-limit", "1000000", // all keyed routes share one key
-		"--keys-file", keysFile)
+		"--keys-file", keysFile,
+	}, more...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -239,12 +239,17 @@ func run(ctx context.Context, o options) error {
 
 // measureServer compares the server with nginx.
 func measureServer(ctx context.Context, o options, tools tools, dir string) (measurement, error) {
-	assay, err := startDemo(ctx, o.assay, dir)
+	start := startDemo
+	now := time.Now()
+	if o.short {
+		start, now = startPrepared, preparedNow
+	}
+	assay, err := start(ctx, o.assay, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer assay.Stop()
-	scenarios := newScenarios(assay.keys, time.Now())
+	scenarios := newScenarios(assay.keys, now)
 	if o.short {
 		scenarios = distinctScenarios(scenarios)
 	}
@@ -274,7 +279,7 @@ func measureServer(ctx context.Context, o options, tools tools, dir string) (mea
 	if r.memory, err = assay.memory(); err != nil {
 		return nil, err
 	}
-	if r.steady, err = assay.measureSteady(ctx, 2*o.duration, time.Now()); err != nil {
+	if r.steady, err = assay.measureSteady(ctx, 2*o.duration, now); err != nil {
 		return nil, err
 	}
 	r.proofs, err = assay.measureProofs(ctx, 2*o.duration)
