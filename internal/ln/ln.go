@@ -72,6 +72,14 @@ func (s *Sum) Add(weight uint64, l Log) {
 	s.high += int64(w2 + carry)
 }
 
+// Join adds another sum.
+func (s *Sum) Join(other Sum) {
+	var carry uint64
+	s.tiny, carry = bits.Add64(s.tiny, other.tiny, 0)
+	s.mid, carry = bits.Add64(s.mid, other.mid, carry)
+	s.high += other.high + int64(carry)
+}
+
 // Over is the sum divided by a number, rounded toward zero: the sum of the negatives gives the negative. The quotient
 // must fit a Log.
 func (s Sum) Over(divisor uint64) Log {

@@ -87,13 +87,18 @@ func TestSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range 1000 {
 		var sum, negative ln.Sum
+		var parts [2]ln.Sum
 		exact := new(big.Int)
-		for range 1 + rng.IntN(20) {
+		for i := range 1 + rng.IntN(20) {
 			weight := rng.Uint64N(1 << rng.IntN(60))
 			l := ln.Of(1 + rng.Int64N(1<<50)).Minus(ln.Of(1 + rng.Int64N(1<<50)))
 			sum.Add(weight, l)
 			negative.Add(weight, ln.Log{}.Minus(l))
+			parts[i%2].Add(weight, l)
 			exact.Add(exact, new(big.Int).Mul(l.Big(), new(big.Int).SetUint64(weight)))
+		}
+		if parts[0].Join(parts[1]); parts[0] != sum {
+			t.Fatalf("two parts are %v together, want %v", parts[0], sum)
 		}
 		const divisor = 1<<62 + 12345
 		exact.Quo(exact, big.NewInt(divisor))

@@ -182,6 +182,7 @@ type geks struct {
 	days   int64 // of the window
 	logs   []ln.Log
 	rows   []comparisons // by state; those that no later window needs are empty
+	totals []total       // by state: of the comparisons of it and of each later state with it
 
 	// The comparisons of each state of the window with its first one. They are far apart in rows.
 	first int
@@ -198,6 +199,17 @@ type comparisons struct {
 type comparison struct {
 	twice ln.Log
 	ok    bool
+}
+
+// total is a sum of comparisons.
+type total struct {
+	sum        ln.Sum
+	incomplete bool // one of them cannot be compared
+}
+
+func (t *total) add(c comparison) {
+	t.sum.Add(1, c.twice)
+	t.incomplete = t.incomplete || !c.ok
 }
 
 // pricedState has what a comparison needs: of each comparable model the logarithm of the price of a token and its
@@ -232,7 +244,7 @@ func newGEKS(states []state, rule index.LikeForLike, logs []ln.Log) *geks {
 
 // fill computes the logarithms.
 func (g *geks) fill() {
-	g.rows = make([]comparisons, len(g.states))
+	g.rows, g.totals = make([]comparisons, len(g.states)), make([]total, len(g.states))
 	first := 0
 	for i := range g.states {
 		for g.states[i].day-g.states[first].day >= g.days {
@@ -240,13 +252,16 @@ func (g *geks) fill() {
 			first++
 		}
 		row := comparisons{first, make([]comparison, 0, i-first+1)}
+		var ofRow total
 		for from := first; from <= i; from++ {
-			row.with = append(row.with, g.tornqvist(from, i))
+			c := g.tornqvist(from, i)
+			row.with = append(row.with, c)
+			ofRow.add(c)
+			g.totals[from].add(c)
 		}
 		g.rows[i] = row
-		g.continueSince(first, i)
 		if i > 0 {
-			g.logs[i] = g.link(first, i)
+			g.logs[i] = g.link(first, i, ofRow)
 		}
 	}
 }
@@ -272,7 +287,16 @@ func (g *geks) compared(from, to int) comparison {
 
 // link is the logarithm of a state that continues from the far end of its window. If nothing connects the two, it is
 // the next state of the window that is connected; without any, nothing has changed since the day before.
-func (g *geks) link(first, last int) ln.Log {
+//
+// If the first and the last state can be compared with every state of the window, which is nearly always so, the change is
+// the mean of two totals. That spares a walk over the window for each day.
+func (g *geks) link(first, last int, ofLast total) ln.Log {
+	if sinceFirst := &g.totals[first]; first < last && !sinceFirst.incomplete && !ofLast.incomplete {
+		sum := sinceFirst.sum
+		sum.Join(ofLast.sum)
+		return g.logs[first].Plus(sum.Over(2 * uint64(last-first+1)))
+	}
+	g.continueSince(first, last)
 	for from := first; from < last; from++ {
 		if change, ok := g.change(first, from, last); ok {
 			return g.logs[from].Plus(change)
