@@ -112,7 +112,7 @@ func TestCorrectTransactions_Canceled(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		mustPublish(t, db, coverOf(rental("a"), assay.Hourly))
-		for n := int64(1); ; n++ {
+		for n := int64(1); ; n += storetest.BreakStep(t, db, 1) {
 			_, err := db.CorrectTransactions(storetest.BreakAt(t, n), []assay.Transaction{priced("a", 3)}, because)
 			corrections, list := mustAmendments(t, db).Corrections, listLate(t, db)
 			if err == nil {

@@ -94,7 +94,7 @@ func TestObservations_AllOrNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		batch := file("a=1", "b=1", "c=1")
-		for n := int64(1); ; n++ {
+		for n := int64(1); ; n += storetest.BreakStep(t, db, 1) {
 			_, err := db.AppendObservations(storetest.BreakAt(t, n), assay.FamilyCoding, batch, false)
 			if err == nil {
 				break

@@ -292,7 +292,7 @@ func TestPublish_AllOrNothing(t *testing.T) {
 		p.Series = append(p.Series, ready(t, db, hours("B200", 0, 70)).Series...)
 		before := readPublished(t, db)
 		tried := 0
-		for n := int64(1); ; n += 2 {
+		for n := int64(1); ; n += storetest.BreakStep(t, db, 2) {
 			_, err := db.Publish(storetest.BreakAt(t, n), p)
 			if err == nil {
 				break

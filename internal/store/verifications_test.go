@@ -110,7 +110,7 @@ func TestAddVerifications_Canceled(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mustAppend(t, db, rental("a"))
 		mustPublish(t, db, coverOf(rental("a"), assay.Hourly))
-		for n := int64(1); ; n++ {
+		for n := int64(1); ; n += storetest.BreakStep(t, db, 1) {
 			late, err := db.AddVerifications(storetest.BreakAt(t, n), verification(rental("a"), false))
 			events, listErr := listVerifications(t, db, math.MinInt64, math.MaxInt64)
 			if listErr != nil {
