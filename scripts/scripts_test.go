@@ -125,8 +125,8 @@ func TestPrice(t *testing.T) { t.Error("one cent too much") }
 	})
 }
 
-// make test runs the tests of RACED_WHOLE only under the race detector, in the short form. go-test notices a test that is
-// skipped there, but not one that does less, nor one that is not built.
+// make test runs the tests of RACED_WHOLE only under the race detector, in the short form. go-test notices a test that
+// is skipped there, but not one that does less, nor one that is not built.
 func TestRacedWhole(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../Makefile")

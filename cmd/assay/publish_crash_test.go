@@ -337,8 +337,8 @@ func demoBeforeFixing(t *testing.T) (dir string) {
 	return dir
 }
 
-// importExamples imports the example of each family but transactions. The demo gives a family that has nothing a history of
-// two years, and every start would read it.
+// importExamples imports the example of each family but transactions. The demo gives a family that has nothing a
+// history of two years, and every start would read it.
 func importExamples(t *testing.T, dir string, day time.Time) {
 	t.Helper()
 	for _, family := range ingest.Families[1:] {

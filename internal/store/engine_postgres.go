@@ -64,8 +64,8 @@ func openPostgres(ctx context.Context, address string) (*postgresEngine, error) 
 const connectTimeout = 5 * time.Second
 
 // postgresSettings are the settings of our sessions. With them the server soon notices a client that is gone, and
-// releases its locks. It compiles no statement (jit), because indexOnly makes the planner think that any scan of a table,
-// also of one with three rows, is worth a fifth of a second of compiling.
+// releases its locks. It compiles no statement (jit), because indexOnly makes the planner think that any scan of a
+// table, also of one with three rows, is worth a fifth of a second of compiling.
 var postgresSettings = map[string]string{
 	"application_name":        "assay",
 	"tcp_keepalives_idle":     "5",

@@ -288,8 +288,8 @@ func (g *geks) compared(from, to int) comparison {
 // link is the logarithm of a state that continues from the far end of its window. If nothing connects the two, it is
 // the next state of the window that is connected; without any, nothing has changed since the day before.
 //
-// If the first and the last state can be compared with every state of the window, which is nearly always so, the change is
-// the mean of two totals. That spares a walk over the window for each day.
+// If the first and the last state can be compared with every state of the window, which is nearly always so, the
+// change is the mean of two totals. That spares a walk over the window for each day.
 func (g *geks) link(first, last int, ofLast total) ln.Log {
 	if sinceFirst := &g.totals[first]; first < last && !sinceFirst.incomplete && !ofLast.incomplete {
 		sum := sinceFirst.sum

@@ -100,9 +100,9 @@ func execOn(ctx context.Context, address, statement string) error {
 	return err
 }
 
-// Vacuum removes the rows that transactions have left when they were rolled back. PostgreSQL keeps them for a while, and
-// every read of a table passes over them, so that a test that breaks hundreds of transactions would take minutes. SQLite
-// keeps none.
+// Vacuum removes the rows that transactions have left when they were rolled back. PostgreSQL keeps them for a while,
+// and every read of a table passes over them, so that a test that breaks hundreds of transactions would take minutes.
+// SQLite keeps none.
 func Vacuum(t testing.TB, db *store.DB) {
 	t.Helper()
 	if IsPostgres(t, db) {

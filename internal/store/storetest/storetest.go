@@ -164,9 +164,9 @@ func BreakAt(t testing.TB, n int64) context.Context {
 	return AtUse(ctx, n, cancel)
 }
 
-// BreakStep is how far apart the uses are at which a test should break the work, one after the other. On SQLite that is
-// the given step. A PostgreSQL statement uses its context six times or more, and each broken attempt costs a connection,
-// so there it is about once in a statement. What the statements do is the same on both.
+// BreakStep is how far apart the uses are at which a test should break the work, one after the other. On SQLite that
+// is the given step. A PostgreSQL statement uses its context six times or more, and each broken attempt costs a
+// connection, so there it is about once in a statement. What the statements do is the same on both.
 func BreakStep(t testing.TB, db *store.DB, step int64) int64 {
 	t.Helper()
 	if IsPostgres(t, db) {
