@@ -10,8 +10,8 @@ interface Violation {
   nodes: { target: string[]; failureSummary: string }[];
 }
 
-// axe describes every element that it has looked at, which takes about a fifth of its time, unless it is told what the
-// caller reads.
+// axe describes every element that it has looked at, which takes about a fifth of its time. Of these the tests read only
+// the violations.
 const wanted = { resultTypes: ['violations'] };
 
 /** Lists what axe finds wrong on a page. */
