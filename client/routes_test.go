@@ -197,6 +197,7 @@ var others = map[string]string{
 	"/s/{file}":                     "a link has its own form, for spreadsheets and pages",
 	"/embed/gpu/{gpuName}":          "a page, not JSON",
 	"/oembed":                       "for pages that embed a chart",
+	"/api/gpu-overview":             "for the dashboard: GPUPrices and IndexHistory have the same",
 	"/llms.txt":                     "it is for language models",
 	"/llms-full.txt":                "likewise",
 	"/docs/{page}":                  "likewise",

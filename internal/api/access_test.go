@@ -19,6 +19,7 @@ var pathVariable = regexp.MustCompile(`\{\w+\}`)
 var asks = map[string][]string{
 	"/api/gpu/{gpuName}": {"H200", "RTX%20PRO%206000%20WS"},
 	"/api/gpu-prices":    {"", "?as_of=2025-11-03"},
+	"/api/gpu-overview":  {"", "?as_of=2025-11-03"},
 	"/api/daily-index": {
 		"", "?gpu=RTX%20PRO%206000%20WS", "?date=2025-11-04", "?date=2025-11-03", "?as_of=2026-02-02",
 		"?as_of=2025-11-03",

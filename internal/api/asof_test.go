@@ -93,6 +93,7 @@ func (s *story) value() assay.Nanos { return assay.Nanos(20_000+s.rng.Int64N(500
 var storyTargets = []string{
 	"/api/gpu/H200?",
 	"/api/gpu-prices?",
+	"/api/gpu-overview?",
 	"/api/daily-index?gpu=H200",
 	"/api/day-index?gpu=H200",
 	"/api/daily-index/all?",

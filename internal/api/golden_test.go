@@ -22,6 +22,8 @@ func TestGolden(t *testing.T) {
 	f("gpu-full-region", "full", "/api/gpu/H100%20SXM?region=us-east")
 	f("gpu-prices-anonymous", "anonymous", "/api/gpu-prices")
 	f("gpu-prices-full-region", "full", "/api/gpu-prices?region=us-east")
+	f("gpu-overview-anonymous", "anonymous", "/api/gpu-overview")
+	f("gpu-overview-premium-region", "premium", "/api/gpu-overview?region=us-east")
 	f("daily-index", "anonymous", "/api/daily-index")
 	f("daily-index-date", "premium", "/api/daily-index?gpuType=B200&date=2025-10-25")
 	f("day-index", "anonymous", "/api/day-index?gpu=H200")

@@ -18,6 +18,7 @@ var gpuFamily = marketFamily{
 	routes: []route{
 		{"/api/gpu/{gpuName}", web.PerAddress, access.FreeGPU, currentPrice, priceColumns},
 		{"/api/gpu-prices", web.PerAddress, access.FreeGPU, gpuPrices, priceColumns},
+		{"/api/gpu-overview", web.PerAddress, access.FreeGPU, overview, nil},
 		{"/api/daily-index", web.PerAddress, access.FreeGPU, dailyIndex, dailyColumns},
 		{"/api/day-index", web.PerAddress, access.FreeGPU, dailyIndex, dailyColumns},
 		{"/api/daily-index/all", web.PerAddress, access.FreeGPU, dailyIndexAll, dailyColumns},

@@ -60,7 +60,8 @@ var (
 // Rate limits.
 var (
 	limitDecisions = counter("limit_decisions_total",
-		"Decisions of the rate limits: public is by address, key by key, account by account.", "limit", "decision")
+		"Decisions of the rate limits: public is by address, session by the account of a session, key by key, "+
+			"account by account.", "limit", "decision")
 	limitShared = gauge("limit_shared", "1 while Redis counts for all nodes, 0 while this node counts alone. "+
 		"Only with --limits.")
 	limitFallbacks = counter("limit_fallbacks_total", "How often this node has changed from Redis to its own limiters.")

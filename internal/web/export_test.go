@@ -10,6 +10,7 @@ import (
 // What tests from outside the package need.
 const (
 	PublicLimit  = publicLimit
+	SessionLimit = sessionLimit
 	CompressFrom = compressFrom
 	StaleAfter   = staleAfter
 )

@@ -106,7 +106,7 @@ func (l *Limiter[K]) refusal(d limit.Decision) error {
 func (r *Request) CountMore(cost int) error {
 	switch r.limitClass() {
 	case PerAddress:
-		return r.server.byAddress.countMany(r, LimitAddress(r.client), min(cost, publicLimit-1))
+		return r.countOpen(cost)
 	case PerKey:
 		return r.countKeyed(min(cost, r.keyLimiter().config.Limit-1))
 	case Unlimited, PerCaller:
@@ -118,6 +118,30 @@ func (r *Request) CountMore(cost int) error {
 // requests cost nothing, or are requests of other routes, or neither, which only their bodies tell.
 func (r *Request) CountPublic(cost int) error {
 	return r.server.byAddress.countMany(r, LimitAddress(r.client), cost)
+}
+
+// countOpen counts a request of a public route before it is known who calls: under the account of a session, else under
+// the client's address. A key changes nothing, and what is no session counts like no cookie, so a guess counts too.
+func (r *Request) countOpen(cost int) error {
+	if account := r.sessionAccount(); account != 0 {
+		return r.server.bySession.countMany(r, accountName(account), min(cost, sessionLimit-1))
+	}
+	return r.server.byAddress.countMany(r, LimitAddress(r.client), min(cost, publicLimit-1))
+}
+
+// sessionAccount is the account whose session the request has, on routes that find sessions in memory; 0 for none. With
+// a key, the request is one of a program.
+func (r *Request) sessionAccount() int64 {
+	group := r.resource.group
+	if group.Session == nil || group.Private || r.http.Header["Cookie"] == nil || r.http.Header["Authorization"] != nil {
+		return 0
+	}
+	token := r.SessionToken()
+	if token == "" {
+		return 0
+	}
+	caller, _ := group.Session(r, token)
+	return caller.AccountID
 }
 
 // countKeyed counts a request under its key, and under the account of the key. The headers are about the key, unless
@@ -137,8 +161,11 @@ func (r *Request) countKeyed(cost int) error {
 	return byKey.countMany(r, key, cost)
 }
 
-// keyLimiter limits the caller's key: to its own limit, else to that of its plan.
+// keyLimiter limits the caller's key: to its own limit, else to that of its plan. Sessions have a limit of their own.
 func (r *Request) keyLimiter() *Limiter[string] {
+	if r.caller.KeyID == "" {
+		return r.server.bySession
+	}
 	if r.caller.Limit != 0 {
 		return r.settings.byKey.upTo(r.caller.Limit)
 	}

@@ -114,9 +114,9 @@ func TestLimit_ByAccount(t *testing.T) {
 	f("first", 200, `"key";r=1;t=60`)
 	f("first", 200, `"key";r=0;t=60`)
 	f("second", 200, `"key";r=2;t=60`)
-	f("premium session", 200, `"key";r=0;t=60`)
+	f("premium session", 200, `"session";r=1197;t=60`)
 	f("second", 429, `"account";r=0;t=60`)
-	f("full session", 200, `"key";r=2;t=60`)
+	f("full session", 200, `"session";r=1199;t=60`)
 	f("premium", 200, `"key";r=2;t=60`) // a key of the operator
 
 	// What the account's limit refuses does not count for the key, and the reverse.
@@ -128,4 +128,35 @@ func TestLimit_ByAccount(t *testing.T) {
 	r.Clock = r.Clock.Add(10 * time.Second)
 	f("second", 200, `"key";r=2;t=60`)
 	f("first", 200, `"key";r=2;t=60`)
+}
+
+// The requests of a session count under its account wherever they come from, on public and on keyed routes, and not under
+// the address. A key, a wrong session and another reader count as ever.
+func TestLimit_BySession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 3 })
+	f := func(caller, target, peer string, status int, limit string, headers ...string) {
+		t.Helper()
+		got := r.Get(caller, target, append([]string{"peer", peer}, headers...)...)
+		if got.StatusCode != status || got.Header.Get("Ratelimit") != limit {
+			t.Errorf("%s %s from %s: %d %s %.200s, want %d %s", caller, target, peer, got.StatusCode,
+				got.Header.Get("Ratelimit"), got.Text, status, limit)
+		}
+	}
+	const here, there = "198.51.100.1:1", "198.51.100.2:1"
+	for i := range web.SessionLimit - 4 { // twenty requests for each of sixty pages
+		f("premium session", "/api/gpu-types", here, 200, fmt.Sprintf(`"session";r=%d;t=60`, web.SessionLimit-1-i))
+	}
+	f("premium session", "/api/gpu/H200/index-history", there, 200, `"session";r=3;t=60`)
+	f("premium session", "/api/gpu/H200/history-simple", there, 200, `"session";r=2;t=60`)
+	f("premium session", "/api/gpu-overview", here, 200, `"session";r=1;t=60`)
+	f("", "/api/gpu-types", here, 200, `"public";r=59;t=60`)
+	f("premium", "/api/gpu/H200", here, 200, `"public";r=58;t=60`)
+	f("", "/api/gpu/H200", here, 200, `"public";r=57;t=60`, "Cookie", web.SessionCookie+"=guessed")
+	f("full session", "/api/gpu/H200", here, 200, fmt.Sprintf(`"session";r=%d;t=60`, web.SessionLimit-1))
+	f("premium session", "/api/gpu-prices", there, 200, `"session";r=0;t=60`)
+	f("premium session", "/api/gpu-prices", there, 429, `"session";r=0;t=60`)
+	f("premium session", "/api/gpu/H200/history-simple", here, 429, `"session";r=0;t=60`)
+	r.Clock = r.Clock.Add(time.Minute)
+	f("premium session", "/api/gpu-prices", there, 200, fmt.Sprintf(`"session";r=%d;t=60`, web.SessionLimit-1))
 }

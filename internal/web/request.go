@@ -150,7 +150,7 @@ func (r *Request) serve(found *resource) error {
 	}
 	r.route.Deprecated.announce(r)
 	if r.route.Limit == PerAddress {
-		if err := r.server.byAddress.Count(r, LimitAddress(r.client)); err != nil {
+		if err := r.countOpen(1); err != nil {
 			return err
 		}
 	}
@@ -220,8 +220,10 @@ func (r *Request) limitName() string {
 	if r.caller.KeyID != "" {
 		return r.caller.KeyID
 	}
-	return "account " + strconv.FormatInt(r.caller.AccountID, 10)
+	return accountName(r.caller.AccountID)
 }
+
+func accountName(id int64) string { return "account " + strconv.FormatInt(id, 10) }
 
 // unavailable turns a failure of a private route that is not the caller's fault into a 503: those routes need the
 // database, which may be unreachable or busy.

@@ -51,9 +51,9 @@ type LimitClass uint8
 // The rate limits.
 const (
 	Unlimited  LimitClass = iota
-	PerAddress            // by client address, before authentication
-	PerKey                // by key, after authentication
-	PerCaller             // by key, or by address without one
+	PerAddress            // by client address, before authentication; by account with a session
+	PerKey                // by key, after authentication; by account with a session
+	PerCaller             // by key or session, or by address without either
 )
 
 // Group is routes that serve the same callers.

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,8 @@ type Pages interface {
 const (
 	publicLimit = 60
 	limitWindow = time.Minute
+	// sessionLimit is for the browsers of an account together: sixty views a minute of a page that sends twenty requests.
+	sessionLimit = 1200
 	// KeysPerAccount is how many keys of one account can use their limits fully at the same time, unless configured.
 	KeysPerAccount = 10
 	// maxAddresses and maxKeys bound the limiters' memory on this node; a full table takes about 80 MB.
@@ -89,6 +92,7 @@ type Server struct {
 	cors         crossOrigin
 	sameOrigin   *http.CrossOriginProtection
 	byAddress    *Limiter[netip.Addr]
+	bySession    *Limiter[string] // by the names of accounts, on public and on keyed routes
 	requestCount atomic.Uint64
 	finished     atomic.Int64 // requests, for the log
 	idPrefix     string
@@ -113,6 +117,9 @@ func New(config Config, groups ...Group) (*Server, error) {
 	s.byAddress = NewLimiter(config.Limits, LimitConfig{
 		Name: "public", Limit: publicLimit, Window: limitWindow, MaxKeys: maxAddresses, Counted: requestsPerMinute,
 	}, netip.Addr.String)
+	s.bySession = NewLimiter(config.Limits, LimitConfig{
+		Name: "session", Limit: sessionLimit, Window: limitWindow, MaxKeys: maxKeys, Counted: requestsPerMinute,
+	}, strings.Clone)
 	s.Apply(config.Settings)
 	s.sameOrigin = http.NewCrossOriginProtection()
 	if config.PublicURL != "" {

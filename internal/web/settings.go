@@ -60,6 +60,7 @@ func (s *Server) DropIdle() {
 	now := int64(s.config.Now().Sub(s.started))
 	current := s.settings.Load()
 	s.byAddress.counts.DropIdle(now)
+	s.bySession.counts.DropIdle(now)
 	current.byKey.counts.DropIdle(now)
 	current.byAccount.counts.DropIdle(now)
 }

@@ -147,7 +147,9 @@ func (d *decided) count(allowed bool) {
 // Decisions returns how the rate limits of requests have decided since the server started.
 func (s *Server) Decisions() []Decisions {
 	current := s.settings.Load()
-	return []Decisions{s.byAddress.decisions(), current.byKey.decisions(), current.byAccount.decisions()}
+	return []Decisions{
+		s.byAddress.decisions(), s.bySession.decisions(), current.byKey.decisions(), current.byAccount.decisions(),
+	}
 }
 
 func (l *Limiter[K]) decisions() Decisions {

@@ -49,6 +49,7 @@ func steadyPaths(now time.Time) map[string]string {
 		"/api/publications/latest":                       "/api/publications/latest",
 		"/api/gpu/{gpuName}":                             gpu,
 		"/api/gpu-prices":                                "/api/gpu-prices",
+		"/api/gpu-overview":                              "/api/gpu-overview",
 		"/api/daily-index":                               "/api/daily-index?gpu=H200",
 		"/api/day-index":                                 "/api/day-index",
 		"/api/daily-index/all":                           "/api/daily-index/all",

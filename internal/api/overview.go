@@ -1,0 +1,72 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/assaydata/assay"
+	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/snapshot"
+	"github.com/assaydata/assay/internal/web"
+)
+
+// overviewDays is how many daily values the overview has of each GPU: as many as the free window always holds.
+const overviewDays = 92
+
+// overviewRow is a GPU of the catalog: its current price and its last daily values.
+type overviewRow struct {
+	GPUType string           `json:"gpu_type"`
+	Region  string           `json:"region"`
+	Locked  bool             `json:"locked"`  // the caller may not see it: it has no values
+	Current *overviewCurrent `json:"current"` // null without a value
+	Daily   json.RawMessage  `json:"daily"`   // oldest first
+}
+
+type overviewCurrent struct {
+	IndexValue  assay.Nanos `json:"index_value"`
+	LastUpdated string      `json:"last_updated"`
+}
+
+// overview serves what a page with a chart of every GPU needs, so that opening it costs one request.
+func overview(q query) (web.Response, error) {
+	grant, region, err := q.grantedRegion(access.Ask{})
+	if err != nil {
+		return web.Response{}, err
+	}
+	visible := map[string]*snapshot.Line{}
+	for _, line := range q.visibleLines(region, grant) {
+		visible[line.GPU] = line
+	}
+	rows := make([]overviewRow, 0, len(q.snap.GPUsByName))
+	var modified int64
+	for _, gpu := range q.snap.GPUsByName {
+		row := overviewRow{GPUType: gpu.Name, Region: region, Locked: true, Daily: json.RawMessage("[]")}
+		if line := visible[gpu.Name]; line != nil {
+			row.Locked = false
+			modified = max(modified, row.fill(line, grant.From))
+		}
+		rows = append(rows, row)
+	}
+	return web.Object(struct {
+		Success bool          `json:"success"`
+		Access  assay.Access  `json:"access"`
+		Count   int           `json:"count"`
+		Data    []overviewRow `json:"data"`
+	}{true, grant.Access, len(rows), rows}, modified)
+}
+
+// fill adds the values of a line from an instant on, and returns when they last changed.
+func (row *overviewRow) fill(line *snapshot.Line, from int64) (modified int64) {
+	hours, days := line.Series(assay.Hourly), line.Series(assay.Daily)
+	if n := hours.Len(); n > 0 {
+		newest := hours.At(n - 1)
+		row.Current = &overviewCurrent{newest.Value, assay.FormatInstant(newest.At)}
+		modified = hours.Modified()
+	}
+	n := days.Len()
+	if n == 0 {
+		return modified
+	}
+	i, _ := days.Range(from, days.At(n-1).At)
+	row.Daily = append(days.AppendText([]byte("["), max(i, n-overviewDays), n), ']')
+	return max(modified, days.Modified())
+}
