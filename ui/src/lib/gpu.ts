@@ -1,15 +1,19 @@
 // GPU prices. One request per GPU model reads everything the reader may see of it, and ranges are cut from that, so that
 // looking around costs few requests.
-import { get, type ResponseBody } from './api';
+import { get, type ResponseBody, type Row } from './api';
 import type { Color, Line } from './series';
 
 export type History = ResponseBody<'/api/gpu/{gpuName}/index-history'>;
 export type Point = History['data'][number];
 
+/** A GPU model of the catalog, with its current price and its last daily values. */
+export type Overview = Row<'/api/gpu-overview'>;
+
 export const gpuTypes = () => get('/api/gpu-types');
 export const freeGPUs = () => get('/api/gpu-types-free');
 export const currentPrices = (region = '') => get('/api/gpu-prices', { query: { region } });
 export const regions = () => get('/api/regions');
+export const overview = () => get('/api/gpu-overview');
 
 /** The history of a GPU model that the reader's tier includes. `all` requests everything, which needs a key. */
 export function history(
@@ -36,10 +40,15 @@ export function lineOf(history: History, color: Color): Line {
 }
 
 /** A history with one more value, or with another value at an instant that it has. */
-export function withPoint(history: History, { timestamp, index_value }: Point): History {
-  const at = Date.parse(timestamp);
-  const next = history.data.findLastIndex((point) => Date.parse(point.timestamp) < at) + 1;
-  const replaced = history.data[next] && Date.parse(history.data[next].timestamp) === at ? 1 : 0;
-  const data = history.data.toSpliced(next, replaced, { timestamp, index_value });
+export function withPoint(history: History, point: Point): History {
+  const data = addPoint(history.data, point);
   return { ...history, count: data.length, data };
+}
+
+/** Points, oldest first, with one more, or with another value at an instant that they have. */
+export function addPoint(points: Point[], { timestamp, index_value }: Point): Point[] {
+  const at = Date.parse(timestamp);
+  const next = points.findLastIndex((point) => Date.parse(point.timestamp) < at) + 1;
+  const replaced = points[next] && Date.parse(points[next].timestamp) === at ? 1 : 0;
+  return points.toSpliced(next, replaced, { timestamp, index_value });
 }

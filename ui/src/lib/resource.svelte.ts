@@ -1,7 +1,10 @@
 import { untrack } from 'svelte';
 import { ApiError } from './api';
 
-/** The state of a request: loading, loaded or failed. While it loads again, the previous data stays. */
+/**
+ * The state of a request: loading, loaded or failed. While it loads again, the previous data stays, also while the server
+ * allows no more requests: then there are both data and an error.
+ */
 export interface Resource<T> {
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
@@ -13,10 +16,11 @@ export interface Resource<T> {
 
 /**
  * Loads data and loads it again whenever the state that the loader reads changes; late results of earlier loads are
- * dropped. A loader that returns null waits. After a 429 it retries automatically when the server allows it.
+ * dropped. A loader that returns null waits. After a 429 it retries automatically when the server allows it. Until then
+ * `last` may return what an earlier visit has loaded.
  */
-export function resource<T>(load: () => Promise<T> | null): Resource<T> {
-  let state = $state.raw<{ data?: T | undefined; error?: ApiError; loading: boolean }>({ loading: true });
+export function resource<T>(load: () => Promise<T> | null, last: () => T | undefined = () => undefined): Resource<T> {
+  let state = $state.raw<{ data?: T | undefined; error?: ApiError | undefined; loading: boolean }>({ loading: true });
   let reloads = $state(0);
   let changes: ((data: T) => T)[] = [];
   $effect(() => {
@@ -26,7 +30,8 @@ export function resource<T>(load: () => Promise<T> | null): Resource<T> {
     let current = true;
     changes = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
-    state = { data: untrack(() => state.data), loading: true };
+    const { data: previous, error: refusal } = untrack(() => state);
+    state = { data: previous, error: refusal?.status === 429 ? refusal : undefined, loading: true };
     loading.then(
       (data) => {
         if (current) state = { data: changes.reduce((result, change) => change(result), data), loading: false };
@@ -34,7 +39,7 @@ export function resource<T>(load: () => Promise<T> | null): Resource<T> {
       (cause: unknown) => {
         if (!current) return;
         const error = ApiError.from(cause);
-        state = { error, loading: false };
+        state = { data: error.status === 429 ? previous : undefined, error, loading: false };
         if (error.status === 429) timer = setTimeout(() => reloads++, Math.max(1, error.retryAfter) * 1000);
       },
     );
@@ -45,7 +50,7 @@ export function resource<T>(load: () => Promise<T> | null): Resource<T> {
   });
   return {
     get data() {
-      return state.data;
+      return state.data ?? (state.error?.status === 429 ? last() : undefined);
     },
     get error() {
       return state.error;

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/api';
-import { clearCache, get, send, type ResponseBody } from './api';
+import { ApiError, clearCache, get, send, type ResponseBody } from './api';
 import { usePasskey } from './passkeys';
 import { tabKey } from './tabkey.svelte';
 
@@ -12,8 +12,15 @@ export type Plan = Account['plan'];
 export type SecondStep = NonNullable<SessionData['second_factor']>;
 export type Organization = Account['organizations'][number];
 
-const state = $state<{ known: boolean; temporary: Account | null } & Omit<SessionData, 'must_change_password'>>({
+interface State extends Omit<SessionData, 'must_change_password'> {
+  known: boolean;
+  failure: ApiError | null;
+  temporary: Account | null;
+}
+
+const state = $state<State>({
   known: false,
+  failure: null,
   account: null,
   temporary: null,
   oidc: null,
@@ -28,6 +35,10 @@ export const session = {
   /** Whether the session has been read. Requests that depend on it wait until then. */
   get known() {
     return state.known;
+  },
+  /** Why the session could not be read the last time; null if it could. Until it can, the reader stays who they were. */
+  get failure() {
+    return state.failure;
   },
   get account() {
     return state.account;
@@ -68,8 +79,18 @@ export const session = {
   },
 };
 
-/** Reads the session and clears what was read under the one before. */
+// A session that cannot be read is read again, after longer and longer pauses.
+const firstPause = 2000;
+const longestPause = 30_000;
+let failures = 0;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+/**
+ * Reads the session and clears what was read under the one before. If that fails, nothing changes: who the reader is stays
+ * unknown, or as it was. It is tried again until it succeeds.
+ */
 export async function loadSession(): Promise<void> {
+  clearTimeout(retry);
   clearCache();
   try {
     const { data } = await get('/api/session');
@@ -80,10 +101,13 @@ export async function loadSession(): Promise<void> {
     state.second_factor = data.second_factor;
     state.must_add_second_factor = data.must_add_second_factor;
     state.passkey_host = data.passkey_host;
-  } catch {
-    state.account = state.temporary = null; // the pages show what is wrong with the server
+    state.known = true;
+    state.failure = null;
+    failures = 0;
+  } catch (cause) {
+    state.failure = ApiError.from(cause);
+    retry = setTimeout(() => void loadSession(), Math.min(firstPause * 2 ** failures++, longestPause));
   }
-  state.known = true;
 }
 
 /** Signs in with a password. If the account has a second factor, session.secondStep says what is missing then. */
@@ -122,5 +146,6 @@ export function forgetSignIn(): void {
 export async function signOut(): Promise<void> {
   await send('delete', '/api/session', undefined);
   tabKey.text = ''; // the key belonged to the account that signed out
+  state.account = state.temporary = null;
   await loadSession();
 }
