@@ -65,7 +65,7 @@ func TestOIDC(t *testing.T) {
 	r := newRig(t, option)
 	back, ticket := r.beginOIDC()
 	got := r.Get("", back, "Cookie", ticket)
-	if got.StatusCode != 303 || got.Header.Get("Location") != "/settings" {
+	if got.StatusCode != 303 || got.Header.Get("Location") != "/" {
 		t.Fatalf("%d %v %s", got.StatusCode, got.Header, got.Text)
 	}
 	c := cookie(t, got)
@@ -217,7 +217,7 @@ func TestOIDC_LinkNeedsPassword(t *testing.T) {
 	refused(link(right, kept), 401, "sign_in_ended") // the identity is used
 
 	back, ticket = r.beginOIDC()
-	if got := r.Get("", back, "Cookie", ticket); got.Header.Get("Location") != "/settings" {
+	if got := r.Get("", back, "Cookie", ticket); got.Header.Get("Location") != "/" {
 		t.Errorf("the next sign-in: %d %v %s", got.StatusCode, got.Header, got.Text)
 	}
 }

@@ -38,3 +38,42 @@ test('sites are locked for Premium, with the reason', async ({ page, signIn }) =
     page.getByText('Neocloud site data is not included in premium access. A full subscription unlocks it.'),
   ).toBeVisible();
 });
+
+test('a site that is opened is in sight and in the address, and the wheel scrolls the page', async ({
+  page,
+  signIn,
+}) => {
+  await signIn('full');
+  await open(page, '/sites?country=Germany');
+  const list = page.getByRole('region', { name: /^List: / });
+  const site = list.getByRole('row').nth(8).getByRole('button');
+  const name = (await site.innerText()).trim();
+  await site.scrollIntoViewIfNeeded();
+  await site.click();
+  const card = page.getByRole('region', { name: 'Selected site' });
+  await expect(card).toContainText(name);
+  await expect(card).toBeInViewport({ ratio: 1 });
+  await expect(card).toBeFocused();
+  await expect(page).toHaveURL(/[?&]site=/);
+  await expect(page).toHaveURL(/[?&]at=/); // the map has come to rest
+
+  await page.reload();
+  await expect(card).toContainText(name);
+  await page.goBack();
+  await expect(card).toBeHidden();
+  await expect(page).not.toHaveURL(/[?&]site=/);
+
+  await open(page, '/sites');
+  const map = page.getByRole('application');
+  await map.hover();
+  await page.mouse.wheel(0, 200);
+  await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(100);
+  await expect(page.getByText('Ctrl and scroll to zoom')).toBeVisible();
+  await expect(page).not.toHaveURL(/at=/);
+  await page.evaluate(() => scrollTo(0, 0));
+  await map.hover();
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -200);
+  await page.keyboard.up('Control');
+  await expect(page).toHaveURL(/[?&]at=/);
+});

@@ -120,6 +120,10 @@ export function isSame(a: Site, b: Site): boolean {
   );
 }
 
+/** A site in the address bar. */
+export const siteText = ({ company, site_name, latitude, longitude }: Site): string =>
+  [company, site_name, round(latitude, 4), round(longitude, 4)].join('|');
+
 /** The figures of all sites together. Sites without a country on file add no country. */
 export function totalsOf(sites: Site[]): { sites: number; gpus: number; megawatts: number; countries: number } {
   const countries = new Set(sites.map((site) => site.country));
