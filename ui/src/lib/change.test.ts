@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { changeOver, newest, percentFrom, toneOf } from './change';
+import { changeOfMean, changeOver, newest, percentFrom, toneOf } from './change';
 import type { Line } from './series';
 
 const day = 86_400;
@@ -34,6 +34,20 @@ describe('changeOver', () => {
     expect(changeOver(daily([2, 2, 2, 4]), 7)).toBeNull();
   });
   test('needs two values', () => expect(changeOver(daily([2]), 1)).toBeNull());
+});
+
+describe('changeOfMean', () => {
+  const week = [10, 10, 10, 10, 10, 3, 3]; // of which two days are the weekend
+  test('compares weeks, whatever the weekday', () => {
+    expect(changeOfMean(daily([...week, ...week]), 7)).toBe(0);
+    expect(changeOfMean(daily([...week, ...week.map((value) => value * 1.5)]), 7)).toBe(50);
+    expect(changeOfMean(daily([...week.slice(3), ...week, ...week.slice(0, 3)]), 7)).toBe(0);
+  });
+  test('leaves out days without a value', () => expect(changeOfMean(daily([1, null, 2, null]), 2)).toBe(100));
+  test('needs both halves', () => {
+    expect(changeOfMean(daily([1, 2]), 7)).toBeNull();
+    expect(changeOfMean(daily([]), 7)).toBeNull();
+  });
 });
 
 test('tone', () => expect([0.1, -0.1, 0, null].map(toneOf)).toEqual(['up', 'down', '', '']));

@@ -31,5 +31,22 @@ export function changeOver(line: Line, days: number): number | null {
   return base < 0 || base === line.times.length - 1 ? null : percentFrom(line.values[base], line.values.at(-1));
 }
 
+/**
+ * The change of the mean of the newest days since the mean of as many days before them. Null if there is no value in one of
+ * the two.
+ */
+export function changeOfMean(line: Line, days: number): number | null {
+  const end = line.times.at(-1);
+  if (end === undefined) return null;
+  const middle = firstAtLeast(line.times, end - days * dayLength + 1);
+  const start = firstAtLeast(line.times, end - 2 * days * dayLength + 1);
+  return percentFrom(mean(line.values.slice(start, middle)), mean(line.values.slice(middle)));
+}
+
+function mean(values: (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
 export const toneOf = (change: number | null): 'up' | 'down' | '' =>
   change === null || change === 0 ? '' : change > 0 ? 'up' : 'down';

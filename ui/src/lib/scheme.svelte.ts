@@ -1,4 +1,5 @@
-// The color scheme: the system's, or the reader's choice.
+// The color scheme: the system's, or the reader's choice. Paper is always light.
+import { flushSync } from 'svelte';
 
 type Scheme = 'light' | 'dark';
 
@@ -6,11 +7,22 @@ const system = matchMedia('(prefers-color-scheme: dark)');
 const state = $state({
   chosen: (document.documentElement.dataset.scheme ?? '') as Scheme | '',
   system: system.matches,
+  printing: false,
 });
 system.addEventListener('change', (event) => (state.system = event.matches));
 
+// What is printed is what is drawn when the event ends. Only then does the page get the style of paper, so a chart that is
+// drawn again before that finds its colors by an attribute.
+const print = (printing: boolean) => () => {
+  document.documentElement.toggleAttribute('data-printing', printing);
+  flushSync(() => (state.printing = printing));
+};
+addEventListener('beforeprint', print(true));
+addEventListener('afterprint', print(false));
+
 export const scheme = {
   get current(): Scheme {
+    if (state.printing) return 'light';
     return state.chosen || (state.system ? 'dark' : 'light');
   },
   toggle(): void {
