@@ -95,3 +95,22 @@ test('a reader whose session cannot be read sees no paywall, and is asked for la
   const response: ResponseBody<'/api/session'> = await (await page.request.get('/api/session')).json();
   expect(response.data.account?.tier).toBe('full');
 });
+
+test('what was loaded for another choice does not stand in for what is refused', async ({
+  page,
+  signIn,
+  expectRefusals,
+}) => {
+  await signIn('premium');
+  await open(page, '/workload');
+  const chart = page.getByRole('img', { name: /^Anthropic: Cost of a request/ });
+  await expect(chart).toBeVisible();
+  expectRefusals(429);
+  await page.route(/\/api\/workload\?.*lab=openai/, (route) =>
+    route.fulfill({ status: 429, headers: { 'Retry-After': '50' }, json: { message: 'Retry in 50 seconds.' } }),
+  );
+  await page.getByLabel('Lab').selectOption('OpenAI');
+  await expect(page.getByRole('alert').first()).toContainText('Too many requests. Retry in 50 seconds.');
+  await expect(page.getByRole('img', { name: /Cost of a request/ })).toHaveCount(0);
+  await expect(page.getByText('These are the last values')).toHaveCount(0);
+});

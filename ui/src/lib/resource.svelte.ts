@@ -20,26 +20,39 @@ export interface Resource<T> {
  * `last` may return what an earlier visit has loaded.
  */
 export function resource<T>(load: () => Promise<T> | null, last: () => T | undefined = () => undefined): Resource<T> {
-  let state = $state.raw<{ data?: T | undefined; error?: ApiError | undefined; loading: boolean }>({ loading: true });
+  interface State {
+    data?: T | undefined;
+    of?: number; // the question that the data answers
+    error?: ApiError | undefined;
+    loading: boolean;
+  }
+  let state = $state.raw<State>({ loading: true });
   let reloads = $state(0);
   let changes: ((data: T) => T)[] = [];
+  let reloadsBefore = 0;
+  let question = 0; // other state asks another one
   $effect(() => {
-    void reloads;
+    if (reloads === reloadsBefore) question++;
+    reloadsBefore = reloads;
     const loading = load();
     if (!loading) return;
     let current = true;
     changes = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const { data: previous, error: refusal } = untrack(() => state);
-    state = { data: previous, error: refusal?.status === 429 ? refusal : undefined, loading: true };
+    const before = untrack(() => state);
+    // What another question has loaded may stay while this one loads, but not in its place.
+    const kept = before.of === question ? before.data : undefined;
+    const refusal = kept !== undefined && before.error?.status === 429 ? before.error : undefined;
+    state = { ...before, error: refusal, loading: true };
     loading.then(
       (data) => {
-        if (current) state = { data: changes.reduce((result, change) => change(result), data), loading: false };
+        if (!current) return;
+        state = { data: changes.reduce((result, change) => change(result), data), of: question, loading: false };
       },
       (cause: unknown) => {
         if (!current) return;
         const error = ApiError.from(cause);
-        state = { data: error.status === 429 ? previous : undefined, error, loading: false };
+        state = { data: error.status === 429 ? kept : undefined, of: question, error, loading: false };
         if (error.status === 429) timer = setTimeout(() => reloads++, Math.max(1, error.retryAfter) * 1000);
       },
     );
