@@ -22,7 +22,7 @@ import (
 // withoutRows are the routes that send no rows.
 var withoutRows = []string{
 	"/health", "/livez", "/readyz", "/openapi.json", "/openapi.yaml", "/api/publications/latest", "/api/neocloud/map",
-	"/api/stream", "/api/bulk/{dataset}/{file}",
+	"/api/stream", "/api/bulk/{dataset}/{file}", "/api/gpu-overview",
 }
 
 // Every route with rows has columns, and they are what the description has: the same names, order and types.

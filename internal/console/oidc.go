@@ -61,7 +61,7 @@ func (c *Console) finishOIDC(r *web.Request) (web.Response, error) {
 		return web.Redirect("/signin"), nil // the page asks for the second factor
 	}
 	setCookies(r, in)
-	return web.Redirect("/"), nil // the page goes on to where the reader was
+	return web.Redirect("/"), nil // from there the page returns to where the reader was
 }
 
 func identity(who oidc.Identity) account.Identity {

@@ -202,9 +202,10 @@ func TestSession_TrialEnds(t *testing.T) {
 	}
 }
 
+// A session has a limit of its own, which is not that of a key, and counts under that of its account.
 func TestSession_LimitByAccount(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 2 })
+	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit, c.Web.AccountLimit = 1, 2 })
 	for _, status := range []int{200, 200, 429} {
 		if got := r.Get("premium session", "/api/gpu/H200/history-simple"); got.StatusCode != status {
 			t.Errorf("%d, want %d", got.StatusCode, status)

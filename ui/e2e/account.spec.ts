@@ -123,7 +123,7 @@ test('a reader replaces the password that the operator has set', async ({ page, 
   const password = execFileSync(program, ['account', 'add', email, '--dir', server.folder], {
     encoding: 'utf8',
   }).trim();
-  await open(page, '/signin');
+  await open(page, '/signin?next=%2Fsettings');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -199,7 +199,7 @@ test('a trial ends automatically, and its key with it', async ({ browser, extraH
   await page.clock.setFixedTime(later);
   await page.goto(`${after.base}/settings`);
   await expect(page.getByText('Sign in to see your settings')).toBeVisible(); // no one has used the session for a day
-  await page.goto(`${after.base}/signin`);
+  await page.goto(`${after.base}/signin?next=%2Fsettings`);
   const trial = accountOf(after, 'trial');
   await page.getByLabel('Email').fill(trial.email);
   await page.getByLabel('Password', { exact: true }).fill(trial.password);

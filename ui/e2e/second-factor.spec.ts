@@ -106,7 +106,7 @@ test('a passkey is a second factor, and signs in without a password', async ({ p
   await expect(page).toHaveURL(/\/settings$/);
 
   await signOut(page);
-  await page.goto('/signin?next=/settings');
+  await page.goto('/signin?next=%2Fsettings');
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await expect(page).toHaveURL(/\/settings$/);
   await expect(page.getByText(account.email).first()).toBeVisible();

@@ -76,7 +76,7 @@ export async function makeAccount(server: Server, email: string): Promise<Creden
 
 /** Fills in and sends the sign-in form, on the way to the settings. */
 export async function submitSignIn(page: Page, { email, password }: Credentials): Promise<void> {
-  await page.goto('/signin?next=/settings');
+  await page.goto('/signin?next=%2Fsettings');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
