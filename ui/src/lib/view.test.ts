@@ -39,16 +39,16 @@ describe('signing in returns to', () => {
   test.each([
     ['/gpu/H200?range=1M', '/signin?next=%2Fgpu%2FH200%3Frange%3D1M'],
     ['/', '/signin'],
-    ['/settings', '/signin'],
+    ['/settings', '/signin?next=%2Fsettings'],
   ])('the link from %s', async (address, link) => expect((await at(address)).signInAddress()).toBe(link));
   test.each([
     ['/gpu/H200?range=1M', '/gpu/H200?range=1M'],
     ['/', '/'],
-    ['//evil.example', '/settings'],
-    ['/\\evil.example', '/settings'],
-    ['https://evil.example', '/settings'],
-    ['/api/keys', '/settings'],
-    ['', '/settings'],
+    ['//evil.example', '/'],
+    ['/\\evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['/api/keys', '/'],
+    ['', '/'],
   ])('the page %j', async (next, page) =>
     expect((await at(`/signin?next=${encodeURIComponent(next)}`)).nextPage()).toBe(page),
   );
