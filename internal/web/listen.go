@@ -105,7 +105,7 @@ func (b *servers) serve(ctx context.Context, l net.Listener) error {
 		defer stop()
 		serveConn = func(nc net.Conn) { b.secure(handshaking, connOf(nc)) }
 	}
-	err := acceptAll(l, serveConn)
+	err := b.acceptAll(l, serveConn)
 	if ctx.Err() == nil {
 		b.close()
 	} else {
@@ -115,9 +115,13 @@ func (b *servers) serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
+// saidEvery is how often the log says that connections cannot be accepted, while that lasts.
+const saidEvery = 10 * time.Second
+
 // acceptAll serves connections until the listener fails.
-func acceptAll(l net.Listener, serve func(net.Conn)) error {
+func (b *servers) acceptAll(l net.Listener, serve func(net.Conn)) error {
 	var wait time.Duration
+	var said time.Time
 	for {
 		nc, err := l.Accept()
 		if err == nil {
@@ -128,6 +132,10 @@ func acceptAll(l net.Listener, serve func(net.Conn)) error {
 		// Such as too many open files. net/http waits likewise.
 		if failed, ok := errors.AsType[net.Error](err); !ok || !failed.Temporary() { //nolint:staticcheck // no other way
 			return err
+		}
+		if time.Since(said) > saidEvery {
+			said = time.Now()
+			b.log.Error("cannot accept connections; trying again", "error", err)
 		}
 		wait = min(max(5*time.Millisecond, 2*wait), time.Second)
 		time.Sleep(wait)

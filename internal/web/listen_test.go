@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/assaydata/assay/internal/apitest"
@@ -94,6 +96,52 @@ func TestServe_OptionsOfTheServer(t *testing.T) {
 			t.Errorf("response %q\nlog %s", got, r.Logs.String())
 		}
 	})
+}
+
+// failing is a listener that fails some times, as the kernel lets it when there are no descriptors left.
+type failing struct {
+	net.Listener
+
+	times int
+}
+
+func (l *failing) Accept() (net.Conn, error) {
+	if l.times > 0 {
+		l.times--
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return l.Listener.Accept()
+}
+
+// TestServe_WithoutDescriptors: connections wait until there are descriptors, and the log says so once, not each time.
+func TestServe_WithoutDescriptors(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- r.Serve(ctx, &failing{l, 3}) }()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+"/livez", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := (&http.Client{Transport: &http.Transport{}}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	log := r.Logs.String()
+	if response.StatusCode != http.StatusOK || strings.Count(log, "cannot accept connections") != 1 ||
+		!strings.Contains(log, "too many open files") {
+		t.Errorf("status %d, log %s", response.StatusCode, log)
+	}
 }
 
 // onPath chooses the path of the connections.
