@@ -130,8 +130,8 @@ func TestLimit_ByAccount(t *testing.T) {
 	f("first", 200, `"key";r=2;t=60`)
 }
 
-// The requests of a session count under its account wherever they come from, on public and on keyed routes, and not under
-// the address. A key, a wrong session and another reader count as ever.
+// The requests of a session count under its account wherever they come from, on public and on keyed routes, and not
+// under the address. A key, a wrong session and another reader count as ever.
 func TestLimit_BySession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *apitest.Config) { c.Web.KeyLimit = 3 })
