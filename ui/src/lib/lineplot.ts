@@ -121,7 +121,7 @@ const tagHeight = 18;
 
 const isTagged = (u: uPlot) => u.width >= leastTagged;
 
-/** The room that the longest tag needs. */
+/** The space that the longest tag needs. */
 function tagRoom({ lines, format }: Look): number {
   const lengths = lines.flatMap((line) =>
     [line.values[0], line.values.at(-1)].map((v) => (v == null ? 0 : format(v).length)),
