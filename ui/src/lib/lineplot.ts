@@ -96,11 +96,11 @@ export function optionsFor(look: Look, on: Handlers): uPlot.Options {
     ],
     hooks: {
       ready: [
-        (u) =>
+        () =>
           performance.measure('assay:chart', {
             start,
             end: performance.now(),
-            detail: { points: u.data[0].length },
+            detail: { points: Math.max(0, ...lines.map((line) => line.times.length)) },
           }),
       ],
       draw: [(u) => isTagged(u) && drawTags(u, look, tone)],
