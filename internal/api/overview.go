@@ -2,9 +2,11 @@ package api
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/access"
+	"github.com/assaydata/assay/internal/index"
 	"github.com/assaydata/assay/internal/snapshot"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -12,13 +14,18 @@ import (
 // overviewDays is how many daily values the overview has of each GPU: as many as the free window always holds.
 const overviewDays = 92
 
+// overviewVolatility is the number of daily returns that the volatility is about.
+const overviewVolatility = 30
+
 // overviewRow is a GPU of the catalog: its current price and its last daily values.
 type overviewRow struct {
-	GPUType string           `json:"gpu_type"`
-	Region  string           `json:"region"`
-	Locked  bool             `json:"locked"`  // the caller may not see it: it has no values
-	Current *overviewCurrent `json:"current"` // null without a value
-	Daily   json.RawMessage  `json:"daily"`   // oldest first
+	GPUType    string           `json:"gpu_type"`
+	Region     string           `json:"region"`
+	Locked     bool             `json:"locked"`     // the caller may not see it: it has no values
+	Current    *overviewCurrent `json:"current"`    // null without a value
+	YearAgo    json.RawMessage  `json:"year_ago"`   // a daily value; null without one, and without a key
+	Volatility *assay.Nanos     `json:"volatility"` // null below two returns, and without a key
+	Daily      json.RawMessage  `json:"daily"`      // oldest first
 }
 
 type overviewCurrent struct {
@@ -39,10 +46,13 @@ func overview(q query) (web.Response, error) {
 	rows := make([]overviewRow, 0, len(q.snap.GPUsByName))
 	var modified int64
 	for _, gpu := range q.snap.GPUsByName {
-		row := overviewRow{GPUType: gpu.Name, Region: region, Locked: true, Daily: json.RawMessage("[]")}
+		row := overviewRow{
+			GPUType: gpu.Name, Region: region, Locked: true,
+			YearAgo: json.RawMessage("null"), Daily: json.RawMessage("[]"),
+		}
 		if line := visible[gpu.Name]; line != nil {
 			row.Locked = false
-			modified = max(modified, row.fill(line, grant.From))
+			modified = max(modified, row.fill(line, grant))
 		}
 		rows = append(rows, row)
 	}
@@ -54,8 +64,8 @@ func overview(q query) (web.Response, error) {
 	}{true, grant.Access, len(rows), rows}, modified)
 }
 
-// fill adds the values of a line from an instant on, and returns when they last changed.
-func (row *overviewRow) fill(line *snapshot.Line, from int64) (modified int64) {
+// fill adds the values of a line that a caller may see, and returns when they last changed.
+func (row *overviewRow) fill(line *snapshot.Line, grant access.Decision) (modified int64) {
 	hours, days := line.Series(assay.Hourly), line.Series(assay.Daily)
 	if n := hours.Len(); n > 0 {
 		newest := hours.At(n - 1)
@@ -66,7 +76,27 @@ func (row *overviewRow) fill(line *snapshot.Line, from int64) (modified int64) {
 	if n == 0 {
 		return modified
 	}
-	i, _ := days.Range(from, days.At(n-1).At)
+	newest := days.At(n - 1).At
+	i, _ := days.Range(grant.From, newest)
 	row.Daily = append(days.AppendText([]byte("["), max(i, n-overviewDays), n), ']')
+	if grant.Access != assay.Public3Months {
+		row.look(days, newest)
+	}
 	return max(modified, days.Modified())
+}
+
+// look adds what needs a key: a look back by a year, and how much the value moves.
+func (row *overviewRow) look(days *snapshot.Series, newest int64) {
+	// An hour more, because New York may have changed its clocks; a week less, because days may have no value.
+	const hour, day = int64(time.Hour / time.Millisecond), 24 * int64(time.Hour/time.Millisecond)
+	yearAgo := newest - 365*day + hour
+	if i, j := days.Range(yearAgo-7*day, yearAgo); i < j {
+		row.YearAgo = days.AppendText(nil, j-1, j)
+	}
+	n := days.Len()
+	first := max(0, n-1-overviewVolatility)
+	returns := index.Returns(days.Reader().Values(first, n))
+	if v, ok := index.Volatility(returns, index.PrintsPerYear(assay.Daily)); ok {
+		row.Volatility = &v
+	}
 }

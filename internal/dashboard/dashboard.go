@@ -29,7 +29,7 @@ var plain []byte
 // pages are the paths that respond with the document.
 var pages = []string{
 	"/{$}", "/gpu/{name}", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans",
-	"/docs", "/signin",
+	"/methodology", "/docs", "/signin",
 }
 
 // Dashboard serves the pages and the files they load.

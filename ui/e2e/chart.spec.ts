@@ -159,7 +159,7 @@ test.describe('on a phone', () => {
     await expect(page.getByText(/^Drag to zoom in/)).toBeHidden();
     for (const button of await priceChart(page).getByRole('button').all()) {
       const { width, height } = (await button.boundingBox())!;
-      expect([height >= 36, width >= 40], (await button.textContent())!).toEqual([true, true]);
+      expect([height >= 40, width >= 40], (await button.textContent())!).toEqual([true, true]);
     }
 
     const tapped = await spot(chart, 4 / 7, 0.5);
@@ -183,6 +183,16 @@ test.describe('on a phone', () => {
     await expect(chart).toHaveAccessibleName(/from 2026-11-1[01] .* to 2026-11-1[12] /);
     await page.goBack();
     await expect(chart).toHaveAccessibleName(/from 2026-11-07 /);
+  });
+
+  test('what a table has beyond the edge is announced', async ({ page, signIn }) => {
+    await signIn('premium');
+    await open(page, '/memory');
+    await expect(page.getByText('More columns: scroll sideways')).toBeVisible();
+    const box = (await page.getByRole('columnheader', { name: 'Price' }).getByRole('button').boundingBox())!;
+    expect(box.height).toBeGreaterThanOrEqual(40);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await expect(page.getByText('More columns: scroll sideways')).toBeHidden();
   });
 
   test('the settings of the chart are in a sheet', async ({ page }) => {

@@ -68,7 +68,7 @@ test('prices tick, charts grow and restatements appear without a reload, and the
   await expect(gpu).toHaveURL(/\/settings$/);
 
   await Promise.all([open(overview, '/'), open(gpu, '/gpu/H100%20SXM?range=1D')]);
-  const card = overview.getByRole('link', { name: /^H100 SXM/ });
+  const card = overview.getByRole('region', { name: 'H100 SXM' });
   await expect(card).toContainText('hour to 2026-11-14 21:00 UTC');
   await expect(overview.getByText(/^Live · newest value .* old\. New daily values and hourly current/)).toBeVisible();
   const chart = gpu.getByRole('img', { name: /· hourly/ });
@@ -145,5 +145,5 @@ test('a reader whose stream is refused sees why, and the page works', async ({ p
   );
   await open(page, '/');
   await expect(page.getByText(/^Not live · newest value .* does not let the stream through/)).toBeVisible();
-  await expect(page.getByRole('link', { name: /^H100 SXM/ })).toContainText('$');
+  await expect(page.getByRole('region', { name: 'H100 SXM' })).toContainText('$');
 });

@@ -2,26 +2,50 @@ import { readFileSync } from 'node:fs';
 import type { ResponseBody } from '../src/lib/api';
 import { expect, open, read, test } from './test';
 
-test('a first visit shows every free price, and what is locked', async ({ page, server }) => {
+test('a first visit shows what this is, every free price, and what is locked', async ({ page, server }) => {
   await open(page, '/');
   await expect(page).toHaveTitle('Overview · Assay');
   await expect(page.getByText('Synthetic data: these figures are not market prices.')).toBeVisible();
-  const cards = page.getByRole('main').getByRole('link', { name: /USD|\$|access/ });
-  await expect(cards).toHaveCount(6);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('What a GPU-hour costs, and the proof of it');
+  const rows = page.getByRole('region', { name: 'GPU prices' }).getByRole('row');
+  await expect(rows).toHaveCount(7);
 
   const response: ResponseBody<'/api/daily-index'> = await read(server, '/api/daily-index?gpu=H200');
-  await expect(page.getByRole('link', { name: /^H200/ })).toContainText(`$${response.data.index_value.toFixed(4)}`);
-  await expect(page.getByRole('link', { name: /^RTX PRO 6000 WS/ })).toContainText(
-    'This price needs Premium or Full access.',
-  );
-  await expect(page.getByRole('link', { name: /^H100 SXM/ })).toContainText(
-    '2026-11-14 21:00 UTC (16:00 New York fixing)',
-  );
+  await expect(rows.filter({ hasText: 'H200' })).toContainText(`$${response.data.index_value.toFixed(4)}`);
+  await expect(rows.filter({ hasText: 'RTX PRO 6000 WS' })).not.toContainText('$');
+  await expect(rows.filter({ hasText: 'RTX PRO 6000 WS' })).toContainText('locked');
+  const first = page.getByRole('region', { name: 'H100 SXM' });
+  await expect(first).toContainText('2026-11-14 21:00 UTC (16:00 New York fixing)');
+
+  await rows.getByRole('button', { name: '1M' }).click();
+  const months = (await rows.allInnerTexts()).slice(1, 4).map((text) => text.match(/[+−][\d.]+%/g)![2]!);
+  const numbers = months.map((text) => Number(text.replace('−', '-').replace('%', '')));
+  expect(numbers).toEqual(numbers.toSorted((a, b) => b - a));
+
+  await page.getByRole('link', { name: 'How it is computed' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Methodology');
+  await expect(page.getByRole('heading', { name: 'GPU index' })).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Methodology 2.0.0' })).toContainText('version = "2.0.0"');
+});
+
+test('with a key the overview has a year, the utilization and the volatility', async ({ page, server, signIn }) => {
+  await signIn('premium');
+  await open(page, '/');
+  const { premium } = server.keys;
+  const route = '/api/gpu/H200/volatility?startDate=2026-11-01&endDate=2026-11-15';
+  const response: ResponseBody<'/api/gpu/{gpuName}/volatility'> = await read(server, route, premium);
+  const volatility = `${(response.data[0]!.rolling_volatility! * 100).toFixed(1)}%`;
+  const row = page.getByRole('region', { name: 'GPU prices' }).getByRole('row').filter({ hasText: 'H200' });
+  await expect(row).toContainText(volatility);
+  expect((await row.innerText()).match(/[+−][\d.]+%/g)).toHaveLength(4);
+  await expect(page.getByRole('region', { name: 'Memory' })).toContainText('$');
+  await expect(page.getByRole('region', { name: 'Tokens' })).toContainText('per million');
+  await expect(page.getByRole('region', { name: 'Sites' })).toContainText('Available with Full access.');
 });
 
 test('the range, the scale and the comparison are in the address', async ({ page }) => {
   await open(page, '/');
-  await page.getByRole('link', { name: /^H100 SXM/ }).click();
+  await page.getByRole('link', { name: 'See H100 SXM' }).click();
   await expect(page).toHaveURL(/\/gpu\/H100%20SXM$/);
   const chart = page.getByRole('img', { name: /USD per GPU-hour/ });
   await expect(chart).toHaveAccessibleName(/from 2026-08-1\d/);

@@ -55,8 +55,8 @@ test('a visitor who is refused keeps the last prices in sight, and gets new ones
   const { statuses } = await repeat(page, paths, 20); // twenty more views
   expect(statuses).toEqual([200]);
 
-  const h200 = page.getByRole('main').getByRole('link', { name: /^H200/ });
-  const shown = (await h200.locator('.price').innerText()).trim();
+  const h200 = page.getByRole('region', { name: 'GPU prices' }).getByRole('row').filter({ hasText: 'H200' });
+  const shown = (await h200.locator('strong').innerText()).trim();
   expectRefusals(429);
   await repeat(page, paths, 60);
   await page.reload();

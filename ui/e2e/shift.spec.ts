@@ -55,7 +55,6 @@ for (const width of [1440, 390]) {
       await observe(page);
       const moving: string[] = [];
       for (const { name, path } of pages) {
-        if (name === 'gpu') continue;
         await open(page, path);
         const { sum, shifts } = await shiftsOf(page);
         if (sum >= most) moving.push(`${name} ${sum.toFixed(3)}\n  ${shifts.join('\n  ')}`);

@@ -137,6 +137,7 @@ export const pages = [
   { name: 'sites', path: '/sites' },
   { name: 'settings', path: '/settings' },
   { name: 'plans', path: '/plans' },
+  { name: 'methodology', path: '/methodology' },
   { name: 'docs', path: '/docs' },
   { name: 'signin', path: '/signin' },
   { name: 'missing', path: '/nowhere' },

@@ -1,5 +1,5 @@
-// Which version of the methodology a GPU value was determined with.
-import { get, type Row } from './api';
+// The rules that values follow: which version a GPU value was determined with, and how the rules are explained.
+import { ApiError, get, type Row } from './api';
 
 type Version = Pick<Row<'/api/methodology'>, 'version' | 'effective_at'>;
 
@@ -15,3 +15,17 @@ export async function methodologyOfValues(): Promise<(at: number) => string> {
 /** The newest version that is in effect at an instant. Versions are sorted, the oldest first. */
 export const versionAt = (versions: readonly Version[], at: number): string =>
   versions.findLast((one) => Date.parse(one.effective_at) <= at)?.version ?? '';
+
+/** Reads the explanation of the rules, without the title that its page has already, and with links that lead somewhere here. */
+export async function guide(): Promise<string> {
+  const response = await fetch('/docs/methodology.md');
+  if (!response.ok) throw new ApiError('The explanation could not be read.', response.status, '');
+  return pageOf(await response.text());
+}
+
+/** A document as a part of a page. Other documents are served beside it; its own sections have no address here. */
+export const pageOf = (document: string): string =>
+  document
+    .replace(/^# .*\n+/, '')
+    .replaceAll(/\[([^\]]+)\]\(#[^)]*\)/g, '$1')
+    .replaceAll(/\]\(([\w-]+\.md(?:#[^)]*)?)\)/g, '](/docs/$1)');

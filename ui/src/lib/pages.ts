@@ -37,6 +37,7 @@ export const pages: Page[] = [
   page('/sites', 'Sites', () => import('../pages/Sites.svelte')),
   page('/settings', 'Settings', () => import('../pages/Settings.svelte')),
   page('/plans', 'Plans', () => import('../pages/Plans.svelte')),
+  page('/methodology', 'Methodology', () => import('../pages/Methodology.svelte')),
   page('/docs', 'API reference', () => import('../pages/Docs.svelte')),
   page('/signin', 'Sign in', () => import('../pages/SignIn.svelte')),
 ];

@@ -61,7 +61,7 @@ export function followLinks(event: MouseEvent): void {
     return;
   const link = event.target instanceof Element && event.target.closest('a');
   if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-  if (/^\/(api|openapi|health)/.test(link.pathname)) return;
+  if (/^\/(api|openapi|health|docs\/)/.test(link.pathname)) return;
   event.preventDefault();
   if (link.href !== location.href) go(link.pathname + link.search + link.hash);
 }
