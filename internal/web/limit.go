@@ -133,15 +133,10 @@ func (r *Request) countOpen(cost int) error {
 // a key, the request is one of a program.
 func (r *Request) sessionAccount() int64 {
 	group := r.resource.group
-	if group.Session == nil || group.Private || r.http.Header["Cookie"] == nil || r.http.Header["Authorization"] != nil {
+	if group.Session == nil || group.Private || r.http.Header["Authorization"] != nil {
 		return 0
 	}
-	token := r.SessionToken()
-	if token == "" {
-		return 0
-	}
-	caller, _ := group.Session(r, token)
-	return caller.AccountID
+	return r.sessionOwner().AccountID
 }
 
 // countKeyed counts a request under its key, and under the account of the key. The headers are about the key, unless

@@ -29,6 +29,8 @@ type Request struct {
 	now      time.Time
 	client   netip.Addr
 	caller   assay.Caller
+	owner    assay.Caller     // of the session cookie; zero if there is none
+	ownerSet bool             // whether owner was looked up
 	format   *table.Format    // requested for the rows; nil for JSON
 	facts    []table.Fact     // for a table that has room for them
 	past     bool             // whether the response is about a past that can no longer change
@@ -269,14 +271,24 @@ func bearer(header []string) (key string, err error) {
 // IdentifySession makes the owner of the session cookie the caller. A cookie that is unknown or has expired is ignored:
 // the response to a read cannot tell its owner, who signs in again when a page asks for it.
 func (r *Request) IdentifySession() {
+	if owner := r.sessionOwner(); owner != (assay.Caller{}) {
+		r.caller = owner
+	}
+}
+
+// sessionOwner is the owner of the session cookie. It is looked up once, for the limit or for access.
+func (r *Request) sessionOwner() assay.Caller {
 	if r.http.Header["Cookie"] == nil {
-		return
+		return assay.Caller{}
 	}
-	token := r.SessionToken()
-	if token == "" {
-		return
+	if r.ownerSet {
+		return r.owner
 	}
-	if caller, ok := r.resource.group.Session(r, token); ok {
-		r.caller = caller
+	r.ownerSet = true
+	if token := r.SessionToken(); token != "" {
+		if owner, ok := r.resource.group.Session(r, token); ok {
+			r.owner = owner
+		}
 	}
+	return r.owner
 }
