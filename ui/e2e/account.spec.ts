@@ -109,10 +109,14 @@ test('an account without a grant sees why it cannot create a key; a member of a 
 test('signing out locks the data again', async ({ page, server }) => {
   await submitSignIn(page, accountOf(server, 'premium'));
   await expect(page).toHaveURL(/\/settings$/);
+  await open(page, '/');
+  const stored = () => page.evaluate(() => JSON.stringify(sessionStorage));
+  await expect.poll(stored).toContain('premium@');
   await open(page, '/memory');
   await expect(page.getByText('Premium or Full access', { exact: true })).toHaveCount(0);
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await expect(page).toHaveURL(/\/$/);
+  expect(await stored()).not.toContain('premium@');
   await page.getByRole('link', { name: 'Memory' }).first().click();
   await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
 });

@@ -121,13 +121,15 @@ test('the header names the region, and a day of daily values has days on its axi
 });
 
 test('the change since the start of the range can be compared', async ({ page }) => {
+  const words = await wordsOf(page);
   await open(page, '/gpu/H100%20SXM?range=1M&compare=H200');
   await page.getByRole('button', { name: '% from start' }).click();
   await expect(page).toHaveURL(/scale=percent/);
-  await expect(drawn(page)).toHaveAccessibleName(/at the end H100 SXM −?[\d.]+%, H200 −?[\d.]+%\.$/);
+  await expect(drawn(page)).toHaveAccessibleName(/at the end H100 SXM [+−][\d.]+%, H200 [+−][\d.]+%\.$/);
+  expect((await words()).slice(-10).filter((word) => word.includes('$'))).toEqual([]); // the axis and the tags follow
   const figures = page.getByLabel('H100 SXM in this range');
   const change = (await figures.locator('dd').first().textContent())!;
-  await expect(drawn(page)).toHaveAccessibleName(new RegExp(`H100 SXM ${change.replace('+', '')},`));
+  await expect(drawn(page)).toHaveAccessibleName(new RegExp(`H100 SXM ${change.replace('+', '[+]')},`));
 });
 
 test('a picture says where it comes from', async ({ page, signIn }) => {

@@ -22,8 +22,8 @@ export function change(percent: number): string {
   return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${Math.abs(percent).toFixed(2)}%`;
 }
 
-/** A change in percent, for axes and charts. */
-export const percent = (value: number): string => `${value < 0 ? '−' : ''}${Math.abs(value).toFixed(2)}%`;
+/** The same, or a dash where there is none. */
+export const changeOrDash = (percent: number | null): string => (percent === null ? '–' : change(percent));
 
 /** 2026-11-14 */
 export const day = (at: string | number): string => new Date(at).toISOString().slice(0, 10);

@@ -5,6 +5,8 @@ import type uPlot from 'uplot';
 export interface Gestures {
   /** A point was clicked or tapped: its index, and the height in the plot. */
   pick: (index: number, top: number) => void;
+  /** A finger moves on: nothing is kept any more. */
+  move: () => void;
   /** A part was chosen: its ends in seconds. */
   zoom: (from: number, to: number) => void;
   /** The reader wants to see everything again. */
@@ -53,8 +55,10 @@ export function listen(plot: uPlot, on: Gestures): void {
   over.addEventListener('pointermove', (event) => {
     if (!fingers.has(event.pointerId)) return;
     fingers.set(event.pointerId, leftOf(event));
-    if (held) stretch();
-    else if (!pinched) point(event);
+    if (held) return stretch();
+    if (pinched) return;
+    on.move();
+    point(event);
   });
 
   const lift = (event: PointerEvent) => {

@@ -1,7 +1,8 @@
 // What a reader has seen last, for the time in which the server allows no more requests. It lives as long as the tab, and
 // belongs to one account.
 
-const nameOf = (what: string) => `assay:last:${what}`;
+const prefix = 'assay:last:';
+const nameOf = (what: string) => prefix + what;
 
 interface Kept<T> {
   owner: string;
@@ -24,5 +25,14 @@ export function kept<T>(what: string, owner: string): T | undefined {
     return found?.owner === owner ? found.data : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Forgets everything that was kept: the next reader at this screen may be another one. */
+export function forget(): void {
+  try {
+    for (const name of Object.keys(sessionStorage)) if (name.startsWith(prefix)) sessionStorage.removeItem(name);
+  } catch {
+    // Without storage, nothing was kept.
   }
 }

@@ -39,7 +39,6 @@ const showsPoints = (line: Line, step: number) => line.times.length <= (step >= 
 
 export function optionsFor(look: Look, on: Handlers): uPlot.Options {
   const { lines, step, logarithmic, format } = look;
-  const room = tagRoom(look);
   const start = performance.now();
   const tone = colors('muted', 'line', 'surface', ...lines.map((line) => line.color));
   const axis = {
@@ -54,7 +53,7 @@ export function optionsFor(look: Look, on: Handlers): uPlot.Options {
     height: look.height,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     legend: { show: false },
-    padding: [12, (u) => (isTagged(u) ? room : 20), 0, 0], // at least half of the last date
+    padding: [12, (u) => (isTagged(u) ? tagSpace(u, look) : 20), 0, 0], // at least half of the last date
     scales: {
       x: { range: (u, min, max) => timeRange(u.data[0], min, max, step) },
       y: { distr: logarithmic ? 3 : 1, range: (_, min, max) => valueRange(min, max, logarithmic) },
@@ -122,10 +121,10 @@ const tagHeight = 18;
 const isTagged = (u: uPlot) => u.width >= leastTagged;
 
 /** The space that the longest tag needs. */
-function tagRoom({ lines, format }: Look): number {
-  const lengths = lines.flatMap((line) =>
-    [line.values[0], line.values.at(-1)].map((v) => (v == null ? 0 : format(v).length)),
-  );
+function tagSpace(u: uPlot, { lines, format }: Look): number {
+  const lengths = lines
+    .map((_, i) => newestOf(u.data[i + 1]!))
+    .map((value) => (value === undefined ? 0 : format(value).length));
   return 20 + 7 * Math.max(3, ...lengths);
 }
 

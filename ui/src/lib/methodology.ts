@@ -1,11 +1,14 @@
 // The rules that values follow: which version a GPU value was determined with, and how the rules are explained.
 import { ApiError, get, type Row } from './api';
 
-type Version = Pick<Row<'/api/methodology'>, 'version' | 'effective_at'>;
+export type Methodology = Row<'/api/methodology'>;
+
+/** Every version of the rules, the oldest first. */
+export const methodologies = () => get('/api/methodology');
 
 /** Returns the version that a value at an instant follows; without the list of versions, an empty text. */
 export async function methodologyOfValues(): Promise<(at: number) => string> {
-  const versions = await get('/api/methodology').then(
+  const versions = await methodologies().then(
     ({ data }) => data,
     () => [],
   );
@@ -13,7 +16,7 @@ export async function methodologyOfValues(): Promise<(at: number) => string> {
 }
 
 /** The newest version that is in effect at an instant. Versions are sorted, the oldest first. */
-export const versionAt = (versions: readonly Version[], at: number): string =>
+export const versionAt = (versions: readonly Pick<Methodology, 'version' | 'effective_at'>[], at: number): string =>
   versions.findLast((one) => Date.parse(one.effective_at) <= at)?.version ?? '';
 
 /** Reads the explanation of the rules, without the title that its page has already, and with links that lead somewhere here. */

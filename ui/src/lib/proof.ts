@@ -8,7 +8,6 @@ const recordRoute = '/api/gpu/{gpuName}/determination';
 /** How one value was computed. A record without a value withdraws an earlier one. */
 export type Determination = ResponseBody<typeof recordRoute>['data'];
 export type Correction = Row<'/api/corrections'>;
-export type Methodology = Row<'/api/methodology'>;
 
 /** A series: all slots of a GPU model in a region ('' for all regions), daily or hourly. */
 export interface Series {
@@ -87,8 +86,6 @@ export async function revisionsOf(series: Series, at: string): Promise<Determina
   );
   return [...(await Promise.all(earlier)), newest.data];
 }
-
-export const methodologies = () => get('/api/methodology');
 
 /** The key that manifests are signed with; empty if nothing is signed yet. */
 export async function publicKey(): Promise<string> {

@@ -1,5 +1,6 @@
 import type { components } from '../../generated/api';
 import { ApiError, clearCache, get, send, type ResponseBody } from './api';
+import { forget } from './kept';
 import { usePasskey } from './passkeys';
 import { tabKey } from './tabkey.svelte';
 
@@ -146,6 +147,7 @@ export function forgetSignIn(): void {
 export async function signOut(): Promise<void> {
   await send('delete', '/api/session', undefined);
   tabKey.text = ''; // the key belonged to the account that signed out
+  forget();
   state.account = state.temporary = null;
   await loadSession();
 }

@@ -47,6 +47,7 @@ group('the range of a chart as the range of a link', () => {
   for (const [shown, want] of [
     ['1D', '7d'],
     ['1W', '7d'],
+    ['YTD', '1y'],
     ['All', 'all'],
     ['', '3m'],
   ] as const)

@@ -131,6 +131,14 @@ const attribute = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"'
 
 /** The range of a link that shows at least what a chart shows. */
 export function rangeOf(shown: string): ShareRange {
-  const same: Record<string, ShareRange> = { '1D': '7d', '1W': '7d', '1M': '1m', '3M': '3m', '1Y': '1y', All: 'all' };
+  const same: Record<string, ShareRange> = {
+    '1D': '7d',
+    '1W': '7d',
+    '1M': '1m',
+    '3M': '3m',
+    YTD: '1y',
+    '1Y': '1y',
+    All: 'all',
+  };
   return same[shown] ?? '3m';
 }
