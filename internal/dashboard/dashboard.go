@@ -28,7 +28,7 @@ var plain []byte
 
 // pages are the paths that respond with the document.
 var pages = []string{
-	"/{$}", "/gpu/{name}", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans",
+	"/{$}", "/gpu/{name}", "/regions", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites", "/settings", "/plans",
 	"/methodology", "/docs", "/signin",
 }
 

@@ -117,6 +117,12 @@ test('prices tick, charts grow and restatements appear without a reload, and the
   const why = ['--reason', 'late rows', '--dir', folder];
   execFileSync(program, ['restate', '--gpu', 'H100 SXM', ...period, ...why]);
   await expect(figures).not.toHaveText(published, { useInnerText: true });
+  // The chart marks what was restated, and each mark leads to its record.
+  await gpu.getByText(/^Notes on this range: \d+$/).click();
+  const note = gpu.getByRole('listitem').filter({ hasText: 'Restated' }).first();
+  await expect(note).toContainText(/Restated from \$[\d.]+ to \$[\d.]+: late rows/);
+  await expect(note.getByRole('link')).toHaveAttribute('href', /^\/proof\/H100%20SXM\?at=2026-.*&grain=daily$/);
+  await expect(gpu.locator('.marks > *').first()).toBeVisible();
 
   await Promise.all(contexts.map((context) => context.close()));
   proxy.close();

@@ -129,6 +129,7 @@ export { expect };
 export const pages = [
   { name: 'overview', path: '/' },
   { name: 'gpu', path: '/gpu/H100%20SXM?compare=H200,B200' },
+  { name: 'regions', path: '/regions' },
   { name: 'proof', path: '/proof/H100%20SXM?at=2026-11-12T21:00:00.000Z&grain=daily' },
   { name: 'memory', path: '/memory' },
   { name: 'tokens', path: '/tokens' },

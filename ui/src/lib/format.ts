@@ -22,7 +22,11 @@ export function change(percent: number): string {
   return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${Math.abs(percent).toFixed(2)}%`;
 }
 
-/** The same, or a dash where there is none. */
+/** A difference of two prices, with its sign. */
+export const priceDifference = (value: number): string =>
+  `${value > 0 ? '+' : value < 0 ? '−' : ''}${price(Math.abs(value))}`;
+
+/** A change in percent with its sign, or a dash where there is none. */
 export const changeOrDash = (percent: number | null): string => (percent === null ? '–' : change(percent));
 
 /** 2026-11-14 */

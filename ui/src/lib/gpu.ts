@@ -30,6 +30,19 @@ export function history(
   });
 }
 
+/** The lowest and the highest hourly value of each day of a GPU model. Needs a key. */
+export async function lowHigh(gpu: string, region: string) {
+  const { data } = await get('/api/gpu/{gpuName}/history-range', {
+    path: { gpuName: gpu },
+    query: { startDate: '2000-01-01', granularity: 'daily', region, limit: 10_000 },
+  });
+  return {
+    times: data.map((row) => Date.parse(row.exact_timestamp) / 1000),
+    low: data.map((row) => row.daily_stats.min_index),
+    high: data.map((row) => row.daily_stats.max_index),
+  };
+}
+
 export function lineOf(history: History, color: Color): Line {
   return {
     label: history.gpu_type,

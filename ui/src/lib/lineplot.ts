@@ -4,9 +4,14 @@ import { dateTicks, dayIncrements, logTicks, timeRange, valueRange, valueTicks }
 import { colors } from './scheme.svelte';
 import type { Line } from './series';
 
-/** What is drawn, and how. After the lines comes a series that continues the first one with what is not published yet. */
+/**
+ * What is drawn, and how. After the lines comes a series that continues the first one with what is not published yet, then,
+ * if there is a band, its lower and its upper edge.
+ */
 export interface Look {
   lines: Line[];
+  /** Whether there is a band around the first line. */
+  banded: boolean;
   /** The seconds between two values. */
   step: number;
   logarithmic: boolean;
@@ -24,6 +29,8 @@ export interface Handlers {
   select: (from: number, to: number) => void;
   /** Whether the pointer stays where it is, whatever the mouse does. */
   held: () => boolean;
+  /** The plot was drawn, perhaps with another scale. */
+  drawn: () => void;
 }
 
 const font = '12px "Inter Variable", sans-serif';
@@ -32,13 +39,13 @@ const leastSelected = 6; // pixels
 const leastTagged = 640; // pixels: a narrower chart has no room for values beside it
 
 /** What a plot has to be made again for. Other data of the same lines is put into it. */
-export const shapeOf = ({ lines, step, logarithmic }: Omit<Look, 'format' | 'width' | 'height' | 'drags'>) =>
-  JSON.stringify([lines.map((line) => [line.label, line.color, showsPoints(line, step)]), step, logarithmic]);
+export const shapeOf = ({ lines, banded, step, logarithmic }: Omit<Look, 'format' | 'width' | 'height' | 'drags'>) =>
+  JSON.stringify([lines.map((line) => [line.label, line.color, showsPoints(line, step)]), banded, step, logarithmic]);
 
 const showsPoints = (line: Line, step: number) => line.times.length <= (step >= 86_400 ? fewPoints : 1);
 
 export function optionsFor(look: Look, on: Handlers): uPlot.Options {
-  const { lines, step, logarithmic, format } = look;
+  const { lines, banded, step, logarithmic, format } = look;
   const start = performance.now();
   const tone = colors('muted', 'line', 'surface', ...lines.map((line) => line.color));
   const axis = {
@@ -89,10 +96,14 @@ export function optionsFor(look: Look, on: Handlers): uPlot.Options {
         width: 1.75,
         spanGaps: false,
         points: { show: showsPoints(line, step), size: 5, fill: tone[line.color] },
-        ...(lines.length === 1 && { fill: fade(tone[line.color]) }),
+        ...(lines.length === 1 && !banded && { fill: fade(tone[line.color]) }),
       })),
       { label: '', stroke: colorOf(1), width: 1.75, dash: [4, 4], points: { show: false } },
+      ...(banded ? [edge, edge] : []),
     ],
+    ...(banded && {
+      bands: [{ series: [lines.length + 3, lines.length + 2] as uPlot.Band.Bounds, fill: shade(colorOf(1), 0.16) }],
+    }),
     hooks: {
       ready: [
         () =>
@@ -102,7 +113,7 @@ export function optionsFor(look: Look, on: Handlers): uPlot.Options {
             detail: { points: Math.max(0, ...lines.map((line) => line.times.length)) },
           }),
       ],
-      draw: [(u) => isTagged(u) && drawTags(u, look, tone)],
+      draw: [(u) => isTagged(u) && drawTags(u, look, tone), () => on.drawn()],
       setCursor: [(u) => on.point(u.cursor.idx ?? null)],
       setSelect: [
         (u) => {
@@ -172,11 +183,18 @@ function drawTags(u: uPlot, { lines, format }: Look, tone: Record<string, string
   ctx.restore();
 }
 
+/** The edges of a band have no line of their own. */
+const edge: uPlot.Series = { label: '', width: 0, points: { show: false } };
+
+/** A color of which something shines through. */
+const shade = (color: string | undefined, alpha: number): string =>
+  (color ?? '').replace('rgb(', 'rgba(').replace(')', `, ${alpha})`);
+
 function fade(color: string): uPlot.Series.Fill {
   return (u) => {
     const gradient = u.ctx.createLinearGradient(0, u.bbox.top, 0, u.bbox.top + u.bbox.height);
-    gradient.addColorStop(0, color.replace('rgb(', 'rgba(').replace(')', ', 0.16)'));
-    gradient.addColorStop(1, color.replace('rgb(', 'rgba(').replace(')', ', 0)'));
+    gradient.addColorStop(0, shade(color, 0.16));
+    gradient.addColorStop(1, shade(color, 0));
     return gradient;
   };
 }

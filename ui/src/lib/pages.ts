@@ -29,6 +29,7 @@ function withoutName(load: Loader<Record<string, never>>): Page['load'] {
 export const pages: Page[] = [
   page('/', 'Overview', () => import('../pages/Overview.svelte')),
   namedPage('/gpu/{name}', '{name}', () => import('../pages/Gpu.svelte')),
+  page('/regions', 'Prices by region', () => import('../pages/Regions.svelte')),
   namedPage('/proof/{name}', 'Proof of {name}', () => import('../pages/Proof.svelte')),
   page('/memory', 'Memory', () => import('../pages/Memory.svelte')),
   page('/tokens', 'Tokens', () => import('../pages/Tokens.svelte')),

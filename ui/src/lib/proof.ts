@@ -27,20 +27,41 @@ export interface Slots {
  * missing from the history; its restatement names it. Without a key there are no restatements, and fewer slots.
  */
 export async function slotsOf(series: Series, keyed: boolean): Promise<Slots> {
-  const query = {
-    gpuType: series.gpu,
-    region: series.region || 'global',
-    granularity: series.hourly ? 'hourly' : 'daily',
-    limit: 10_000,
-  };
-  const [published, restated] = await Promise.all([
+  const [published, corrections] = await Promise.all([
     history(series.gpu, { region: series.region, hourly: series.hourly, all: keyed }),
-    keyed ? get('/api/corrections', { query }) : null,
+    keyed ? correctionsOf(series) : [],
   ]);
-  const corrections = restated?.data ?? [];
   const instants = new Set(published.data.map((point) => point.timestamp));
   for (const correction of corrections) instants.add(correction.timestamp);
   return { instants: [...instants].sort(), corrections };
+}
+
+/** All restatements of a series, in the order of their publication. */
+export async function correctionsOf(series: Series): Promise<Correction[]> {
+  const rows: Correction[] = [];
+  let since: string | undefined;
+  for (;;) {
+    const page = await get('/api/corrections', {
+      query: {
+        gpuType: series.gpu,
+        region: series.region || 'global',
+        granularity: series.hourly ? 'hourly' : 'daily',
+        limit: 10_000,
+        since,
+      },
+    });
+    rows.push(...page.data);
+    if (!page.has_more) return rows;
+    since = page.next;
+  }
+}
+
+/** The address of the page that proves the value of a slot. */
+export function proofAddress(series: Series, at: string, asOf?: string): string {
+  const query = new URLSearchParams({ at, grain: series.hourly ? 'hourly' : 'daily' });
+  if (series.region) query.set('region', series.region);
+  if (asOf) query.set('as_of', asOf);
+  return `/proof/${encodeURIComponent(series.gpu)}?${query}`;
 }
 
 /**
@@ -70,6 +91,11 @@ async function readRecord(...parameters: Parameters<typeof recordOf>): Promise<R
   const body: ResponseBody<typeof recordRoute> = JSON.parse(text);
   responses.set(body.data, text);
   return body;
+}
+
+/** The newest record of a slot. */
+export async function newestRecord(series: Series, at: string): Promise<Determination> {
+  return (await readRecord(series, at)).data;
 }
 
 /** The record as it was at an instant. */
@@ -110,15 +136,12 @@ export function sentenceOf(record: Determination, revisions: number): string {
 
 /** How to cite a value, so that others find the same revision of it whatever is restated later. */
 export function citation(origin: string, series: Series, record: Determination): string {
-  const query = new URLSearchParams({ at: record.timestamp, grain: record.granularity });
-  if (series.region) query.set('region', series.region);
-  query.set('as_of', record.published_at);
   const value = record.index_value === null ? 'taken back' : `${record.index_value.toFixed(4)} USD per GPU-hour`;
   return [
     `${series.gpu} (${record.region}), ${record.granularity} index, ${instant(record.timestamp)}: ${value}.`,
     `Assay, revision ${record.revision}, methodology ${record.methodology}, as of ${record.published_at},`,
     `record ${record.hash}.`,
-    `${origin}/proof/${encodeURIComponent(series.gpu)}?${query}`,
+    origin + proofAddress(series, record.timestamp, record.published_at),
   ].join(' ');
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { percentFromStart, rebase, trailingMean } from './rebase';
+import { percentFromStart, ratio, spread, trailingMean } from './rebase';
 import type { Line } from './series';
 
 const day = 86_400;
@@ -10,18 +10,28 @@ const daily = (values: (number | null)[]): Line => ({
   values,
 });
 
-describe('rebase', () => {
-  test('starts at 100', () => expect(rebase(daily([4, 5, 3])).values).toEqual([100, 125, 75]));
-  test('starts at the first value that is not missing or zero', () =>
-    expect(rebase(daily([null, 0, 4, 8])).values).toEqual([null, 0, 100, 200]));
-  test('leaves a line without values unchanged', () =>
-    expect(rebase(daily([null, null])).values).toEqual([null, null]));
-});
-
 describe('the change since the start', () => {
   test('is zero at the first value', () =>
     expect(percentFromStart(daily([null, 4, 5, 3])).values).toEqual([null, 0, 25, -25]));
+  test('is from the first value that is not zero', () =>
+    expect(percentFromStart(daily([0, 4, 8])).values).toEqual([-100, 0, 100]));
   test('of a line without values is missing', () => expect(percentFromStart(daily([null])).values).toEqual([null]));
+});
+
+describe('two lines as one', () => {
+  const other = { ...daily([2, null, 0, 4]), label: 'Codex PRs', color: 'series-2' as const };
+  test('the ratio', () => {
+    const line = ratio(daily([3, 4, 5]), other);
+    expect(line).toEqual({
+      label: 'Claude PRs / Codex PRs',
+      color: 'series-2',
+      times: [0, day, 2 * day],
+      values: [1.5, null, null],
+    });
+  });
+  test('the spread', () => expect(spread(daily([3, 4, 5.5]), other).values).toEqual([1, null, 5.5]));
+  test('has the instants that both have', () =>
+    expect(spread({ ...daily([1, 2]), times: [day, 9 * day] }, other).times).toEqual([day]));
 });
 
 describe('trailing mean', () => {

@@ -1,21 +1,37 @@
-// Makes lines comparable: rebased to 100 at their start, or smoothed over some days.
+// Makes lines comparable: as their change since their start, divided by or subtracted from each other, or smoothed over
+// some days.
 import { rounded } from './change';
 import type { Line } from './series';
 
-/** The line as an index that is 100 at its first value. */
-export function rebase<L extends Line>(line: L): L {
-  const base = line.values.find((value) => value !== null && value !== 0);
-  if (base == null) return line;
-  return { ...line, values: line.values.map((value) => (value === null ? null : (value / base) * 100)) };
-}
-
 /** The line as its change in percent since its first value. */
 export function percentFromStart<L extends Line>(line: L): L {
-  const rebased = rebase(line);
-  return rebased === line
-    ? line
-    : { ...line, values: rebased.values.map((value) => (value === null ? null : value - 100)) };
+  const base = line.values.find((value) => value !== null && value !== 0);
+  if (base == null) return line;
+  return { ...line, values: line.values.map((value) => (value === null ? null : (value / base - 1) * 100)) };
 }
+
+/** Two lines as one, in the color of the second, at the instants that both have. A null value of either is one of both. */
+function combined(one: Line, other: Line, sign: string, combine: (a: number, b: number) => number | null): Line {
+  const values = new Map(other.times.map((at, i) => [at, other.values[i]!]));
+  const times = one.times.filter((at) => values.has(at));
+  const first = new Map(one.times.map((at, i) => [at, one.values[i]!]));
+  return {
+    label: `${one.label} ${sign} ${other.label}`,
+    color: other.color,
+    times,
+    values: times.map((at) => {
+      const [a, b] = [first.get(at) ?? null, values.get(at) ?? null];
+      return a === null || b === null ? null : combine(a, b);
+    }),
+  };
+}
+
+/** How many times the other line a line is. */
+export const ratio = (one: Line, other: Line): Line =>
+  combined(one, other, '/', (a, b) => (b === 0 ? null : rounded(a / b, 6)));
+
+/** How much more than the other line a line is. */
+export const spread = (one: Line, other: Line): Line => combined(one, other, '−', (a, b) => rounded(a - b, 6));
 
 /** The mean over the days up to each value. Over seven days, weekends do not hide the trend. */
 export function trailingMean<L extends Line>(line: L, days: number): L {

@@ -1,5 +1,6 @@
 // The state of a page with a table and a chart, as the address bar holds it: the rows in the chart, the filter, the sort
-// column and the range.
+// column, the range, the part that it is zoomed to, and the scale.
+import { endAt, readEnd, spanOf, zoomTo, type Ends } from './period';
 import { address, setParams } from './router.svelte';
 import { between, lineColors, ranges, startOf, type Line, type RangeName } from './series';
 
@@ -23,10 +24,46 @@ export function rangeOf(
   return wanted && locked(wanted) === undefined ? wanted : fallback;
 }
 
-/** The part of the lines in a range that ends at the newest instant of all lines. */
+/** The part that the chart is zoomed to. Without a zoom, both ends are open. */
+export const zoomed = (): Ends => ({ from: readEnd(address.param('from')), to: readEnd(address.param('to')) });
+
+export const isZoomed = (): boolean => Object.values(zoomed()).some((end) => end !== '');
+
+// What Back undoes: other ranges and zooms.
+export const chooseRange = (range: RangeName): void => setParams({ range, from: '', to: '' }, true);
+export const zoomOut = (): void => void (isZoomed() && setParams({ from: '', to: '' }, true));
+
+/** Zooms to the values between two instants, in seconds. */
+export function zoom(lines: Line[], from: number, to: number, hourly = false): void {
+  const times = [...new Set(lines.flatMap((line) => line.times))].sort((a, b) => a - b);
+  const part = zoomTo(times, from, to);
+  setParams({ from: endAt(part.from * 1000, hourly), to: endAt(part.to * 1000, hourly) }, true);
+}
+
+/** The first and the last instant with a value, in seconds; infinite if there is none. */
+export const extentOf = (lines: Line[]): { oldest: number; newest: number } => ({
+  oldest: Math.min(Infinity, ...lines.map((line) => line.times[0] ?? Infinity)),
+  newest: Math.max(-Infinity, ...lines.map((line) => line.times.at(-1) ?? -Infinity)),
+});
+
+/** What is shown, in seconds: what the chart is zoomed to, or a range that ends at the newest value. */
+export function shownSpan(range: RangeName, newest: number): { from: number; to: number } {
+  return isZoomed() ? spanOf(zoomed()) : { from: startOf(range, newest), to: Infinity };
+}
+
+/** The part of the lines that is shown. */
 export function cut<L extends Line>(lines: L[], range: RangeName): L[] {
-  const newest = Math.max(0, ...lines.map((line) => line.times.at(-1) ?? 0));
-  return lines.map((line) => between(line, startOf(range, newest), Infinity));
+  const { from, to } = shownSpan(range, Math.max(0, extentOf(lines).newest));
+  return lines.map((line) => between(line, from, to));
+}
+
+/** How values are drawn: as they are, or one line compared with another. */
+export type Scale = 'linear' | 'log' | 'percent' | 'ratio' | 'spread';
+
+/** The scale in the address, if the page has it. Addresses of earlier releases say index for what is now in percent. */
+export function scaleOf(among: readonly Scale[]): Scale {
+  const wanted = address.param('scale') === 'index' ? 'percent' : address.param('scale');
+  return among.find((known) => known === wanted) ?? 'linear';
 }
 
 /** The rows in the chart: those in the address that exist, else a default. */
