@@ -215,8 +215,8 @@ PLAYWRIGHT := node_modules/.bin/playwright test --config e2e/playwright.config.t
 
 .PHONY: e2e
 e2e: build ## tests of the dashboard in a real browser
-	scripts/need chromium curl
-	cd ui && $(PLAYWRIGHT) --project e2e --project bench
+	scripts/need chromium curl postgres
+	cd ui && ../$(SERVICES) $(PLAYWRIGHT) --project e2e --project bench
 
 # The official inspector of the Model Context Protocol, from the npm packages of its lockfile.
 INSPECTOR := tools/mcp/node_modules/.package-lock.json
