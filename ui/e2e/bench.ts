@@ -17,36 +17,54 @@ test.setTimeout(180_000);
 
 const measured: Record<string, number> = {};
 
-test('the first view becomes interactive', async ({ browser, baseURL, extraHTTPHeaders }) => {
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    // A new context has an empty cache.
-    const context = await browser.newContext({
-      extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.0.${round}` },
-    });
-    const page = await context.newPage();
-    await page.goto(baseURL!);
-    // Interactive: the table shows the prices beside links, and the browser's main thread is free.
-    times.push(
-      await page.evaluate(
-        () =>
-          new Promise<number>((done) => {
-            const look = () => {
-              if (document.querySelectorAll('main tbody td strong').length >= 5)
-                setTimeout(() => done(performance.now()));
-              else requestAnimationFrame(look);
-            };
-            look();
-          }),
-      ),
-    );
-    await context.close();
-  }
-  measured.interactive = median(times);
-  console.log(
-    `first view interactive: ${measured.interactive.toFixed(0)} ms (median of ${rounds}; goal under ${goals.interactive})`,
-  );
-});
+// What the network of a reader does to the first view: nothing, or what a home or a phone has.
+const networks = [
+  { key: 'interactive', name: 'nothing cached', goal: goals.interactive },
+  { key: 'home', name: '10 Mbit/s, 40 ms', goal: goals.interactive, megabits: 10, latency: 40 },
+  { key: 'phone', name: '1.6 Mbit/s, 150 ms', megabits: 1.6, latency: 150 },
+];
+
+for (const { key, name, goal, megabits, latency } of networks) {
+  test(`the first view becomes interactive: ${name}`, async ({ browser, baseURL, extraHTTPHeaders }) => {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      // A new context has an empty cache.
+      const context = await browser.newContext({
+        extraHTTPHeaders: {
+          ...extraHTTPHeaders,
+          'X-Forwarded-For': `10.250.${networks.findIndex((one) => one.key === key)}.${round}`,
+        },
+      });
+      const page = await context.newPage();
+      if (megabits) {
+        const throughput = (megabits * 1e6) / 8;
+        const devtools = await context.newCDPSession(page);
+        await devtools.send('Network.emulateNetworkConditions', {
+          ...{ offline: false, latency, downloadThroughput: throughput, uploadThroughput: throughput },
+        });
+      }
+      await page.goto(baseURL!);
+      // Interactive: the table shows the prices beside links, and the browser's main thread is free.
+      times.push(
+        await page.evaluate(
+          () =>
+            new Promise<number>((done) => {
+              const look = () => {
+                if (document.querySelectorAll('main tbody td strong').length >= 5)
+                  setTimeout(() => done(performance.now()));
+                else requestAnimationFrame(look);
+              };
+              look();
+            }),
+        ),
+      );
+      await context.close();
+    }
+    measured[key] = median(times);
+    const wanted = goal ? `; goal under ${goal}` : '';
+    console.log(`first view interactive, ${name}: ${measured[key].toFixed(0)} ms (median of ${rounds}${wanted})`);
+  });
+}
 
 test(`a chart of ${points} points is drawn`, async ({ page, signIn }) => {
   await signIn('full');
@@ -103,7 +121,7 @@ test('a value is verified', async ({ browser, baseURL, extraHTTPHeaders }) => {
   for (let round = 0; round < rounds; round++) {
     // A new context verifies for the first time, which takes longest.
     const context = await browser.newContext({
-      extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.1.${round}` },
+      extraHTTPHeaders: { ...extraHTTPHeaders, 'X-Forwarded-For': `10.250.9.${round}` },
     });
     const page = await context.newPage();
     await page.goto(`${baseURL}/proof/H100%20SXM?at=2026-11-12T21:00:00.000Z&grain=daily`);
@@ -125,12 +143,15 @@ test('the figures are written down', () => {
   const lines = [
     '| what | median | goal |',
     '|---|---|---|',
-    `| first view interactive, nothing cached | ${measured.interactive!.toFixed(0)} ms | under ${goals.interactive} ms |`,
+    ...networks.map(
+      ({ key, name, goal }) =>
+        `| first view interactive, ${name} | ${measured[key]!.toFixed(0)} ms | ${goal ? `under ${goal} ms` : '–'} |`,
+    ),
     `| chart of ${points} points drawn and painted | ${measured.chart!.toFixed(0)} ms | under ${goals.chart} ms |`,
     `| value verified in the browser, after its data arrived | ${measured.verify!.toFixed(0)} ms | under ${goals.verify} ms |`,
   ];
   writeFileSync(report, `${text.slice(0, before)}<!-- ui -->\n${lines.join('\n')}\n${text.slice(after)}`);
-  expect(measured.interactive).toBeLessThan(goals.interactive);
+  for (const { key, goal } of networks) if (goal) expect(measured[key]).toBeLessThan(goal);
   expect(measured.chart).toBeLessThan(goals.chart);
   expect(measured.verify).toBeLessThan(goals.verify);
 });
