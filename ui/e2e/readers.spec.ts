@@ -103,7 +103,7 @@ test('what was loaded for another choice does not stand in for what is refused',
 }) => {
   await signIn('premium');
   await open(page, '/workload');
-  const chart = page.getByRole('img', { name: /^Anthropic: Cost of a request/ });
+  const chart = page.getByRole('img', { name: /^Anthropic: Cost per request/ });
   await expect(chart).toBeVisible();
   expectRefusals(429);
   await page.route(/\/api\/workload\?.*lab=openai/, (route) =>
@@ -111,6 +111,6 @@ test('what was loaded for another choice does not stand in for what is refused',
   );
   await page.getByLabel('Lab').selectOption('OpenAI');
   await expect(page.getByRole('alert').first()).toContainText('Too many requests. Retry in 50 seconds.');
-  await expect(page.getByRole('img', { name: /Cost of a request/ })).toHaveCount(0);
+  await expect(page.getByRole('img', { name: /Cost per request/ })).toHaveCount(0);
   await expect(page.getByText('These are the last values')).toHaveCount(0);
 });
