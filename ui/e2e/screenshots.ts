@@ -1,6 +1,9 @@
-import { resolve } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Page } from '@playwright/test';
-import { open, pages, test } from './test';
+import { program, type Server } from './server';
+import { expect, open, pages, test } from './test';
 
 // Pictures of every page as a reader with Full access sees it, for docs/screenshots. ASSAY_SCREENSHOTS names another folder.
 const folder = process.env.ASSAY_SCREENSHOTS ?? resolve(import.meta.dirname, '../../docs/screenshots');
@@ -23,6 +26,28 @@ async function useKeys(page: Page): Promise<void> {
       await page.request.get(path, { headers: { Authorization: `Bearer ${made.key}` } });
     }
   }
+}
+
+/** Restates two days of B200, because a rental of then arrives late, so that a chart has something to say. */
+function restate(server: Server): void {
+  const rental = join(server.folder, 'late.csv');
+  writeFileSync(
+    rental,
+    'id,source,executed_at,gpu_name,region,price,gpus,hours,provider,verified\n' +
+      'late-1,feed,2026-10-21T03:00:00Z,B200,us-east,4.4,64,24,Alder,true\n',
+  );
+  execFileSync(program, ['import', 'transactions', '--dir', server.folder, rental]);
+  const period = ['--from', '2026-10-20', '--to', '2026-10-22'];
+  execFileSync(program, [
+    'restate',
+    '--dir',
+    server.folder,
+    '--gpu',
+    'B200',
+    ...period,
+    '--reason',
+    'A rental arrived late',
+  ]);
 }
 
 for (const [width, height] of [
@@ -49,5 +74,28 @@ test.describe('in the dark scheme', () => {
     await signIn('full');
     await open(page, '/gpu/H100%20SXM?compare=H200,B200');
     await page.screenshot({ path: `${folder}/gpu-dark-1440.png` });
+  });
+});
+
+test.describe('of the README', () => {
+  test.use({ viewport: { width: 1440, height: 1000 } });
+
+  test('a live chart with notes', async ({ page, signIn, server }) => {
+    restate(server);
+    await signIn('full');
+    await open(page, '/gpu/B200?band=on');
+    await page.getByText(/^Notes on this range: \d+$/).click();
+    await expect(page.locator('.marks > *')).not.toHaveCount(0);
+    await page.getByRole('region', { name: 'Price chart' }).evaluate((chart) => scrollTo(0, chart.getBoundingClientRect().top - 190));
+    await page.screenshot({ path: `${folder}/gpu-notes-1440.png` });
+  });
+
+  test('a proof that the browser has checked', async ({ page, signIn }) => {
+    await signIn('full');
+    await open(page, '/proof/H100%20SXM?at=2026-11-12T21:00:00.000Z&grain=daily');
+    const checked = page.getByText('Verified in your browser', { exact: true });
+    await expect(checked).toBeVisible();
+    await checked.evaluate((text) => scrollTo(0, text.getBoundingClientRect().top + scrollY - 420));
+    await page.screenshot({ path: `${folder}/proof-checked-1440.png` });
   });
 });
