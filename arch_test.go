@@ -195,6 +195,10 @@ var packages = map[string]struct {
 		may: ". internal/access internal/account internal/redact internal/store",
 		why: "a link is opened in memory; the store announces changes",
 	},
+	"internal/personal": {
+		may: ". internal/redact internal/store",
+		why: "what a reader keeps is read when its page is shown; nothing else depends on it",
+	},
 	"internal/chart": {may: ".", why: "a picture is made of points and words, whatever they are about"},
 	"internal/share": {
 		may: ". internal/access internal/api internal/chart internal/limit/sharedlimit internal/table internal/web",
@@ -202,8 +206,8 @@ var packages = map[string]struct {
 	},
 	"internal/console": {
 		may: ". internal/access internal/account internal/api internal/cache internal/factor internal/keys " +
-			"internal/limit/sharedlimit internal/links internal/merkle internal/notify internal/oidc internal/proof internal/usage " +
-			"internal/web verifier",
+			"internal/limit/sharedlimit internal/links internal/merkle internal/notify internal/oidc internal/personal " +
+			"internal/proof internal/usage internal/web verifier",
 		why: "it serves what may wait for the database, through the packages that know it",
 	},
 	"internal/intake": {
@@ -218,9 +222,9 @@ var packages = map[string]struct {
 		why: "tools call the routes of the API, and cannot reach what is behind them",
 	},
 	"internal/apitest": {
-		may: ". internal/account internal/api internal/coding internal/console internal/factor internal/family " +
-			"internal/index internal/intake internal/keys internal/links internal/mcp internal/memory internal/notify " +
-			"internal/push internal/seal internal/share internal/sites internal/snapshot internal/store " +
+		may: ". internal/account internal/api internal/coding internal/console internal/dashboard internal/factor " +
+			"internal/family internal/index internal/intake internal/keys internal/links internal/mcp internal/memory internal/notify " +
+			"internal/personal internal/push internal/seal internal/share internal/sites internal/snapshot internal/store " +
 			"internal/store/storetest internal/tokens internal/usage internal/web internal/webhook tools/strict",
 		why: "tests of the server's packages need the whole server",
 	},
@@ -278,6 +282,7 @@ var never = map[string]string{
 	"internal/backtest": "a backtest takes long and belongs to a command",
 	"internal/notify":   "alerts are in the database; they are evaluated and delivered beside the server",
 	"internal/links":    "share links are in the database; share is given a function that looks in memory",
+	"internal/personal": "watchlists and saved views are in the database; market data is the same for all who may see it",
 	"internal/live":     "the snapshot is all that the follower and the server share",
 	"internal/demo":     "the server knows synthetic data only by the snapshot's mark",
 }

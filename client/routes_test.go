@@ -194,6 +194,8 @@ var others = map[string]string{
 	"/api/webhooks":                 "likewise",
 	"/api/webhooks/{id}/deliveries": "likewise",
 	"/api/share-links":              "likewise",
+	"/api/watchlist":                "it is for the pages of an account",
+	"/api/views":                    "likewise",
 	"/s/{file}":                     "a link has its own form, for spreadsheets and pages",
 	"/embed/gpu/{gpuName}":          "a page, not JSON",
 	"/oembed":                       "for pages that embed a chart",

@@ -26,6 +26,7 @@ import (
 	"github.com/assaydata/assay/internal/live"
 	"github.com/assaydata/assay/internal/mcp"
 	"github.com/assaydata/assay/internal/notify"
+	"github.com/assaydata/assay/internal/personal"
 	"github.com/assaydata/assay/internal/publish"
 	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/share"
@@ -44,6 +45,7 @@ type node struct {
 	accounts *account.Service
 	alerts   *notify.Service
 	links    *links.Service
+	personal *personal.Service
 	intake   *intake.Service
 	counter  *usage.Counter
 	follower *live.Follower
@@ -113,6 +115,7 @@ func (v *service) newNode() (*node, error) {
 		return nil, err
 	}
 	n.links = &links.Service{Accounts: n.accounts, Now: v.now, Log: v.log}
+	n.personal = &personal.Service{IsPage: dashboard.IsPage}
 	n.follower = &live.Follower{Holder: &snapshot.Holder{}, Now: v.now, Log: v.log}
 	n.status = web.NewNodeStatus(web.StatusConfig{
 		Role: v.config.node.role, Ping: v.ping, Behind: n.behind, Now: v.now, Log: v.log,
@@ -184,7 +187,7 @@ func (n *node) load(ctx context.Context) error {
 		return nil
 	}
 	n.keyring.Store, n.accounts.Store, n.counter.Store, n.follower.Store = n.store, n.store, n.store, n.data
-	n.alerts.Store, n.links.Store = n.store, n.store
+	n.alerts.Store, n.links.Store, n.personal.Store = n.store, n.store, n.store
 	if err := n.keyring.Load(ctx); err != nil {
 		return err
 	}
@@ -256,8 +259,9 @@ func (n *node) newServer() (*web.Server, error) {
 		return nil, fmt.Errorf("read the dashboard: %w", err)
 	}
 	private := console.New(console.Config{
-		API: n.api, Accounts: n.accounts, Usage: n.counter, Alerts: n.alerts, Links: n.links, Limits: n.limits,
-		OIDC: provider, OIDCName: config.signIn.name, Determinations: n.determinations, ValueRecords: n.valueRecords,
+		API: n.api, Accounts: n.accounts, Usage: n.counter, Alerts: n.alerts, Links: n.links,
+		Personal: n.personal, Limits: n.limits, OIDC: provider, OIDCName: config.signIn.name,
+		Determinations: n.determinations, ValueRecords: n.valueRecords,
 		Log: func() console.Log { return n.data },
 	})
 	shared := share.New(share.Config{API: n.api, Limits: n.limits, Open: n.links.Open})

@@ -80,6 +80,7 @@ var asks = map[string][]string{
 	"/api/webhooks/{id}":            {"wh_p8d2n5r7t1"},
 
 	"/api/share-links/{id}": {"sl_p8d2n5r7t1"},
+	"/api/views/{id}":       {"sv_p8d2n5r7t1"},
 	"/s/{file}":             {"shl_k3v7m2q5x4p6d2n5r7t4abcdef.csv"},
 	"/embed/gpu/{gpuName}":  {"H200", "RTX%20PRO%206000%20WS"},
 	"/oembed":               {"?url=http%3A%2F%2Fexample.com%2Fgpu%2FH200"},

@@ -19,11 +19,13 @@ import (
 	"github.com/assaydata/assay/internal/account"
 	"github.com/assaydata/assay/internal/api"
 	"github.com/assaydata/assay/internal/console"
+	"github.com/assaydata/assay/internal/dashboard"
 	"github.com/assaydata/assay/internal/intake"
 	"github.com/assaydata/assay/internal/keys"
 	"github.com/assaydata/assay/internal/links"
 	"github.com/assaydata/assay/internal/mcp"
 	"github.com/assaydata/assay/internal/notify"
+	"github.com/assaydata/assay/internal/personal"
 	"github.com/assaydata/assay/internal/push"
 	"github.com/assaydata/assay/internal/share"
 	"github.com/assaydata/assay/internal/snapshot"
@@ -118,7 +120,8 @@ func New(t testing.TB, options ...func(*Config)) *Rig {
 			Log: log, Session: r.sessionInMemory, WatchSession: r.Accounts.WatchSession, Hub: hub,
 		},
 		Console: console.Config{
-			Accounts: r.Accounts, Usage: r.Usage, Alerts: r.Alerts, Links: r.Links, Determinations: r.determinations,
+			Accounts: r.Accounts, Usage: r.Usage, Alerts: r.Alerts, Links: r.Links,
+			Personal: &personal.Service{Store: r.DB, IsPage: dashboard.IsPage}, Determinations: r.determinations,
 			ValueRecords: r.valueRecords, Log: func() console.Log { return r.DB },
 		},
 		Web: web.Config{

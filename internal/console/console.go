@@ -1,6 +1,6 @@
 // Package console serves the routes that may wait for the database: sessions, accounts, API keys, usage, alerts,
-// webhooks and share links, sign-in through an OpenID Connect provider, the look-up of determination records, and the
-// log. Market data is served by internal/api, which cannot reach the database.
+// webhooks, share links, watchlists and saved views, sign-in through an OpenID Connect provider, the look-up of
+// determination records, and the log. Market data is served by internal/api, which cannot reach the database.
 package console
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/assaydata/assay/internal/links"
 	"github.com/assaydata/assay/internal/notify"
 	"github.com/assaydata/assay/internal/oidc"
+	"github.com/assaydata/assay/internal/personal"
 	"github.com/assaydata/assay/internal/usage"
 	"github.com/assaydata/assay/internal/web"
 )
@@ -27,6 +28,7 @@ type Config struct {
 	Limits   *sharedlimit.Redis // counts for all nodes together; nil when this node counts alone
 	Alerts   *notify.Service
 	Links    *links.Service
+	Personal *personal.Service
 	OIDC     *oidc.Provider // nil for none
 	OIDCName string         // the provider's name on the sign-in page
 
@@ -104,6 +106,12 @@ func (c *Console) Routes() web.Group {
 		route(get, "/api/share-links", web.PerKey, access.SignedInOrKey, c.listShareLinks),
 		route(post, "/api/share-links", web.PerKey, access.SignedInOrKey, c.createShareLink),
 		route(del, "/api/share-links/{id}", web.PerKey, access.SignedInOrKey, c.revokeShareLink),
+
+		route(get, "/api/watchlist", web.PerKey, access.SignedIn, c.showWatchlist),
+		route(put, "/api/watchlist", web.PerKey, access.SignedIn, c.setWatchlist),
+		route(get, "/api/views", web.PerKey, access.SignedIn, c.listViews),
+		route(post, "/api/views", web.PerKey, access.SignedIn, c.saveView),
+		route(del, "/api/views/{id}", web.PerKey, access.SignedIn, c.removeView),
 	}}
 }
 

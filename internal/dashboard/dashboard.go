@@ -12,6 +12,7 @@ import (
 	"embed"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -32,11 +33,19 @@ var pages = []string{
 	"/methodology", "/docs", "/signin",
 }
 
+// paths knows the paths of pages; it serves nothing.
+var paths = func() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, page := range pages {
+		mux.Handle(page, http.NotFoundHandler())
+	}
+	return mux
+}()
+
 // Dashboard serves the pages and the files they load.
 type Dashboard struct {
 	document *file
 	files    map[string]*file // by path
-	pages    *http.ServeMux   // knows the paths of pages; it serves nothing
 }
 
 // New makes the dashboard of this program.
@@ -52,10 +61,6 @@ func newDashboard(built fs.FS) (*Dashboard, error) {
 	d := &Dashboard{
 		document: newFile("plain.html", plain, revalidate),
 		files:    map[string]*file{},
-		pages:    http.NewServeMux(),
-	}
-	for _, page := range pages {
-		d.pages.Handle(page, http.NotFoundHandler())
 	}
 	err := fs.WalkDir(built, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
@@ -86,12 +91,15 @@ func (d *Dashboard) add(name string, content []byte) {
 // Has tells whether a request is for the dashboard: for a page, for one of its files, or from a browser for an unknown
 // path. Paths under /api belong to programs.
 func (d *Dashboard) Has(r *http.Request) bool {
-	return d.files[r.URL.Path] != nil || d.isPage(r) || !isAPI(r.URL.Path) && navigates(r)
+	return d.files[r.URL.Path] != nil || isPage(r) || !isAPI(r.URL.Path) && navigates(r)
 }
 
+// IsPage tells whether an address on this server is that of a page.
+func IsPage(u *url.URL) bool { return isPage(&http.Request{Method: http.MethodGet, URL: u}) }
+
 // isPage tells whether a path is that of a page, whatever the method.
-func (d *Dashboard) isPage(r *http.Request) bool {
-	_, pattern := d.pages.Handler(r)
+func isPage(r *http.Request) bool {
+	_, pattern := paths.Handler(r)
 	return pattern != ""
 }
 
@@ -108,7 +116,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch found := d.files[r.URL.Path]; {
 	case found != nil:
 		found.serve(w, r, http.StatusOK)
-	case d.isPage(r):
+	case isPage(r):
 		d.document.serve(w, r, http.StatusOK)
 	default:
 		d.document.serve(w, r, http.StatusNotFound)

@@ -61,7 +61,7 @@ func addAccount(tx *tx, n NewAccount) (assay.Account, error) {
 	return a, err
 }
 
-// CloseAccount closes an account permanently and ends its sessions. Closing it again changes nothing.
+// CloseAccount closes an account permanently, ends its sessions and deletes what it kept for itself. Closing it again changes nothing.
 func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 	return db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, id)
@@ -78,6 +78,9 @@ func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 			return err
 		}
 		if err := forgetFactors(tx, id); err != nil {
+			return err
+		}
+		if err := forgetPersonal(tx, id); err != nil {
 			return err
 		}
 		if err := tx.audit("account.close", "account:"+a.Email, nil); err != nil {

@@ -26,6 +26,7 @@ var (
 		"log_tiles", "log_bundles", "log_records", "log_methodologies", "checkpoints", "cosignatures",
 		"key_events", "imports", "anchors", "complaint_events", "notices", "restatements", "value_records",
 		"endpoints", "alerts", "deliveries", "share_links", "key_requests", "ingest_keys",
+		"watchlist", "saved_views",
 	}
 )
 

@@ -88,7 +88,7 @@ func (m migration) run(tx *tx) error {
 // it. It must not be later than the schema of the last release, so that nodes can be upgraded one after another.
 var usableBy = map[int]int{
 	12: 6, 13: 6, 14: 6, 15: 6, 16: 6, 17: 6, 18: 6, 19: 6, 20: 6, 21: 6, 22: 6, 23: 6, 24: 6, 25: 6, 26: 6,
-	27: 6, 28: 6, 29: 6, 30: 6, 31: 6, 32: 6, 33: 6, 34: 6, 35: 6, 36: 6,
+	27: 6, 28: 6, 29: 6, 30: 6, 31: 6, 32: 6, 33: 6, 34: 6, 35: 6, 36: 6, 37: 6,
 }
 
 const firstUsableBy = 12

@@ -62,6 +62,8 @@ func TestMethods(t *testing.T) {
 		"/api/webhooks/{id}/deliveries/{delivery}/replay": "POST, OPTIONS",
 
 		"/api/share-links": "GET, HEAD, POST, OPTIONS", "/api/share-links/{id}": "DELETE, OPTIONS",
+
+		"/api/watchlist": "GET, HEAD, PUT, OPTIONS", "/api/views": "GET, HEAD, POST, OPTIONS", "/api/views/{id}": "DELETE, OPTIONS",
 	})
 	for target, message := range map[string]string{
 		"/api/gpu/H200": "This path takes GET and HEAD, not PATCH.", "/api/session": "This path takes GET, HEAD, POST and DELETE, not PATCH.",

@@ -108,6 +108,8 @@ var notSteady = map[string]string{
 	"/api/webhooks":                 onePage,
 	"/api/webhooks/{id}/deliveries": onePage,
 	"/api/share-links":              onePage,
+	"/api/watchlist":                onePage,
+	"/api/views":                    onePage,
 	"/s/{file}":                     "a link belongs to an account, and its rows are those of other routes",
 	"/oembed":                       "it takes the address of the server itself, which differs from run to run",
 	"/api/session/oidc":             "the demo has no provider to sign in through",

@@ -26,6 +26,8 @@ var BeforeLog = []string{
 	`DROP TABLE delivery_lease`,
 	`DROP TABLE share_links`,
 	`DROP TABLE ingest_keys`,
+	`DROP TABLE watchlist`,
+	`DROP TABLE saved_views`,
 	`ALTER TABLE verifications DROP COLUMN evidence`,
 	`ALTER TABLE conflicts DROP COLUMN evidence`,
 	`ALTER TABLE conflicts DROP COLUMN verified_by`,

@@ -148,7 +148,7 @@ def functions() -> List[Tuple[str, Callable[..., Any]]]:
 #: What a client of market data has no methods for: an account's own things, pages of the server, files of the log, and a
 #: deprecated name.
 LEFT_OUT = (
-    r"/api/(session|account|keys|usage|create-api-key|alerts|webhooks|share-links|day-index|stream|gpu-overview)\b.*"
+    r"/api/(session|account|keys|usage|create-api-key|alerts|webhooks|share-links|watchlist|views|day-index|stream|gpu-overview)\b.*"
     r"|/(livez|readyz|openapi\..*|log/.*|api/bulk/.+|mcp|llms.*|docs/.*|s/.*|embed/.*|oembed)"
 )
 

@@ -20,7 +20,7 @@ interface Description {
 // Routes that are no market data: for probes, for mirrors of the log, for the server's own pages and those of others, and
 // the description.
 const others =
-  /^\/(livez|readyz|openapi\.|log\/|s\/|embed\/|oembed$|api\/(session|account|keys|create-api-key|usage|alerts|webhooks|share-links|gpu-overview)(\/|$))/;
+  /^\/(livez|readyz|openapi\.|log\/|s\/|embed\/|oembed$|api\/(session|account|keys|create-api-key|usage|alerts|webhooks|share-links|watchlist|views|gpu-overview)(\/|$))/;
 
 describe('the API description', () => {
   let description: Description;
