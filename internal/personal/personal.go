@@ -45,8 +45,8 @@ var (
 	errNoView    = refuse(assay.NotFound, "unknown_view", "There is no such saved view.")
 	errTooMany   = refuse(assay.Forbidden, "too_many_views",
 		"An account has at most %d saved views. Delete one first.", MaxViews)
-	errNameTaken = refuse(assay.Conflict, "view_exists", "There is a saved view with this name already.")
-	errChanged   = refuse(assay.Conflict, "watchlist_changed",
+	errExists  = refuse(assay.Conflict, "view_exists", "There is a saved view with this name already.")
+	errChanged = refuse(assay.Conflict, "watchlist_changed",
 		"The watchlist has changed since it was read. Read it again and repeat the change.")
 )
 
@@ -215,7 +215,7 @@ func (s *Service) checkPath(address string) error {
 // translate turns errors of the store into those that callers read.
 func translate(err error) error {
 	for from, to := range map[error]error{
-		store.ErrNoView: errNoView, store.ErrTooMany: errTooMany, store.ErrNameTaken: errNameTaken,
+		store.ErrNoView: errNoView, store.ErrTooMany: errTooMany, store.ErrViewExists: errExists,
 		store.ErrNoAccount: errNoAccount,
 	} {
 		if errors.Is(err, from) {

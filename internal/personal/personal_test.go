@@ -38,7 +38,7 @@ func codeOf(err error) string {
 
 func TestWatchlist_Refused(t *testing.T) {
 	t.Parallel()
-	s, owner := newService(t, storetest.New(t))
+	s, owner := newService(t, storetest.Open(t))
 	f := func(want, message string, gpus ...string) {
 		t.Helper()
 		_, err := s.SetWatchlist(t.Context(), owner, gpus, "")
@@ -63,7 +63,7 @@ func TestWatchlist_Refused(t *testing.T) {
 // A change that was made from an earlier list is refused: it would undo the one of another page.
 func TestWatchlist_Version(t *testing.T) {
 	t.Parallel()
-	s, owner := newService(t, storetest.New(t))
+	s, owner := newService(t, storetest.Open(t))
 	first, err := s.Watchlist(t.Context(), owner)
 	if err != nil || first.GPUs == nil {
 		t.Fatalf("%+v (%v)", first, err)
@@ -91,7 +91,7 @@ func TestWatchlist_Version(t *testing.T) {
 
 func TestWatchlist_WithoutHidden(t *testing.T) {
 	t.Parallel()
-	db := storetest.New(t)
+	db := storetest.Open(t)
 	s, owner := newService(t, db)
 	_, err := s.SetWatchlist(t.Context(), owner, []string{"H200", "B200"}, "")
 	err = errors.Join(err, db.Hide(t.Context(), assay.CatalogEntry{Kind: assay.KindGPU, Name: "H200"}))
@@ -109,7 +109,7 @@ func TestWatchlist_WithoutHidden(t *testing.T) {
 
 func TestViews_Refused(t *testing.T) {
 	t.Parallel()
-	s, owner := newService(t, storetest.New(t))
+	s, owner := newService(t, storetest.Open(t))
 	f := func(name, path, want string) {
 		t.Helper()
 		if _, err := s.SaveView(t.Context(), owner, name, path); codeOf(err) != want {
@@ -145,7 +145,7 @@ func TestViews_Refused(t *testing.T) {
 
 func TestViews_AtMost(t *testing.T) {
 	t.Parallel()
-	s, owner := newService(t, storetest.New(t))
+	s, owner := newService(t, storetest.Open(t))
 	var first personal.View
 	for i := range personal.MaxViews {
 		v, err := s.SaveView(t.Context(), owner, fmt.Sprint("view ", i), "/memory")

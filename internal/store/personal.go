@@ -65,8 +65,8 @@ type SavedView struct {
 
 // Errors of the methods about saved views.
 var (
-	ErrNoView    = errors.New("there is no such saved view")
-	ErrNameTaken = errors.New("the account has another one with this name")
+	ErrNoView     = errors.New("there is no such saved view")
+	ErrViewExists = errors.New("the account has a saved view with this name")
 )
 
 const viewColumns = `view_id, account_id, name, path, created_at`
@@ -92,7 +92,7 @@ func (db *DB) AddSavedView(ctx context.Context, v SavedView, most int) (SavedVie
 		}
 		for i := range has {
 			if has[i].Name == v.Name {
-				return ErrNameTaken
+				return ErrViewExists
 			}
 		}
 		if len(has) >= most {

@@ -103,7 +103,7 @@ func TestSavedViews(t *testing.T) {
 			}
 		}
 		second := add(ann.ID, "sv_b", "Memory", nil)
-		add(ann.ID, "sv_c", "Memory", store.ErrNameTaken)
+		add(ann.ID, "sv_c", "Memory", store.ErrViewExists)
 		last := add(ann.ID, "sv_a", "memory", nil)
 		add(ann.ID, "sv_d", "Another", store.ErrTooMany)
 		his := add(bob.ID, "sv_e", "Memory", nil)
