@@ -75,7 +75,7 @@ test('what an account keeps: by keyboard, on another device, and for no one else
   await name.fill('Hopper against Ampere');
   await page.keyboard.press('Enter');
   await expect(dialog).toBeHidden();
-  await expect(page.getByRole('button', { name: 'Save view' })).toBeFocused();
+  await expect(page.getByRole('button', { name: 'View saved' })).toBeFocused();
   await expect(page.getByText('Hopper against Ampere is saved.')).toBeAttached();
 
   // The same name again is refused at its field, and nothing that was typed is lost.

@@ -10,7 +10,7 @@ describe('a change of the watchlist', () => {
   f('adds at the end', ['H200'], 'B200', true, ['H200', 'B200']);
   f('adds once', ['H200', 'B200'], 'H200', true, ['H200', 'B200']);
   f('removes', ['H200', 'B200'], 'H200', false, ['B200']);
-  f('removes what is not there', ['B200'], 'H200', false, ['B200']);
+  f('removes nothing that it lacks', ['B200'], 'H200', false, ['B200']);
 });
 
 /** A server whose watchlist others change between a read and a write, so many times. */

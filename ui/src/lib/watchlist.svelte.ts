@@ -1,6 +1,6 @@
 // The watchlist as all components of the page see it. It belongs to the account that is signed in, and is forgotten with it.
 import { untrack } from 'svelte';
-import { ApiError } from './api';
+import { ApiError, clearCache } from './api';
 import { changeWatchlist, readWatchlist, withChange, type Watching, type Watchlist } from './personal';
 import { session } from './session.svelte';
 
@@ -39,7 +39,12 @@ $effect.root(() => {
   });
 });
 
+// A list that cannot be read is read again, so that no star stays empty for long that should be full.
+const pause = 15_000;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
 async function load(owner: string): Promise<void> {
+  clearTimeout(retry);
   const before = own();
   try {
     const list = await readWatchlist();
@@ -47,9 +52,26 @@ async function load(owner: string): Promise<void> {
     if (keeper() === owner && own().list === before.list && own().pending.length === 0)
       state = { ...own(), list, error: undefined };
   } catch (cause) {
-    if (keeper() === owner) state = { ...own(), error: ApiError.from(cause) };
+    if (keeper() !== owner) return;
+    const error = ApiError.from(cause);
+    state = { ...own(), error };
+    clearTimeout(retry);
+    if (error.status !== 401) retry = setTimeout(reload, Math.max(pause, error.retryAfter * 1000));
   }
 }
+
+let users = 0; // components that show the list
+
+function reload(): void {
+  if (users > 0 && keeper()) void load(keeper());
+}
+
+// Another window may have changed the list while this one was out of sight.
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState !== 'visible') return;
+  clearCache('/api/watchlist');
+  reload();
+});
 
 // One change after another: each begins with what the one before has left.
 let queue = Promise.resolve();
@@ -96,11 +118,15 @@ export const watchlist = {
   dismiss(): void {
     state = { ...own(), failed: undefined };
   },
-  reload: () => void load(keeper()),
+  reload,
 };
 
 /** Loads the list for a component that shows it. */
 export function useWatchlist(): void {
+  $effect(() => {
+    users++;
+    return () => users--;
+  });
   $effect(() => {
     const owner = keeper();
     if (owner) untrack(() => void load(owner));
