@@ -19,12 +19,13 @@ func TestWatchlist_Lifecycle(t *testing.T) {
 			t.Errorf("%s as %s: %d %s, want %d %s", body, caller, got.StatusCode, got.Text, status, part)
 		}
 	}
-	read := func(caller string) (list struct {
+	type watchlist struct {
 		Data struct {
 			GPUs    []string `json:"gpu_types"`
 			Version string
 		}
-	}) {
+	}
+	read := func(caller string) (list watchlist) {
 		t.Helper()
 		r.Must(json.Unmarshal([]byte(r.Get(caller, path).Text), &list))
 		return list

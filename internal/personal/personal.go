@@ -172,6 +172,9 @@ func (s *Service) SaveView(ctx context.Context, accountID int64, name, address s
 
 // RemoveView deletes a saved view of an account.
 func (s *Service) RemoveView(ctx context.Context, accountID int64, id string) error {
+	if assay.CheckVisible("id", id) != nil {
+		return errNoView // PostgreSQL takes no NUL in a text
+	}
 	return translate(s.Store.RemoveSavedView(ctx, accountID, id))
 }
 

@@ -145,7 +145,11 @@ func TestViews_Refused(t *testing.T) {
 
 func TestViews_AtMost(t *testing.T) {
 	t.Parallel()
-	s, owner := newService(t, storetest.Open(t))
+	storetest.Each(t, testViewsAtMost)
+}
+
+func testViewsAtMost(t *testing.T, db *store.DB) {
+	s, owner := newService(t, db)
 	var first personal.View
 	for i := range personal.MaxViews {
 		v, err := s.SaveView(t.Context(), owner, fmt.Sprint("view ", i), "/memory")
@@ -165,6 +169,11 @@ func TestViews_AtMost(t *testing.T) {
 	}
 	if err := s.RemoveView(t.Context(), owner, first.ID); codeOf(err) != "unknown_view" {
 		t.Errorf("deleted again: %v", err)
+	}
+	for _, id := range []string{"", "sv_\x00", "\xff"} {
+		if err := s.RemoveView(t.Context(), owner, id); codeOf(err) != "unknown_view" {
+			t.Errorf("%q: %v", id, err)
+		}
 	}
 	if _, err := s.SaveView(t.Context(), owner, "one more", "/memory"); err != nil {
 		t.Error(err)

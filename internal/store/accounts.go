@@ -61,7 +61,8 @@ func addAccount(tx *tx, n NewAccount) (assay.Account, error) {
 	return a, err
 }
 
-// CloseAccount closes an account permanently, ends its sessions and deletes what it kept for itself. Closing it again changes nothing.
+// CloseAccount closes an account permanently, ends its sessions and deletes what it kept for itself. Closing it again
+// changes nothing.
 func (db *DB) CloseAccount(ctx context.Context, id int64) error {
 	return db.write(ctx, func(tx *tx) error {
 		a, err := accountByID(tx, id)

@@ -118,7 +118,6 @@ test('what an account keeps: by keyboard, on another device, and for no one else
   const other = await windowOf(browser, server, bob, '10.251.0.3');
   await open(other.page, '/?show=watchlist');
   await expect(other.page.getByText('Your watchlist is empty.')).toBeVisible();
-  await wantNoViolation(other.page);
   await open(other.page, '/settings');
   const section = (of: Page) => of.getByRole('region', { name: 'Saved views' });
   await expect(section(other.page)).toContainText('You have no saved view yet.');
