@@ -1,6 +1,6 @@
 import type { Browser, Page } from '@playwright/test';
 import { wantNoViolation } from './axe';
-import { expect, makeAccount, open, test, wantNoSidewaysScroll, watch, type Credentials } from './test';
+import { accountOf, expect, makeAccount, open, test, wantNoSidewaysScroll, watch, type Credentials } from './test';
 import { now, type Server } from './server';
 
 /** Opens a window of its own, signed in as an account. */
@@ -32,10 +32,7 @@ async function tabTo(page: Page, name: string) {
 }
 
 test('what an account keeps: by keyboard, on another device, and for no one else', async ({ browser, server }) => {
-  const [ann, bob] = [
-    await makeAccount(server, 'ann-keeps@example.com'),
-    await makeAccount(server, 'bob-keeps@example.com'),
-  ];
+  const ann = await makeAccount(server, 'ann-keeps@example.com');
   const { page, problems } = await windowOf(browser, server, ann, '10.251.0.1');
   await open(page, '/');
 
@@ -115,7 +112,7 @@ test('what an account keeps: by keyboard, on another device, and for no one else
   await expect.poll(() => modelsOf(page)).toEqual(['A100 SXM4', 'B200']);
 
   // Another account sees none of it.
-  const other = await windowOf(browser, server, bob, '10.251.0.3');
+  const other = await windowOf(browser, server, accountOf(server, 'free'), '10.251.0.3');
   await open(other.page, '/?show=watchlist');
   await expect(other.page.getByText('Your watchlist is empty.')).toBeVisible();
   await open(other.page, '/settings');
@@ -150,7 +147,7 @@ test('a change that fails is not lost, and visitors find the way to an account',
   await expect(page.getByRole('link', { name: 'Sign in to save this view' })).toBeVisible();
   await page.getByRole('link', { name: 'Sign in to watch H200' }).click();
   await expect(page).toHaveURL('/signin?next=%2Fgpu%2FH200%3Frange%3D1M');
-  const { email, password } = await makeAccount(server, 'cat-keeps@example.com');
+  const { email, password } = accountOf(server, 'trial');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
