@@ -33,7 +33,7 @@ async function tabTo(page: Page, name: string) {
 
 test('what an account keeps: by keyboard, on another device, and for no one else', async ({ browser, server }) => {
   const ann = await makeAccount(server, 'ann-keeps@example.com');
-  const { page, problems } = await windowOf(browser, server, ann, '10.251.0.1');
+  const { page, problems } = await windowOf(browser, server, ann, '10.252.0.1');
   await open(page, '/');
 
   // The whole path by keyboard: two models, the list of them, and its order, which is that in which they were chosen.
@@ -90,7 +90,7 @@ test('what an account keeps: by keyboard, on another device, and for no one else
   await page.keyboard.press('Escape');
 
   // Another device of the same account shows the same, and takes the model from the list while this page is open.
-  const phone = await windowOf(browser, server, ann, '10.251.0.2');
+  const phone = await windowOf(browser, server, ann, '10.252.0.2');
   await phone.page.setViewportSize({ width: 390, height: 844 });
   await open(phone.page, '/gpu/H200');
   const star = phone.page.getByRole('button', { name: 'Stop watching H200' });
@@ -112,7 +112,7 @@ test('what an account keeps: by keyboard, on another device, and for no one else
   await expect.poll(() => modelsOf(page)).toEqual(['A100 SXM4', 'B200']);
 
   // Another account sees none of it.
-  const other = await windowOf(browser, server, accountOf(server, 'free'), '10.251.0.3');
+  const other = await windowOf(browser, server, accountOf(server, 'free'), '10.252.0.3');
   await open(other.page, '/?show=watchlist');
   await expect(other.page.getByText('Your watchlist is empty.')).toBeVisible();
   await open(other.page, '/settings');
@@ -147,7 +147,7 @@ test('a change that fails is not lost, and visitors find the way to an account',
   await expect(page.getByRole('link', { name: 'Sign in to save this view' })).toBeVisible();
   await page.getByRole('link', { name: 'Sign in to watch H200' }).click();
   await expect(page).toHaveURL('/signin?next=%2Fgpu%2FH200%3Frange%3D1M');
-  const { email, password } = accountOf(server, 'trial');
+  const { email, password } = accountOf(server, 'premium');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
