@@ -144,7 +144,7 @@ test('a change that fails is not lost, and visitors find the way to an account',
   await expect(page.getByRole('button', { name: /atch/ })).toHaveCount(0);
   expect((await modelsOf(page)).length).toBeGreaterThan(3);
   await open(page, '/gpu/H200?range=1M');
-  await expect(page.getByRole('link', { name: 'Save view: sign in first' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Save view (sign in first)' })).toBeVisible();
   await page.getByRole('link', { name: 'Sign in to watch H200' }).click();
   await expect(page).toHaveURL('/signin?next=%2Fgpu%2FH200%3Frange%3D1M');
   const { email, password } = accountOf(server, 'premium');

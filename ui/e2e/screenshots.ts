@@ -86,7 +86,9 @@ test.describe('of the README', () => {
     await open(page, '/gpu/B200?band=on');
     await page.getByText(/^Notes on this range: \d+$/).click();
     await expect(page.locator('.marks > *')).not.toHaveCount(0);
-    await page.getByRole('region', { name: 'Price chart' }).evaluate((chart) => scrollTo(0, chart.getBoundingClientRect().top - 190));
+    await page
+      .getByRole('region', { name: 'Price chart' })
+      .evaluate((chart) => scrollTo(0, chart.getBoundingClientRect().top - 190));
     await page.screenshot({ path: `${folder}/gpu-notes-1440.png` });
   });
 

@@ -60,7 +60,7 @@ test('a chart is shared from its page: embedded by anyone, linked by who has an 
   const dialog = page.getByRole('dialog', { name: /^Share / });
   await open(page, '/gpu/H100%20SXM?range=1M&region=us-east');
   await page.getByRole('button', { name: 'Share' }).click();
-  const code = await dialog.locator('pre').textContent();
+  const code = await dialog.locator('pre', { hasText: '<iframe' }).textContent();
   const address = /src="([^"]*)"/.exec(code!)![1]!.replaceAll('&amp;', '&');
   expect(address).toMatch(/\/embed\/gpu\/H100%20SXM\?range=1m&region=us-east$/);
   expect(await (await fetch(address)).text()).toContain('<svg');
