@@ -15,7 +15,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
   },
-  server: { proxy: { '/api': server, '/openapi.json': server, '/health': server, '/log': server } },
+  server: { proxy: { '/api': server, '/openapi.json': server, '/health': server, '/readyz': server, '/log': server } },
   // A test may take long on a busy machine: the first one of a file loads what it tests.
   test: { include: ['src/**/*.test.ts'], environment: 'node', unstubGlobals: true, testTimeout: 60_000 },
 });

@@ -30,7 +30,7 @@ var plain []byte
 // pages are the paths that respond with the document.
 var pages = []string{
 	"/{$}", "/gpu/{name}", "/regions", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites",
-	"/settings", "/plans", "/methodology", "/docs", "/signin",
+	"/settings", "/plans", "/methodology", "/corrections", "/status", "/docs", "/signin",
 }
 
 // paths knows the paths of pages; it serves nothing.

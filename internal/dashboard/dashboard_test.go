@@ -65,7 +65,8 @@ func TestPages(t *testing.T) {
 	d := dashboard(t, built)
 	for _, page := range []string{
 		"/", "/gpu/H100%20SXM", "/gpu/A%2FB", "/gpu/H200?range=1Y", "/proof/H200", "/memory", "/tokens", "/workload",
-		"/coding", "/sites", "/settings", "/plans", "/methodology", "/docs", "/signin",
+		"/coding", "/sites", "/settings", "/plans", "/methodology", "/corrections", "/status", "/docs",
+		"/signin",
 	} {
 		got := get(t, d, http.MethodGet, page)
 		if got == nil || got.StatusCode != 200 || got.Header.Get("Cache-Control") != "no-cache" {

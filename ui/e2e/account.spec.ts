@@ -113,12 +113,12 @@ test('signing out locks the data again', async ({ page, server }) => {
   const stored = () => page.evaluate(() => JSON.stringify(sessionStorage));
   await expect.poll(stored).toContain('premium@');
   await open(page, '/memory');
-  await expect(page.getByText('Premium or Full access', { exact: true })).toHaveCount(0);
+  await expect(page.getByText('Available with Premium', { exact: true })).toHaveCount(0);
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await expect(page).toHaveURL(/\/$/);
   expect(await stored()).not.toContain('premium@');
   await page.getByRole('link', { name: 'Memory' }).first().click();
-  await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+  await expect(page.getByText('Available with Premium', { exact: true })).toBeVisible();
 });
 
 test('a reader replaces the password that the operator has set', async ({ page, server, expectRefusals }) => {
@@ -214,7 +214,7 @@ test('a trial ends automatically, and its key with it', async ({ browser, extraH
     page.getByRole('region', { name: 'Your API keys' }).getByRole('row', { name: /^trial notebook/ }),
   ).toContainText('Ended');
   await page.goto(`${after.base}/memory`);
-  await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+  await expect(page.getByText('Available with Premium', { exact: true })).toBeVisible();
   await context.close();
   await stopAfter();
   remove(folder);

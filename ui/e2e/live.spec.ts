@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Page } from '@playwright/test';
+import { wantCorrections } from './correctionlist';
 import { copyOfData, now, program, remove, startDemo } from './server';
 import { accountOf, expect, open, submitSignIn, test } from './test';
 
@@ -123,6 +124,7 @@ test('prices tick, charts grow and restatements appear without a reload, and the
   await expect(note).toContainText(/Restated from \$[\d.]+ to \$[\d.]+: late rows/);
   await expect(note.getByRole('link')).toHaveAttribute('href', /^\/proof\/H100%20SXM\?at=2026-.*&grain=daily$/);
   await expect(gpu.locator('.marks > *').first()).toBeVisible();
+  await wantCorrections(gpu, next.server);
 
   await Promise.all(contexts.map((context) => context.close()));
   proxy.close();

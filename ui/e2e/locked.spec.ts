@@ -4,7 +4,7 @@ import { expect, open, read, test } from './test';
 test('what a visitor may not see offers nothing that does nothing', async ({ page }) => {
   for (const path of ['/memory', '/coding']) {
     await open(page, path);
-    await expect(page.getByRole('link', { name: 'See plans' })).toBeVisible();
+    await expect(page.getByRole('main').getByRole('link', { name: 'Get a 72-hour trial' })).toBeVisible();
     await expect(page.getByRole('button', { name: /^CSV/ })).toHaveCount(0); // it would be blank
     await expect(page.getByRole('columnheader', { name: 'Category' }).getByRole('button')).toBeVisible();
     for (const locked of ['Price', 'Value']) {
@@ -28,6 +28,64 @@ test('what a visitor may not see offers nothing that does nothing', async ({ pag
   await expect(page).not.toHaveURL(/range/);
   await page.keyboard.press('Escape');
   await expect(reason).toBeHidden();
+});
+
+// What is locked shows what a reader would get, in the words of /plans.
+const locked = [
+  { path: '/memory', region: 'Price chart', action: 'Get a 72-hour trial', price: 'Premium: USD 500 per month' },
+  { path: '/workload', region: 'Workload cost', action: 'Get a 72-hour trial', price: 'Premium: USD 500 per month' },
+  { path: '/coding', region: 'Activity', action: 'Get a 72-hour trial', price: 'Premium: USD 500 per month' },
+  {
+    path: '/corrections',
+    region: 'Corrected values',
+    action: 'Get a 72-hour trial',
+    price: 'Premium: USD 500 per month',
+  },
+  { path: '/sites', region: 'Map', action: 'See plans', price: 'Full: Custom price, by agreement' },
+];
+
+for (const [width, height] of [
+  [1440, 900],
+  [390, 844],
+] as const) {
+  test(`what is locked shows a sample, what one gets, its price and one action, ${width} wide`, async ({ page }) => {
+    await page.setViewportSize({ width, height });
+    const gpus = await (await page.request.get('/api/gpu-types')).json();
+    const free = await (await page.request.get('/api/gpu-types-free')).json();
+    const names = free.data.map((row: { gpu_name: string }) => row.gpu_name);
+    const paid = gpus.data.find((row: { gpu_name: string }) => !names.includes(row.gpu_name)).gpu_name;
+    const all = [...locked, { ...locked[0]!, path: `/gpu/${encodeURIComponent(paid)}` }];
+    for (const { path, region, action, price } of all) {
+      await open(page, path);
+      const part = page.getByRole('region', { name: region, exact: true });
+      await expect(part.getByText(/^Available with (Premium|Full access)$/)).toBeVisible();
+      await expect(part.getByRole('listitem')).toHaveCount(3);
+      await expect(part.getByText(price)).toBeVisible();
+      await expect(part.locator('a.button')).toHaveText([action]);
+      const sample = part.locator('.sample');
+      await expect(sample).toHaveAttribute('aria-hidden', 'true');
+      await expect(sample.getByText('Sample', { exact: true })).toBeVisible();
+      expect((await sample.locator('svg').textContent())?.replaceAll(/\s/g, '')).toMatch(/^[1-6]*$/);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    }
+    await page
+      .getByRole('region', { name: 'Price chart' })
+      .getByRole('link', { name: 'Get a 72-hour trial' })
+      .press('Enter');
+    await expect(page.getByRole('heading', { name: 'How to get a plan' })).toBeVisible();
+    await expect(page.getByRole('heading', { level: 2, name: 'Free', exact: true })).toBeVisible();
+  });
+}
+
+test('who has signed in without the plan reads the plans first', async ({ page, signIn }) => {
+  await signIn('free');
+  await open(page, '/memory');
+  const part = page.getByRole('region', { name: 'Price chart' });
+  await expect(part.locator('a.button')).toHaveText(['See plans']);
+  await expect(part.getByRole('link', { name: 'Sign in' })).toHaveCount(0);
+  await signIn('premium');
+  await open(page, '/sites');
+  await expect(page.getByRole('region', { name: 'Map' }).locator('a.button')).toHaveText(['See plans']);
 });
 
 test('a chart whose request fails says so', async ({ page, signIn, expectRefusals }) => {

@@ -51,7 +51,7 @@ test('a point of the chart opens its proof, and the command shown there verifies
 
 test('without an account the proof of a paid GPU is locked, with the reason', async ({ page }) => {
   await open(page, '/proof/RTX%20PRO%206000%20WS?at=2026-11-12T21:00:00.000Z&grain=daily');
-  await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+  await expect(page.getByText('Available with Premium', { exact: true })).toBeVisible();
   await open(page, '/proof/H100%20SXM?at=2026-11-12T21:00:00.000Z&grain=hourly');
-  await expect(page.getByText('Premium or Full access', { exact: true })).toBeVisible();
+  await expect(page.getByText('Available with Full access', { exact: true })).toBeVisible();
 });

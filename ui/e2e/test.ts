@@ -3,8 +3,8 @@ import { test as base, expect, request, type Cookie, type Page, type Request } f
 import { now, program, type Server } from './server';
 
 interface Fixtures {
-  /** Accepts console errors with these statuses: the test makes the server refuse something. */
-  expectRefusals: (...statuses: number[]) => void;
+  /** Accepts console errors with these statuses, or without any: the test makes the server refuse something, or go away. */
+  expectRefusals: (...statuses: (number | 'net::ERR_FAILED')[]) => void;
   /** Signs in, before the next page is opened. */
   signIn: (who: 'free' | 'trial' | 'premium' | 'full' | 'member') => Promise<void>;
 }
@@ -51,7 +51,7 @@ export const test = base.extend<Fixtures, { server: Server }>({
   },
 });
 
-const allowed: number[] = [];
+const allowed: (number | 'net::ERR_FAILED')[] = [];
 
 export interface Credentials {
   email: string;
@@ -114,6 +114,7 @@ export function watch(page: Page, origin: string, problems: string[]): void {
   page.on('console', (message) => {
     const refused = /status of (\d+)/.exec(message.text());
     if (refused && allowed.includes(Number(refused[1]))) return;
+    if (message.text().endsWith('net::ERR_FAILED') && allowed.includes('net::ERR_FAILED')) return;
     if (message.type() === 'error' || message.type() === 'warning') problems.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
@@ -139,6 +140,8 @@ export const pages = [
   { name: 'settings', path: '/settings' },
   { name: 'plans', path: '/plans' },
   { name: 'methodology', path: '/methodology' },
+  { name: 'corrections', path: '/corrections' },
+  { name: 'status', path: '/status' },
   { name: 'docs', path: '/docs' },
   { name: 'signin', path: '/signin' },
   { name: 'missing', path: '/nowhere' },

@@ -3,6 +3,8 @@ import { get, type Row } from './api';
 
 export type Product = Row<'/api/llm-coding/products'>;
 
+export const codingProducts = () => get('/api/llm-coding/products');
+
 /** The values of one tool, by day. */
 export interface Series {
   label: string;
@@ -16,7 +18,7 @@ export interface ProductValues extends Product {
 }
 
 export async function productValues(keyed: boolean): Promise<ProductValues[]> {
-  const products = (await get('/api/llm-coding/products')).data;
+  const products = (await codingProducts()).data;
   if (!keyed) return products.map((product) => ({ ...product, series: null }));
   return Promise.all(
     products.map(async (product) => {

@@ -51,6 +51,9 @@ export function fixing(at: string | number): string {
 /** 2026-11-14 21:00:00.123 UTC, for instants that must be exact. */
 export const exact = (at: string | number): string => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
 
+/** 2026-11-14 21:00:00 UTC, for instants that are shown to the second. */
+export const toSecond = (at: string | number): string => exact(at).replace(/\.\d+/, '');
+
 /** An instant with the time of day in New York. */
 export const withNewYork = (at: string | number): string => `${instant(at)} (${newYork.format(new Date(at))} New York)`;
 

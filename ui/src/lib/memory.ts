@@ -9,13 +9,15 @@ export type MemoryHistory = ResponseBody<'/api/memory/{memoryType}/history'>;
 type MemoryIndex = ResponseBody<'/api/memory-index'>;
 type LatestPrice = Extract<MemoryIndex['data'], { id: string }>;
 
+export const memoryTypes = () => get('/api/memory-types');
+
 /** A memory type and its newest price; null if there is none, or if the reader may not see it. */
 export interface MemoryRow extends MemoryType {
   now: LatestPrice | null;
 }
 
 export async function memoryTable(keyed: boolean): Promise<{ date: string | null; rows: MemoryRow[] }> {
-  const [types, index] = await Promise.all([get('/api/memory-types'), keyed ? get('/api/memory-index') : null]);
+  const [types, index] = await Promise.all([memoryTypes(), keyed ? get('/api/memory-index') : null]);
   const prices = new Map([index?.data ?? []].flat().map((price) => [price.id, price]));
   return {
     date: index?.date ?? null,

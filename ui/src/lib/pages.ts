@@ -39,6 +39,8 @@ export const pages: Page[] = [
   page('/settings', 'Settings', () => import('../pages/Settings.svelte')),
   page('/plans', 'Plans', () => import('../pages/Plans.svelte')),
   page('/methodology', 'Methodology', () => import('../pages/Methodology.svelte')),
+  page('/corrections', 'Corrections', () => import('../pages/Corrections.svelte')),
+  page('/status', 'Status', () => import('../pages/Status.svelte')),
   page('/docs', 'API reference', () => import('../pages/Docs.svelte')),
   page('/signin', 'Sign in', () => import('../pages/SignIn.svelte')),
 ];

@@ -8,3 +8,10 @@ export const hourlyIsFull = 'Hourly and real-time data require a full subscripti
 
 /** How far back the free tier reaches. */
 export const freeWindow = 'Without a key, only the last three months are available.';
+
+/** What Premium adds to the page of a GPU model that is not free. */
+export const gpuGets = [
+  'The current price, a new one each hour, and the daily value of every GPU model',
+  'The complete history by region, with volatility and utilization',
+  'The proof of every daily value, and the same data from the API',
+];
