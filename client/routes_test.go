@@ -198,6 +198,8 @@ var others = map[string]string{
 	"/api/views":                    "likewise",
 	"/s/{file}":                     "a link has its own form, for spreadsheets and pages",
 	"/embed/gpu/{gpuName}":          "a page, not JSON",
+	"/embed/picture":                "for previews of links",
+	"/embed/picture/{gpuName}":      "likewise",
 	"/oembed":                       "for pages that embed a chart",
 	"/api/gpu-overview":             "for the dashboard: GPUPrices and IndexHistory have the same",
 	"/llms.txt":                     "it is for language models",

@@ -148,6 +148,8 @@ var moreTargets = []string{
 	"/api/views",
 	"/s/shl_k3v7m2q5x4p6d2n5r7t4abcdef.csv",
 	"/embed/gpu/H100%20SXM",
+	"/embed/picture",
+	"/embed/picture/H100%20SXM",
 	"/oembed?url=http%3A%2F%2Fexample.com%2Fgpu%2FH200",
 	"/livez",
 	"/readyz",

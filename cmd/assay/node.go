@@ -270,7 +270,7 @@ func (n *node) newServer() (*web.Server, error) {
 		Settings: config.settings(n.log), Now: n.now, Requests: n.logs, LogText: config.logFormat == logText,
 		Log: n.log, CORSOrigins: config.corsOrigins,
 		PublicURL: config.signIn.publicURL, Limits: n.limits, Status: n.status,
-		Pages:        share.Announce(pages, config.signIn.publicURL),
+		Pages:        share.Announce(pages),
 		StandardHTTP: config.standardHTTP, Traces: n.tracer,
 		Data: n.api.Data, Key: n.keyring.Lookup, WatchKey: n.keyring.Watch, Hub: n.hub, Count: n.counter.Count,
 	}, n.api.Routes(), private.Routes(), private.RecordRoutes(), private.LogRoutes(), agents.Routes(),

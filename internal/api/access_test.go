@@ -83,7 +83,9 @@ var asks = map[string][]string{
 	"/api/views/{id}":       {"sv_p8d2n5r7t1"},
 	"/s/{file}":             {"shl_k3v7m2q5x4p6d2n5r7t4abcdef.csv"},
 	"/embed/gpu/{gpuName}":  {"H200", "RTX%20PRO%206000%20WS"},
-	"/oembed":               {"?url=http%3A%2F%2Fexample.com%2Fgpu%2FH200"},
+
+	"/embed/picture/{gpuName}": {"H200", "RTX%20PRO%206000%20WS"},
+	"/oembed":                  {"?url=http%3A%2F%2Fexample.com%2Fgpu%2FH200"},
 
 	"/api/webhooks/{id}/secret/rotate":                {"wh_p8d2n5r7t1"},
 	"/api/webhooks/{id}/test":                         {"wh_p8d2n5r7t1"},

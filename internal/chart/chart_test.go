@@ -329,3 +329,14 @@ func TestRoundTime_Weeks(t *testing.T) {
 		}
 	}
 }
+
+func TestCover_Golden(t *testing.T) {
+	t.Parallel()
+	c := &Cover{Title: "Assay", Text: `What <it> is, "in a sentence"` + strings.Repeat(" and more", 20), Source: "Source", Notice: noticed}
+	got := c.scene().svg(Light)
+	checkXML(t, got)
+	golden(t, "cover.svg", got)
+	if pixels, err := c.PNG(Light); err != nil || !strings.HasPrefix(string(pixels), "\x89PNG") {
+		t.Errorf("%v: %.20q", err, pixels)
+	}
+}

@@ -27,24 +27,53 @@ var dist embed.FS
 //go:embed plain.html
 var plain []byte
 
-// pages are the paths that respond with the document.
-var pages = []string{
-	"/{$}", "/gpu/{name}", "/regions", "/proof/{name}", "/memory", "/tokens", "/workload", "/coding", "/sites",
-	"/settings", "/plans", "/methodology", "/corrections", "/status", "/docs", "/signin",
+// page is a path that responds with the document, and what programs that show a link to it say about it. {name} stands
+// for the name in the path.
+type page struct{ path, title, about string }
+
+// pages are all of them, with the titles that the application gives them.
+var pages = []page{
+	{"/", "Overview", "What a GPU-hour costs, and the proof of it."},
+	{"/gpu/{name}", "{name}", "What an hour of {name} costs, from verified rentals, with the proof of every value."},
+	{"/regions", "Prices by region", "What a GPU-hour costs in each region, as a heat map."},
+	{"/proof/{name}", "Proof of {name}", "What a published value of {name} rests on, to be checked in the browser."},
+	{"/memory", "Memory", "Prices of DRAM, flash and modules, one for each weekday."},
+	{"/tokens", "Tokens", "What a million tokens of each lab cost, by day."},
+	{"/workload", "Workload", "What an average request costs at each lab, and why that changes."},
+	{"/coding", "Coding", "Pull requests, commits and merge rates of LLM coding tools, by day."},
+	{"/sites", "Sites", "Data centers with their GPUs, their power and their status."},
+	{"/settings", "Settings", "API keys, alerts and share links of an account."},
+	{"/plans", "Plans", "What each plan includes, and what it costs."},
+	{"/methodology", "Methodology", "The rules that every value follows, and every version of them."},
+	{"/corrections", "Corrections", "What was changed after publication, when and why."},
+	{"/status", "Status", "How fresh the data is, and how the server is doing."},
+	{"/docs", "API reference", "Every route of the API, with a form to try it."},
+	{"/signin", "Sign in", "Sign in to read what a plan includes."},
 }
 
-// paths knows the paths of pages; it serves nothing.
-var paths = func() *http.ServeMux {
-	mux := http.NewServeMux()
-	for _, page := range pages {
-		mux.Handle(page, http.NotFoundHandler())
+// pattern is the path as a pattern of a ServeMux.
+func (p *page) pattern() string {
+	if p.path == "/" {
+		return "/{$}"
 	}
-	return mux
+	return p.path
+}
+
+// paths knows the paths of pages, and serves nothing; byPattern are the pages by their patterns there.
+var paths, byPattern = func() (*http.ServeMux, map[string]*page) {
+	mux, found := http.NewServeMux(), map[string]*page{}
+	for i := range pages {
+		pattern := pages[i].pattern()
+		mux.Handle(pattern, http.NotFoundHandler())
+		found[pattern] = &pages[i]
+	}
+	return mux, found
 }()
 
 // Dashboard serves the pages and the files they load.
 type Dashboard struct {
 	document *file
+	built    bool             // whether the document is that of the application
 	files    map[string]*file // by path
 }
 
@@ -80,7 +109,7 @@ func newDashboard(built fs.FS) (*Dashboard, error) {
 func (d *Dashboard) add(name string, content []byte) {
 	switch folder, _, inside := strings.Cut(name, "/"); {
 	case name == "index.html":
-		d.document = newFile(name, content, revalidate)
+		d.document, d.built = newFile(name, content, revalidate), true
 	case inside && folder == "assets":
 		d.files["/"+name] = newFile(name, content, forever)
 	default:
@@ -91,16 +120,16 @@ func (d *Dashboard) add(name string, content []byte) {
 // Has tells whether a request is for the dashboard: for a page, for one of its files, or from a browser for an unknown
 // path. Paths under /api belong to programs.
 func (d *Dashboard) Has(r *http.Request) bool {
-	return d.files[r.URL.Path] != nil || isPage(r) || !isAPI(r.URL.Path) && navigates(r)
+	return d.files[r.URL.Path] != nil || pageOf(r) != nil || !isAPI(r.URL.Path) && navigates(r)
 }
 
 // IsPage tells whether an address on this server is that of a page.
-func IsPage(u *url.URL) bool { return isPage(&http.Request{Method: http.MethodGet, URL: u}) }
+func IsPage(u *url.URL) bool { return pageOf(&http.Request{Method: http.MethodGet, URL: u}) != nil }
 
-// isPage tells whether a path is that of a page, whatever the method.
-func isPage(r *http.Request) bool {
+// pageOf is the page of a path, whatever the method; nil if there is none.
+func pageOf(r *http.Request) *page {
 	_, pattern := paths.Handler(r)
-	return pattern != ""
+	return byPattern[pattern]
 }
 
 func isAPI(p string) bool { return p == "/api" || strings.HasPrefix(p, "/api/") }
@@ -111,12 +140,15 @@ func navigates(r *http.Request) bool {
 	return isRead && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ServeHTTP serves a request for which Has is true.
-func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch found := d.files[r.URL.Path]; {
+// ServePage serves a request for which Has is true. The origin is that of this server, as its clients know it.
+func (d *Dashboard) ServePage(w http.ResponseWriter, r *http.Request, origin string) {
+	found, shown := d.files[r.URL.Path], pageOf(r)
+	switch {
 	case found != nil:
 		found.serve(w, r, http.StatusOK)
-	case isPage(r):
+	case shown != nil && d.built:
+		d.document.with(shown.tags(r, origin)).serve(w, r, http.StatusOK)
+	case shown != nil:
 		d.document.serve(w, r, http.StatusOK)
 	default:
 		d.document.serve(w, r, http.StatusNotFound)

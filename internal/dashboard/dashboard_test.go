@@ -19,7 +19,7 @@ var script = "export const words = [" + strings.Repeat(`"compute",`, 300) + "];"
 // built is a small build.
 var built = fstest.MapFS{
 	".gitkeep":              {},
-	"index.html":            {Data: []byte(`<!doctype html><script type="module" src="/assets/index-abc.js"></script>`)},
+	"index.html":            {Data: []byte(`<!doctype html><head><script type="module" src="/assets/index-abc.js"></script></head>`)},
 	"assets/index-abc.js":   {Data: []byte(script)},
 	"assets/map-abc.json":   {Data: []byte(`{}`)},
 	"assets/font-abc.woff2": {Data: []byte("font")},
@@ -47,7 +47,7 @@ func get(t *testing.T, d *Dashboard, method, target string, headers ...string) *
 		return nil
 	}
 	w := httptest.NewRecorder()
-	d.ServeHTTP(w, r)
+	d.ServePage(w, r, "https://data.example")
 	return w.Result()
 }
 
@@ -247,24 +247,68 @@ func TestNew(t *testing.T) {
 	}
 }
 
-var pagePattern = regexp.MustCompile(`[pP]age\('(/[^']*)',`)
+// A link to a page says what it shows, with addresses that work anywhere.
+func TestPages_Preview(t *testing.T) {
+	t.Parallel()
+	d := dashboard(t, built)
+	f := func(target string, want ...string) {
+		t.Helper()
+		body := text(t, get(t, d, http.MethodGet, target))
+		for _, part := range want {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s: no %s in\n%s", target, part, body)
+			}
+		}
+		if before, _, found := strings.Cut(body, "</head>"); !found || !strings.Contains(before, "og:title") {
+			t.Errorf("%s: the head has no tags:\n%s", target, body)
+		}
+		if strings.Contains(body, "<script>") || strings.Contains(body, `"><b`) {
+			t.Errorf("%s: a name got out of its place:\n%s", target, body)
+		}
+	}
+	const image = `<meta property="og:image" content="https://data.example/embed/picture`
+	f("/", `og:title" content="Overview · Assay"`, `og:url" content="https://data.example/"`, image+`">`,
+		`<meta name="twitter:card" content="summary_large_image">`)
+	f("/gpu/H100%20SXM?range=1Y&scale=log", `og:title" content="H100 SXM · Assay"`, image+`/H100%20SXM">`,
+		`og:url" content="https://data.example/gpu/H100%20SXM?range=1Y&amp;scale=log"`, `costs, from verified rentals`)
+	f("/proof/H200?at=2026-11-12", `og:title" content="Proof of H200 · Assay"`, image+`/H200">`)
+	f("/gpu/A%2FB", image+`/A%2FB">`)
+	f("/gpu/%22%3E%3Cb%3E%3Cscript%3E", image+`/%22%3E%3Cb%3E%3Cscript%3E">`)
+	f("/gpu/%7Bname%7D", `og:title" content="{name} · Assay"`)
+	for _, p := range pages {
+		f(strings.ReplaceAll(p.path, "{name}", "H200"), `og:description" content="`+strings.ReplaceAll(p.about, "{name}", "H200"))
+	}
 
-// The server has exactly the pages of the application.
+	one, other := get(t, d, http.MethodGet, "/gpu/H200"), get(t, d, http.MethodGet, "/gpu/B200")
+	if one.Header.Get("ETag") == other.Header.Get("ETag") {
+		t.Error("two documents have one tag")
+	}
+	again := get(t, d, http.MethodGet, "/gpu/H200", "If-None-Match", one.Header.Get("ETag"))
+	if again.StatusCode != http.StatusNotModified {
+		t.Errorf("the same document again: %d", again.StatusCode)
+	}
+	if missing := text(t, get(t, d, http.MethodGet, "/nothing", "Accept", "text/html")); strings.Contains(missing, "og:") {
+		t.Errorf("a missing page: %s", missing)
+	}
+}
+
+var pagePattern = regexp.MustCompile(`[pP]age\('(/[^']*)', '([^']*)'`)
+
+// The server has exactly the pages of the application, with the same titles.
 func TestPages_AreThoseOfTheApplication(t *testing.T) {
 	t.Parallel()
 	list, err := os.ReadFile("../../ui/src/lib/pages.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var theirs []string
+	var ours, theirs []string
 	for _, match := range pagePattern.FindAllStringSubmatch(string(list), -1) {
-		path := match[1]
-		if path == "/" {
-			path = "/{$}"
-		}
-		theirs = append(theirs, path)
+		theirs = append(theirs, match[1]+": "+match[2])
 	}
-	ours := slices.Sorted(slices.Values(pages))
+	for _, p := range pages {
+		ours = append(ours, p.path+": "+p.title)
+	}
+	slices.Sort(ours)
 	if slices.Sort(theirs); !slices.Equal(ours, theirs) {
 		t.Errorf("the server has %q, the application %q", ours, theirs)
 	}

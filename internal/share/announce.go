@@ -8,24 +8,17 @@ import (
 )
 
 // announced are pages that say where the description of their embedded chart is.
-type announced struct {
-	web.Pages
-	origin string // of the server; empty if only clients know it
-}
+type announced struct{ web.Pages }
 
 // Announce lets the pages about GPU models say where /oembed describes their chart, with a header: all of them have the
-// same document. publicURL may be empty.
-func Announce(pages web.Pages, publicURL string) web.Pages { return &announced{pages, publicURL} }
+// same document.
+func Announce(pages web.Pages) web.Pages { return &announced{pages} }
 
-// ServeHTTP serves a page.
-func (a *announced) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServePage serves a page.
+func (a *announced) ServePage(w http.ResponseWriter, r *http.Request, origin string) {
 	path := r.URL.EscapedPath()
 	if name, ok := strings.CutPrefix(path, "/gpu/"); ok && name != "" && !strings.Contains(name, "/") {
-		origin := a.origin
-		if origin == "" {
-			origin = "http://" + r.Host
-		}
 		w.Header().Set("Link", "<"+oEmbedPath(origin+path)+`>; rel="alternate"; type="application/json+oembed"`)
 	}
-	a.Pages.ServeHTTP(w, r)
+	a.Pages.ServePage(w, r, origin)
 }

@@ -2,6 +2,7 @@ package share_test
 
 import (
 	"encoding/json"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/assaydata/assay"
 	"github.com/assaydata/assay/internal/apitest"
+	"github.com/assaydata/assay/internal/chart"
 	"github.com/assaydata/assay/internal/share"
 	"github.com/assaydata/assay/tools/testenv"
 )
@@ -206,7 +208,7 @@ type pages struct{ served int }
 
 func (p *pages) Has(*http.Request) bool { return true }
 
-func (p *pages) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (p *pages) ServePage(w http.ResponseWriter, _ *http.Request, _ string) {
 	p.served++
 	w.WriteHeader(http.StatusOK)
 }
@@ -214,21 +216,61 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // The pages about GPU models lead to the description of their chart, and no others.
 func TestAnnounce(t *testing.T) {
 	t.Parallel()
-	f := func(publicURL, target, want string) {
+	f := func(origin, target, want string) {
 		t.Helper()
 		below := &pages{}
 		recorder, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil)
-		share.Announce(below, publicURL).ServeHTTP(recorder, request)
+		share.Announce(below).ServePage(recorder, request, origin)
 		if got := recorder.Header().Get("Link"); got != want || below.served != 1 {
 			t.Errorf("%s: got %s, want %s", target, got, want)
 		}
 	}
 	const more = `>; rel="alternate"; type="application/json+oembed"`
-	f("", "/gpu/H100%20SXM?range=1y", "</oembed?format=json&url=http%3A%2F%2Fexample.com%2Fgpu%2FH100%2520SXM"+more)
+	f("http://example.com", "/gpu/H100%20SXM?range=1y", "</oembed?format=json&url=http%3A%2F%2Fexample.com%2Fgpu%2FH100%2520SXM"+more)
 	f("https://data.example", "/gpu/H200", "</oembed?format=json&url=https%3A%2F%2Fdata.example%2Fgpu%2FH200"+more)
-	f("", "/gpu/%3E%0d%0aSet-Cookie:x", "</oembed?format=json&url=http%3A%2F%2Fexample.com%2Fgpu%2F%253E%250d%250aSet-Cookie%3Ax"+more)
-	f("", "/gpu/", "")
-	f("", "/gpu/a/b", "")
-	f("", "/proof/H200", "")
-	f("", "/", "")
+	f("http://example.com", "/gpu/%3E%0d%0aSet-Cookie:x", "</oembed?format=json&url=http%3A%2F%2Fexample.com%2Fgpu%2F%253E%250d%250aSet-Cookie%3Ax"+more)
+	f("http://example.com", "/gpu/", "")
+	f("http://example.com", "/gpu/a/b", "")
+	f("http://example.com", "/proof/H200", "")
+	f("http://example.com", "/", "")
+}
+
+// The picture of a link to a free GPU model is its chart; no other one shows a value to any caller.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	testenv.OneGoroutine(t)
+	r := newRig(t)
+	picture := func(caller, target string) string {
+		t.Helper()
+		got := r.Get(caller, target)
+		if got.StatusCode != 200 || got.Header.Get("Content-Type") != "image/png" || !strings.HasPrefix(got.Text, "\x89PNG\r\n") {
+			t.Fatalf("%s as %s: %d %v %.200s", target, caller, got.StatusCode, got.Header, got.Text)
+		}
+		if policies := got.Header["Content-Security-Policy"]; len(policies) != 1 {
+			t.Errorf("%s: the policies are %q", target, policies)
+		}
+		if size, err := png.DecodeConfig(strings.NewReader(got.Text)); err != nil || size.Width != 2*chart.Width || size.Height != 2*chart.Height {
+			t.Errorf("%s: %+v, %v", target, size, err)
+		}
+		return got.Text
+	}
+	cover, one := picture("", "/embed/picture"), picture("", "/embed/picture/H200")
+	if one == cover || one == picture("", "/embed/picture/H100%20SXM") || one != picture("", "/embed/picture/H200") {
+		t.Error("the pictures of two models, or of none, are the same, or those of one are not")
+	}
+	for _, caller := range []string{"", "full", "full session"} {
+		if picture(caller, "/embed/picture/RTX%20PRO%206000%20WS") != cover {
+			t.Errorf("as %s, the picture of a paid model shows something", caller)
+		}
+	}
+	if got := r.Get("", "/embed/picture/H300"); got.StatusCode != 400 || !strings.Contains(got.Text, `"unknown_gpu"`) {
+		t.Errorf("an unknown model: %d %s", got.StatusCode, got.Text)
+	}
+
+	snap := *r.Snapshots.Load()
+	snap.Synthetic = true
+	r.Use(&snap)
+	if picture("", "/embed/picture") == cover || picture("", "/embed/picture/H200") == one {
+		t.Error("pictures of synthetic data do not say so")
+	}
 }

@@ -29,26 +29,41 @@ func (s *Share) picture(
 	if err != nil {
 		return response, err
 	}
-	theme, name, err := readTheme(r)
+	theme, _, err := readTheme(r)
 	if err != nil {
 		return response, err
 	}
+	return s.drawn(r, series, rows, look{badge: style == "badge", theme: theme, extension: extension})
+}
+
+// look is how a series is drawn.
+type look struct {
+	badge     bool
+	theme     chart.Theme
+	extension string
+}
+
+// drawn is a series as a picture.
+func (s *Share) drawn(
+	r *web.Request, series assay.SharedSeries, rows *web.Response, as look,
+) (response web.Response, err error) {
 	shown := s.API.DescribeShared(series)
 	key := strings.Join([]string{
-		rows.Tag(), series.Family, shown.Name, strconv.FormatBool(shown.Synthetic), style, name, extension,
+		rows.Tag(), series.Family, shown.Name, strconv.FormatBool(shown.Synthetic), strconv.FormatBool(as.badge),
+		chart.ThemeNames[as.theme], as.extension,
 	}, "\x00")
 	body, err := s.pictures.Try(key, func() (*web.Body, error) {
 		read, err := s.API.ReadShared(series, rows)
 		if err != nil {
 			return nil, err
 		}
-		return draw(&read, style == "badge", theme, extension)
+		return draw(&read, as.badge, as.theme, as.extension)
 	})
 	if err != nil {
 		return response, err
 	}
 	mediaType := svgType
-	if extension == pngFile {
+	if as.extension == pngFile {
 		mediaType = pngType
 	}
 	return web.Ready(body).As(mediaType).Expires(r.Milli() + assay.Minute), nil

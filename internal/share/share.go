@@ -9,7 +9,8 @@
 // share an address with a guesser can still open their links.
 //
 // Caches may keep what a link shows to the end of the minute at most, because the link may be revoked. An embedded
-// chart shows what everyone may read, under the public limit of its reader's address.
+// chart shows what everyone may read, under the public limit of its reader's address. So does the picture that chats and
+// social networks show beside a link to a page of the dashboard.
 package share
 
 import (
@@ -78,6 +79,8 @@ func (s *Share) Routes() web.Group {
 	return web.Group{Routes: []web.Route{
 		route("/s/{file}", web.Unlimited, s.link),
 		route("/embed/gpu/{gpuName}", web.PerAddress, s.embed),
+		route("/embed/picture", web.PerAddress, s.cover),
+		route("/embed/picture/{gpuName}", web.PerAddress, s.preview),
 		route("/oembed", web.PerAddress, s.oEmbed),
 	}}
 }

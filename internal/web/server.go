@@ -63,8 +63,9 @@ type DataState struct {
 
 // Pages serves paths that are not routes, such as a web page.
 type Pages interface {
-	http.Handler
 	Has(r *http.Request) bool
+	// ServePage serves a request for which Has is true. The origin is that of absolute links to this server.
+	ServePage(w http.ResponseWriter, r *http.Request, origin string)
 }
 
 // Limits of section 8 of the contract.
@@ -204,7 +205,7 @@ func (s *Server) servePage(r *Request) error {
 		return wrongMethod("GET and HEAD", method)
 	}
 	r.page = true
-	s.config.Pages.ServeHTTP(&r.out, r.http)
+	s.config.Pages.ServePage(&r.out, r.http, r.Origin())
 	return nil
 }
 

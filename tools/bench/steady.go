@@ -88,6 +88,8 @@ func steadyPaths(now time.Time) map[string]string {
 		"/llms-full.txt":                                 "/llms-full.txt",
 		"/docs/{page}":                                   "/docs/api.md",
 		"/embed/gpu/{gpuName}":                           "/embed/gpu/H100%20SXM",
+		"/embed/picture":                                 "/embed/picture",
+		"/embed/picture/{gpuName}":                       "/embed/picture/H100%20SXM",
 		"/api/session":                                   "/api/session",
 		"/api/usage":                                     "/api/usage",
 		keysRoute:                                        keysRoute,
