@@ -78,7 +78,7 @@ test('a window over the whole history is moved with the keyboard and the pointer
   await expect(drawn(page)).toHaveAccessibleName(/to 2026-11-14/);
 });
 
-test('a day without a value is marked, and leads to the rules', async ({ page }) => {
+test('a day without a value is marked, and leads to the notice', async ({ page }) => {
   await open(page, '/gpu/B200');
   await expect(page.locator('.marks > *')).not.toHaveCount(0);
   const notes = page.getByText(/^Notes on this range: \d+$/);
@@ -88,7 +88,8 @@ test('a day without a value is marked, and leads to the rules', async ({ page })
   await expect(note).toContainText(/have no value, because what counts is too little/);
   await wantNoViolation(page);
   await note.getByRole('link').press('Enter');
-  await expect(page.getByRole('heading', { level: 1, name: 'Methodology' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 2, name: 'Notices' })).toBeVisible();
+  await expect(page.getByRole('main')).toContainText('B200, days of its series that end from 2026-09-27');
 });
 
 test('prices of all regions are side by side, and lead to their charts', async ({ page, signIn, server }) => {

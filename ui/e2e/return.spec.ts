@@ -24,7 +24,8 @@ test('the footer and the API reference lead to pages that people read', async ({
   const footer = page.getByRole('contentinfo');
   for (const [name, heading] of [
     ['methodology', 'Methodology'],
-    ['notices', 'Notices to readers'],
+    ['corrections and notices', 'Corrections'],
+    ['status', 'Status'],
   ] as const) {
     await footer.getByRole('link', { name }).click();
     await expect(page.getByRole('heading', { name: heading, exact: true })).toBeVisible();

@@ -54,10 +54,10 @@ function noteOf(series: Series, notice: Notice, versionOf: (at: number) => strin
   switch (notice.kind) {
     case 'methodology':
       return [{ at: at / 1000, kind: 'rules', text: notice.text, href: `/methodology?version=${versionOf(at)}` }];
-    // These are about days. One without a value has no record: the rules say why.
+    // These are about days. One without a value has no record but the notice.
     case 'no_value':
     case 'history':
-      return series.hourly ? [] : [{ at: at / 1000, kind: 'thin', text: notice.text, href: '/methodology' }];
+      return series.hourly ? [] : [{ at: at / 1000, kind: 'thin', text: notice.text, href: '/corrections#notices' }];
     case 'fallback':
       return series.hourly
         ? []
