@@ -9,8 +9,8 @@
 // share an address with a guesser can still open their links.
 //
 // Caches may keep what a link shows to the end of the minute at most, because the link may be revoked. An embedded
-// chart shows what everyone may read, under the public limit of its reader's address. So does the picture that chats and
-// social networks show beside a link to a page of the dashboard.
+// chart shows what everyone may read, under the public limit of its reader's address. So does the picture that chats
+// and social networks show beside a link to a page of the dashboard.
 package share
 
 import (
