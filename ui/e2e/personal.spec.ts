@@ -185,7 +185,13 @@ test('a change that fails is not lost, and visitors find the way to an account',
   await page.reload();
   await expect(page.getByRole('button', { name: 'Stop watching H200' })).toBeVisible();
 
-  // The session has ended in another tab.
+  // The session has ended in another tab, while this window was hidden: it has no stream that tells.
+  await expect(page.getByText(/^Live · /)).toBeVisible();
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, value: 'hidden' });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await expect(page.getByText(/^Paused · /)).toBeVisible();
   expect((await page.request.delete('/api/session')).status()).toBe(200);
   await page.getByRole('button', { name: 'Stop watching H200' }).click();
   const ended = page.getByRole('alert').filter({ hasText: 'H200 was not removed from your watchlist.' });
