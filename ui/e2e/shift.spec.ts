@@ -44,7 +44,7 @@ async function observe(page: Page): Promise<void> {
 const shiftsOf = (page: Page) =>
   page.evaluate(() => (window as unknown as { found: { sum: number; shifts: string[] } }).found);
 
-for (const width of [1440, 390]) {
+for (const width of [1440, 1280, 390]) {
   for (const who of ['visitor', 'full'] as const) {
     test(`nothing moves while pages load, ${width} wide, ${who}`, async ({ page, signIn, expectRefusals }) => {
       test.setTimeout(180_000);

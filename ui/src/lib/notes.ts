@@ -19,16 +19,29 @@ type Notice = Row<'/api/notices'>;
 
 /** All notes on a series, oldest first. Restatements need a key. */
 export async function notesOf(series: Series, keyed: boolean): Promise<Note[]> {
-  const [notices, corrections] = await Promise.all([
-    get('/api/notices', { query: { gpuType: series.gpu, limit: 1000 } }),
-    keyed ? correctionsOf(series) : [],
-  ]);
-  const ruled = notices.data.some((notice) => notice.kind === 'methodology');
+  const [notices, corrections] = await Promise.all([noticesOf(series.gpu), keyed ? correctionsOf(series) : []]);
+  const ruled = notices.some((notice) => notice.kind === 'methodology');
   const versions = ruled ? (await methodologies()).data : [];
   return [
     ...restatements(series, corrections),
-    ...notices.data.flatMap((notice) => noteOf(series, notice, (at) => versionAt(versions, at))),
+    ...notices.flatMap((notice) => noteOf(series, notice, (at) => versionAt(versions, at))),
   ].sort((a, b) => a.at - b.at);
+}
+
+// A GPU model with a notice for every day of every region has no more than this in years.
+const mostPages = 5;
+
+/** The newest notices about a GPU model, up to 5,000. */
+async function noticesOf(gpuType: string): Promise<Notice[]> {
+  const rows: Notice[] = [];
+  for (let page = 0; page < mostPages; page++) {
+    const { data, has_more } = await get('/api/notices', {
+      query: { gpuType, limit: 1000, before: rows.at(-1)?.number },
+    });
+    rows.push(...data);
+    if (!has_more) break;
+  }
+  return rows;
 }
 
 /** One note for each slot that was restated, however often. */
