@@ -228,7 +228,8 @@ func TestAnnounce(t *testing.T) {
 	const more = `>; rel="alternate"; type="application/json+oembed"`
 	f("http://example.com", "/gpu/H100%20SXM?range=1y", "</oembed?format=json&url=http%3A%2F%2Fexample.com%2Fgpu%2FH100%2520SXM"+more)
 	f("https://data.example", "/gpu/H200", "</oembed?format=json&url=https%3A%2F%2Fdata.example%2Fgpu%2FH200"+more)
-	f("http://example.com", "/gpu/%3E%0d%0aSet-Cookie:x", "</oembed?format=json&url=http%3A%2F%2Fexample.com%2Fgpu%2F%253E%250d%250aSet-Cookie%3Ax"+more)
+	f("http://example.com", "/gpu/%3E%0d%0aSet-Cookie:x",
+		"</oembed?format=json&url=http%3A%2F%2Fexample.com%2Fgpu%2F%253E%250d%250aSet-Cookie%3Ax"+more)
 	f("http://example.com", "/gpu/", "")
 	f("http://example.com", "/gpu/a/b", "")
 	f("http://example.com", "/proof/H200", "")
@@ -249,7 +250,8 @@ func TestPreview(t *testing.T) {
 		if policies := got.Header["Content-Security-Policy"]; len(policies) != 1 {
 			t.Errorf("%s: the policies are %q", target, policies)
 		}
-		if size, err := png.DecodeConfig(strings.NewReader(got.Text)); err != nil || size.Width != 2*chart.Width || size.Height != 2*chart.Height {
+		size, err := png.DecodeConfig(strings.NewReader(got.Text))
+		if err != nil || size.Width != 2*chart.Width || size.Height != 2*chart.Height {
 			t.Errorf("%s: %+v, %v", target, size, err)
 		}
 		return got.Text
